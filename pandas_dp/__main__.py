@@ -1,0 +1,62 @@
+"""``python -m pandas_dp demo``: the main job on bundled real data."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import pandas as pd
+
+import pandas_dp
+from pandas_dp import datasets
+
+EDUCATION = ["HS-grad", "Some-college", "Bachelors", "Masters", "Doctorate"]
+OCCUPATION = ["Adm-clerical", "Craft-repair", "Exec-managerial", "Other-service", "Prof-specialty", "Sales"]
+
+
+def demo() -> None:
+    """Protect a real table, ask five questions, show the books and a refusal."""
+    df = datasets.load_adult()
+    df.dp.protect(epsilon=3, name="demo", schema={"age": {"bounds": (0, 100)}, "hours_per_week": {"bounds": (0, 100)}})
+    print(f"Adult census data, one row a person. {df.dp.session!r}\n")
+
+    def show(call: str, release: object, exact: object) -> None:
+        print(f">>> {call}\n{release!r}")
+        text = exact.to_string() if isinstance(exact, pd.Series) else str(exact)
+        print("    [NON-PRIVATE, for comparison only] " + text.replace("\n", "\n    "), end="\n\n")
+
+    bins = list(range(0, 101, 20))
+    cut = pd.cut(df["age"], bins, right=False).value_counts(sort=False)
+    show("df.dp(epsilon=0.2).count()", df.dp(epsilon=0.2).count(), len(df))
+    show("df.dp(epsilon=0.5).histogram('age', bins=range(0, 101, 20))", df.dp(epsilon=0.5).histogram("age", bins=bins), cut)
+    show("df.dp(epsilon=0.5).median('age')", df.dp(epsilon=0.5).median("age"), df["age"].median())
+    mode = df.dp(epsilon=0.3).mode("occupation", keys=OCCUPATION)
+    listed = df.loc[df["occupation"].isin(OCCUPATION), "occupation"]
+    show("df.dp(epsilon=0.3).mode('occupation', keys=OCCUPATION)", mode, listed.mode()[0])
+    means = df.groupby("education")["hours_per_week"].mean()[EDUCATION]
+    show(
+        "df.dp(epsilon=1).groupby_mean_sa('education', 'hours_per_week', keys=EDUCATION)",
+        df.dp(epsilon=1).groupby_mean_sa("education", "hours_per_week", keys=EDUCATION),
+        means,
+    )
+    print(f"The books: {df.dp.session!r}\n{df.dp.session.releases.to_string(index=False)}\n")
+    print(">>> df.dp(epsilon=0.6).mean('age')")
+    try:
+        df.dp(epsilon=0.6).mean("age")
+    except pandas_dp.BudgetExceededError as refusal:
+        print(f"{type(refusal).__name__}: {refusal}")
+    else:
+        sys.exit("the budget should have refused this call")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("demo", help="answer five questions about a bundled census table")
+    parser.parse_args(arguments)
+    demo()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""The accessor ``df.dp``: thin and stateless; it only knows its frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp import arguments, opening, steps
+from pandas_dp.core import gate
+from pandas_dp.errors import ArgumentTypeError, StepFailedError
+from pandas_dp.priced.frame import PricedFrame
+from pandas_dp.schema import Schema
+from pandas_dp.session import Session
+
+
+class Accessor:
+    """Differentially private answers from this DataFrame.
+
+    ``df.dp.protect(epsilon=3, unit="patient_id", max_rows=10)`` opens the session once;
+    ``df.dp(epsilon=0.5).mean("cost", bounds=(0, 20_000))`` asks one question at that price;
+    ``df.dp.query("age >= 65")`` and the other steps give a frame that is still protected;
+    ``df.dp.session`` shows what is spent and left.
+    """
+
+    __slots__ = ("_frame",)
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+
+    def __call__(
+        self, epsilon: Any = None, delta: Any = 0, rho: Any = None, *, fresh: bool = False
+    ) -> PricedFrame:
+        """Put a price on one call.
+
+        Parameters
+        ----------
+        epsilon : number
+            Price of one question. Decimals are exact: ten times 0.1 is 1.
+        delta : number
+            With epsilon: Gaussian noise of that (epsilon, delta), where the question can use it.
+        rho : number
+            Instead of epsilon: Gaussian noise of that zCDP parameter.
+        fresh : bool
+            Buy a new draw even where the same question was answered before (which is free otherwise).
+
+        Returns
+        -------
+        PricedFrame
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
+        if not isinstance(fresh, bool):
+            raise ArgumentTypeError("fresh must be True or False")
+        return PricedFrame(self._frame, arguments.price(epsilon, delta, rho), fresh)
+
+    def protect(
+        self,
+        epsilon: Any = None,
+        delta: Any = 0,
+        unit: str | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        neighbors: str = "add_remove",
+        schema: Schema | Mapping[str, Mapping[str, Any]] | None = None,
+        accountant: str = "auto",
+        delta_reserved: Any = None,
+        ledger: str | os.PathLike[str] | None = None,
+        name: str = "data",
+        table: str | None = None,
+        version: str | None = None,
+        session: Session | None = None,
+    ) -> Session:
+        """Open the session of this frame, or join an open one.
+
+        Parameters
+        ----------
+        epsilon, delta : number
+            The total. With delta = 0 epsilons are added up; with delta > 0 a Renyi filter admits far more small queries.
+        unit : str, optional
+            Column that says whose row it is. None: every row is a unit of its own.
+        max_rows, max_groups, max_rows_per_group : int, optional
+            How much of one unit can count: rows in all (needed with ``unit``), parts of a histogram or grouping, rows in
+            one part. The latter two default to max_rows.
+        neighbors : {"add_remove", "replace_one"}
+            Whether a unit's presence is hidden, or its content among a public number of units.
+        schema : Schema or dict, optional
+            Public bounds and keys by column.
+        accountant : {"auto", "pure", "hybrid"}
+        delta_reserved : number, optional
+            Part of delta for mechanisms that use up delta themselves; a tenth by default.
+        ledger : path, optional
+            File that keeps the books; without it the budget ends with the process.
+        name : str
+            The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
+        table, version : str, optional
+            Public name and version of the content: the same question about the same version is answered from the store.
+        session : Session, optional
+            Answer for this frame on that session's budget instead of opening one.
+
+        Returns
+        -------
+        Session
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, LedgerError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"pid": [1, 1, 2], "cost": [10.0, 20.0, 30.0]})
+        >>> session = df.dp.protect(epsilon=3, unit="pid", max_rows=10, name="protect example")
+        >>> session.left
+        'epsilon 3'
+        """
+        if session is not None:
+            if epsilon is not None or unit is not None:
+                raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
+            return opening.join(self._frame, session, schema, table, version)
+        if epsilon is None:
+            raise ArgumentTypeError("protect needs the total: df.dp.protect(epsilon=3)")
+        bounds = opening.privacy_unit(unit, max_rows, max_groups, max_rows_per_group, neighbors)
+        return opening.protect(
+            self._frame, epsilon, delta, bounds, schema, accountant, delta_reserved, ledger, name, table, version
+        )
+
+    @property
+    def session(self) -> Session | None:
+        """The session that answers for this frame, or None."""
+        return opening.session_of(self._frame)
+
+    def query(self, expr: str) -> pd.DataFrame:
+        """Keep rows for which an expression of columns and constants is true.
+
+        Parameters
+        ----------
+        expr : str
+            Such as ``"age >= 65 and ward != 'ICU'"``; it may not look at other rows.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+        """
+        return self._made(steps.query(expr, self._empty()))
+
+    def filter(self, condition: Any) -> pd.DataFrame:
+        """Keep rows for which ``pd.col("age") > 65`` or ``lambda d: d.age > 65`` is true; see `query`."""
+        return self._made(steps.filter_(condition, self._empty()))
+
+    def assign(self, **columns: Any) -> pd.DataFrame:
+        """Add or replace columns computed row by row, from ``pd.col`` expressions, callables or constants."""
+        return self._made(steps.assign(self._empty(), **columns))
+
+    def eval(self, expr: str) -> pd.DataFrame:
+        """Add a column by an expression such as ``"bmi = weight / height ** 2"``."""
+        return self._made(steps.eval_(expr, self._empty()))
+
+    def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> pd.DataFrame:
+        """Cut the values of numeric columns to public limits."""
+        return self._made(steps.clip(self._empty(), lower, upper, columns))
+
+    def fillna(self, value: Any) -> pd.DataFrame:
+        """Replace missing values by a public constant, or by one for each column in a dict."""
+        return self._made(steps.fillna(self._empty(), value))
+
+    def drop(self, columns: Any) -> pd.DataFrame:
+        """Leave columns out."""
+        return self._made(steps.drop(self._empty(), columns))
+
+    def rename(self, columns: Mapping[str, str]) -> pd.DataFrame:
+        """Give columns other names."""
+        return self._made(steps.rename(self._empty(), columns))
+
+    def _empty(self) -> pd.DataFrame:
+        return self._frame.iloc[:0]
+
+    def _made(self, done: tuple[Any, ...]) -> pd.DataFrame:
+        """Apply steps to the protected columns and keep the result protected."""
+        table = opening.table_of(self._frame)
+        table.session.check_steps(done)
+        kept = [column for column in table.source.columns if column in self._frame.columns]
+        table.verify(self._frame, kept)
+        source = table.source[kept]
+
+        def apply() -> pd.DataFrame:
+            frame = source
+            for step in done:
+                frame = step.apply(frame)
+            return frame.copy(deep=False)
+
+        made = gate.guarded(apply, StepFailedError)
+        table.session.derive(made, table, done)
+        return made
+
+    def __repr__(self) -> str:
+        """Say whether the frame is protected; nothing of the data."""
+        session = self.session
+        if session is None:
+            return "<df.dp: not protected; type df.dp.protect(epsilon=3)>"
+        return f"<df.dp of {session!r}>"
+
+
+def dp(frame: pd.DataFrame) -> Accessor:
+    """Return ``frame.dp``, typed: type checkers take ``frame.dp`` for a column.
+
+    Parameters
+    ----------
+    frame : DataFrame
+
+    Returns
+    -------
+    Accessor
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise ArgumentTypeError("dp() takes a pandas DataFrame")
+    return Accessor(frame)
+
+
+pd.api.extensions.register_dataframe_accessor("dp")(Accessor)

@@ -1,0 +1,133 @@
+"""What a recipe is: a generator that yields measurements and receives their noisy integers."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.core.measurement import Measurement, Noisy, Statistic
+from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.uncertainty import ErrorModel, Noise, RankBound, ScoreGap
+
+Steps = Generator[Measurement, Noisy, "Answer"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """All a recipe may know: public facts of the session and the price.
+
+    Attributes
+    ----------
+    unit : PrivacyUnit
+    price : Price
+    pure : bool
+        Whether the session counts pure epsilons only (then permute-and-flip is the best selection).
+    public_rows : int or None
+        Number of rows of the table where that is public: under replace-one, one row a unit, nothing filtered.
+    """
+
+    unit: PrivacyUnit
+    price: Price
+    pure: bool = True
+    public_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A bound on rank or score instead of an interval: (ln(candidates) + ln(1/a)) / rate."""
+
+    make: type[RankBound] | type[ScoreGap]
+    log_candidates: float
+    rate: float
+
+    def at(self, level: float) -> RankBound | ScoreGap:
+        """Return the bound that holds with probability `level`."""
+        return self.make((self.log_candidates - math.log(1 - level)) / self.rate, level)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a recipe returns: a public value and what is known about its error.
+
+    ``error`` is a model for `bounds`, or a function of the level giving a `RankBound` or `ScoreGap`; None when nothing
+    can be said for free. ``extras`` are named columns that come with a vector.
+    """
+
+    value: Any
+    mechanism: str
+    error: ErrorModel | Guarantee | None = None
+    notes: tuple[str, ...] = ()
+    extras: tuple[pd.Series[Any], ...] = ()
+
+
+class Aggregate(ABC):
+    """A named question with frozen public arguments; its repr is the canonical text under which it is stored."""
+
+    @abstractmethod
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """Price in full, known before anything is read."""
+
+    @abstractmethod
+    def steps(self, terms: Terms) -> Steps:
+        """Yield looks, receive noisy integers, return the answer."""
+
+
+class SingleLook(Aggregate):
+    """An aggregate that needs one measurement, known in advance."""
+
+    @abstractmethod
+    def look(self, terms: Terms) -> Measurement:
+        """Return the one measurement."""
+
+    @abstractmethod
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Turn noisy integers into the answer."""
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """Loss of the one measurement."""
+        look = self.look(terms)
+        return look.mechanism.loss(look.statistic.sensitivity(terms.unit))
+
+    def steps(self, terms: Terms) -> Steps:
+        """One look, one answer."""
+        look = self.look(terms)
+        noisy = yield look
+        return self.answer(noisy, look, terms)
+
+
+def noised(statistic: Statistic, price: Price, unit: PrivacyUnit) -> Measurement:
+    """Return a measurement of an integer vector with the least noise that the price buys."""
+    sensitivity = statistic.sensitivity(unit)
+    if not price.gaussian:
+        return Measurement(statistic, DiscreteLaplace.calibrate(pure_epsilon(price, "this query"), sensitivity))
+    if price.epsilon is not None and price.epsilon < SMALLEST_GAUSSIAN_EPSILON:
+        raise ArgumentValueError("epsilon must be at least 1e-8 for Gaussian noise; leave delta= out")
+    return Measurement(
+        statistic, DiscreteGaussian.calibrate(sensitivity, price.epsilon, price.delta, price.rho)
+    )
+
+
+def pure_epsilon(price: Price, what: str) -> Fraction:
+    """Return the epsilon of a price that must be pure."""
+    if price.gaussian or price.epsilon is None:
+        raise ArgumentValueError(
+            f"{what} is answered by a selection, which takes a plain epsilon: df.dp(epsilon=...) without delta= or rho="
+        )
+    return price.epsilon
+
+
+def noise_of(look: Measurement) -> Noise:
+    """Return the noise of a measurement made by `noised`."""
+    noise = look.mechanism
+    if not isinstance(noise, DiscreteLaplace | DiscreteGaussian):
+        raise TypeError("this measurement does not add noise")
+    return noise

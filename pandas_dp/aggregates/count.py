@@ -1,0 +1,122 @@
+"""Counts: rows, non-null rows, and counts by public part (histograms, value counts, grouped sizes)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.base import Answer, SingleLook, Steps, Terms, noise_of, noised
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.partition import Partition
+from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.core.statistics import counts
+from pandas_dp.uncertainty import Additive, NoError
+
+
+@dataclass(frozen=True)
+class Count(SingleLook):
+    """Number of rows, or of non-null rows of a column.
+
+    Under replace-one with one row a unit the number of rows of the unfiltered table is public: it is returned
+    exact, at price 0.
+    """
+
+    column: str | None = None
+
+    def _public(self, terms: Terms) -> int | None:
+        return terms.public_rows if self.column is None else None
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """Nothing for a public number."""
+        return PrivacyLoss() if self._public(terms) is not None else super().loss(terms)
+
+    def steps(self, terms: Terms) -> Steps:
+        """Answer a public number without a look."""
+        rows = self._public(terms)
+        if rows is not None:
+            note = "exact and free: under replace_one the number of rows of the whole table is public"
+            return Answer(rows, "none: the number is public", NoError(), (note,))
+        return (yield from super().steps(terms))
+
+    def look(self, terms: Terms) -> Measurement:
+        """One integer."""
+        return noised(counts.Count(self.column), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return the noisy integer as it is, also below zero."""
+        noise = noise_of(look)
+        return Answer(noisy[0], noise.name, Additive(noise))
+
+
+@dataclass(frozen=True)
+class CountBy(SingleLook):
+    """Number of rows in each public part, or of rows with a value in `column`.
+
+    Parameters
+    ----------
+    by : Partition
+    labels : Labels
+        Index of the answer.
+    column : str or None
+    name : str or None
+        Name of the answer.
+    sort : bool
+        Largest first, as pandas' value_counts has it.
+    """
+
+    by: Partition
+    labels: Labels
+    column: str | None = None
+    name: str | None = None
+    sort: bool = False
+
+    def look(self, terms: Terms) -> Measurement:
+        """One integer for each part."""
+        return noised(counts.Count(self.column, self.by), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return a Series over all listed parts, in the listed order unless sorted."""
+        series = pd.Series(int64s(noisy), index=self.labels.index(), name=self.name)
+        if self.sort:
+            series = series.sort_values(ascending=False, kind="stable")
+        noise = noise_of(look)
+        return Answer(series, noise.name, Additive(noise))
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Public labels of the parts of a partition, as index of an answer.
+
+    Parameters
+    ----------
+    name : str or None
+        Name of the index.
+    values : tuple
+        One label for each part; bins are pairs of edges.
+    bins : bool
+        Whether the first labels are bins.
+    """
+
+    name: str | None
+    values: tuple[Any, ...]
+    bins: bool = False
+
+    def index(self) -> pd.Index[Any]:
+        """Return the index: intervals for bins, plain labels otherwise."""
+        if not self.bins:
+            return pd.Index(list(self.values), name=self.name)
+        pairs = [v for v in self.values if isinstance(v, tuple)]
+        intervals = [pd.Interval(left, right, closed="left") for left, right in pairs]
+        rest = [v for v in self.values if not isinstance(v, tuple)]
+        if not rest:
+            return pd.IntervalIndex(intervals, name=self.name)
+        return pd.Index([*intervals, *rest], dtype=object, name=self.name)
+
+
+def int64s(noisy: Noisy) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Noisy integers as int64, cut to its range (only noise at the smallest prices could leave it)."""
+    info = np.iinfo(np.int64)
+    return np.array([min(max(x, info.min), info.max) for x in noisy], dtype=np.int64)

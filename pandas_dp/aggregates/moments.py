@@ -1,0 +1,89 @@
+"""Means, variances and standard deviations by rotated moments: the whole price buys every coordinate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pandas as pd
+
+from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of, noised
+from pandas_dp.aggregates.count import Labels
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.partition import Partition
+from pandas_dp.core.statistics.sums import Moments
+from pandas_dp.engines.kinds import Kind
+from pandas_dp.uncertainty import Ratio, Spread
+
+
+@dataclass(frozen=True)
+class Mean(SingleLook):
+    """Mean of a column clipped to [a, b], in all or by group.
+
+    Released are F1 = sum (x - a) and F2 = sum (b - x), which together move by exactly b - a a row, so neither the
+    sum nor the count needs a share of the price: mean = a + (b - a) F1 / (F1 + F2), and (F1 + F2)/(b - a) counts
+    the rows (Kulesza, Suresh, Wang 2024).
+    """
+
+    column: str
+    lattice: Lattice
+    kind: Kind
+    by: Partition | None = None
+    labels: Labels | None = None
+
+    def look(self, terms: Terms) -> Measurement:
+        """Two integers, or two for each group."""
+        return noised(Moments(self.column, self.lattice, 1, self.by), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return the ratio, within the public bounds whatever the noise was."""
+        noise = noise_of(look)
+        pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
+        values = [self.kind.value(self.lattice.lower + self.lattice.width * self._share(*p)) for p in pairs]
+        error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
+        if self.labels is None:
+            return Answer(values[0], noise.name, error)
+        return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error)
+
+    def _share(self, first: int, second: int) -> Fraction:
+        """F1 / max(n, 1 row), cut to [0, 1]."""
+        return min(max(Fraction(first, max(first + second, self.lattice.cells)), Fraction(0)), Fraction(1))
+
+
+@dataclass(frozen=True)
+class Variance(SingleLook):
+    """Variance, or its square root, of a column clipped to [a, b].
+
+    With y in [-1, 1] the rescaled value, the features (1+y)^2/4, (1-y)^2/4 and (1-y^2)/2 are non-negative and add up
+    to 1 a row (Fitzsimons, Honaker, Shoemate, Singhal 2024). From their noisy sums F1, F2, F3: n = F1 + F2 + F3,
+    sum y = F1 - F2, sum y^2 = F1 + F2 - F3. With ddof = 1 the factor n/(n - 1) uses the noisy n.
+    """
+
+    column: str
+    lattice: Lattice
+    kind: Kind
+    ddof: int = 1
+    root: bool = False
+
+    def look(self, terms: Terms) -> Measurement:
+        """Three integers."""
+        return noised(Moments(self.column, self.lattice, 2), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return the variance within [0, (b - a)^2/4] (with ddof = 1 at most twice that)."""
+        noise = noise_of(look)
+        f1, f2, f3 = noisy
+        row = self.lattice.cells**2
+        n = max(f1 + f2 + f3, row)
+        share = Fraction(f1 + f2 - f3, n) - Fraction(f1 - f2, n) ** 2
+        value = min(max(share, Fraction(0)), Fraction(1)) * (self.lattice.width / 2) ** 2
+        if self.ddof:
+            rows = max(Fraction(n, row), Fraction(2))
+            value *= rows / (rows - 1)
+        scale = float((self.lattice.width / 2) ** 2)
+        error = Spread((f1, f2, f3), row, noise, scale, self.ddof, self.root)
+        if self.root:
+            return Answer(math.sqrt(value), noise.name, error)
+        return Answer(float(value), noise.name, error)

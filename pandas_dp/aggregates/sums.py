@@ -1,0 +1,43 @@
+"""Sums of clipped values, in all or by group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of, noised
+from pandas_dp.aggregates.count import Labels
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.partition import Partition
+from pandas_dp.core.statistics.sums import Total
+from pandas_dp.engines.kinds import Kind
+from pandas_dp.uncertainty import Additive
+
+
+@dataclass(frozen=True)
+class Sum(SingleLook):
+    """Sum of a column clipped to the public bounds; rows without a value add nothing.
+
+    The answer is the noisy integer sum on the lattice, scaled back: a float (a Timedelta for durations).
+    """
+
+    column: str
+    lattice: Lattice
+    kind: Kind
+    by: Partition | None = None
+    labels: Labels | None = None
+
+    def look(self, terms: Terms) -> Measurement:
+        """One integer, or one for each group."""
+        return noised(Total(self.column, self.lattice, self.by), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Scale the noisy integers back."""
+        noise = noise_of(look)
+        values = [self.kind.difference(total * self.lattice.step) for total in noisy]
+        error = Additive(noise, self.lattice.step, self.kind)
+        if self.labels is None:
+            return Answer(values[0], noise.name, error)
+        return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error)

@@ -1,0 +1,176 @@
+"""Checking arguments against public facts. Nothing here sees a row; every refusal says what to type instead."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.count import Labels
+from pandas_dp.core.lattice import MOST_CELLS, Lattice
+from pandas_dp.core.partition import Bins, Keys
+from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price
+from pandas_dp.engines.kinds import Kind, exact_number, is_missing
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.schema import ColumnFacts
+
+MOST_PARTS = 10_000_000
+NARROWEST = Fraction(1, 10**250)
+
+
+def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
+    """Exact epsilon within 1e-9..1e6."""
+    exact = exact_number(value, argument)
+    if not SMALLEST_EPSILON <= exact <= LARGEST_EPSILON:
+        raise ArgumentValueError(f"{argument} must lie between 1e-9 and 1e6, such as {argument}=0.5")
+    return exact
+
+
+def small_delta(value: Any, argument: str = "delta") -> Fraction:
+    """Exact delta within [0, 1)."""
+    exact = exact_number(value, argument)
+    if not 0 <= exact < 1 or 0 < exact < Fraction(1, 10**100):
+        raise ArgumentValueError(f"{argument} must be 0 or lie between 1e-100 and 1, such as {argument}=1e-6")
+    return exact
+
+
+def price(epsilon: Any, delta: Any, rho: Any) -> Price:
+    """Price of one call: epsilon, epsilon with delta, or rho."""
+    if rho is not None:
+        if epsilon is not None or delta:
+            raise ArgumentValueError("give either epsilon= (with delta= if wanted) or rho=, not both")
+        return Price(rho=positive_epsilon(rho, "rho"))
+    if epsilon is None:
+        raise ArgumentTypeError("a query needs a price: df.dp(epsilon=0.5)")
+    return Price(positive_epsilon(epsilon), small_delta(delta))
+
+
+def positive_int(value: Any, argument: str) -> int:
+    """Return an int of at least 1."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ArgumentTypeError(f"{argument} must be a whole number, such as {argument}=10")
+    if not 1 <= value <= 10**9:
+        raise ArgumentValueError(f"{argument} must be at least 1 and at most 1e9, such as {argument}=10")
+    return int(value)
+
+
+def lattice(
+    bounds: Any, step: Any, bits: int, kind: Kind, facts: ColumnFacts, call: str, column: str
+) -> Lattice:
+    """Public lattice from bounds=, or the schema's, or the natural ones of a bool column."""
+    if bounds is None:
+        bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
+    line = f"{call}({column!r}, bounds=(lower, upper))"
+    if bounds is None:
+        raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}")
+    if isinstance(bounds, str | bytes | dict | set) or not isinstance(bounds, Sequence | np.ndarray | pd.Index):
+        raise ArgumentTypeError(f"bounds must be a pair of numbers: {line}")
+    if len(bounds) != 2:
+        raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
+    lower, upper = (kind.number(bound, "bounds") for bound in bounds)
+    if not lower < upper:
+        raise ArgumentValueError(f"bounds must have the lower end first and below the upper: {line}")
+    if upper - lower < max(NARROWEST, max(abs(lower), abs(upper)) / 2**40):
+        raise ArgumentValueError("bounds lie too close together; round them outwards")
+    step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
+    exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
+    if exact_step is not None and (exact_step <= 0 or (upper - lower) / exact_step > MOST_CELLS):
+        raise ArgumentValueError("step must be positive and not finer than 1/2**31 of the bounds")
+    made = Lattice.between(lower, upper, bits, exact_step)
+    if made.cells < 1:
+        raise ArgumentValueError("step must be smaller than the distance of the bounds")
+    return made
+
+
+RANK_STEP_BITS = 16
+
+
+def _step_kind(kind: Kind) -> Kind:
+    return Kind("timedelta") if kind.name in ("datetime", "timedelta") else Kind("number")
+
+
+def keys(
+    given: Any, other: bool, null: bool, kind: Kind, facts: ColumnFacts, call: str, column: str
+) -> tuple[Keys, Labels]:
+    """Public keys of a column, as partition and as labels of the answer."""
+    given = facts.keys if given is None else given
+    line = f"{call}({column!r}, keys=['A', 'B'])"
+    if given is None:
+        natural = (False, True) if kind.name == "bool" else None
+        if natural is None:
+            raise ArgumentTypeError(
+                f"{call}() needs the public list of keys, which must not come from the data: {line}"
+            )
+        given = natural
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ArgumentTypeError(f"keys must be a list: {line}")
+    listed = tuple(_plain(key, kind) for key in given)
+    if not listed:
+        raise ArgumentValueError(f"keys must not be empty: {line}")
+    if len(listed) > MOST_PARTS:
+        raise ArgumentValueError("keys may hold at most 10,000,000 values")
+    if len(set(listed)) != len(listed):
+        raise ArgumentValueError("keys must not hold a value twice")
+    labels = listed + (("other",) if other else ()) + ((None,) if null else ())
+    return Keys(column, listed, other, null), Labels(column, labels)
+
+
+def _plain(key: Any, kind: Kind) -> Hashable:
+    """One key as a plain hashable value of the column's kind."""
+    if isinstance(key, np.generic):
+        key = key.item() if not isinstance(key, np.datetime64 | np.timedelta64) else pd.Timestamp(key)
+    if not isinstance(key, Hashable):
+        raise ArgumentTypeError("keys must be plain values such as text or whole numbers")
+    try:
+        hash(key)
+    except TypeError:
+        raise ArgumentTypeError("keys must be plain values such as text or whole numbers") from None
+    if is_missing(key):
+        raise ArgumentValueError("keys must not hold a missing value; null=True counts the missing ones")
+    if kind.name == "datetime":
+        return kind.value(kind.number(key, "keys"))  # type: ignore[no-any-return]
+    if kind.name == "number" and isinstance(key, str):
+        raise ArgumentTypeError("keys of a numeric column must be numbers")
+    return key
+
+
+def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str) -> tuple[Bins, Labels]:
+    """Bin edges, as numpy.histogram takes a sequence of them."""
+    line = f"{call}({column!r}, bins=range(0, 101, 10))"
+    if not kind.numeric:
+        raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
+    if isinstance(edges, int | np.integer | float | str) or not isinstance(edges, Iterable):
+        raise ArgumentTypeError(f"bins must be the list of public edges, not their number: {line}")
+    if hasattr(edges, "__len__") and len(edges) > MOST_PARTS:
+        raise ArgumentValueError("bins may hold at most 10,000,000 edges")
+    exact = [kind.number(edge, "bins") for edge in edges]
+    if len(exact) < 2:
+        raise ArgumentValueError(f"bins needs at least two edges: {line}")
+    raw = tuple(int(e) if e.denominator == 1 and abs(e) < 2**63 else float(e) for e in exact)
+    if not all(isinstance(e, int) for e in raw):
+        raw = tuple(float(e) for e in raw)
+    if any(not a < b for a, b in zip(raw, raw[1:], strict=False)):
+        raise ArgumentValueError(f"bins must rise from edge to edge: {line}")
+    shown = [kind.value(e) if kind.name != "number" else (int(e) if e.denominator == 1 else float(e)) for e in exact]
+    pairs: tuple[Any, ...] = tuple(zip(shown, shown[1:], strict=False))
+    labels = pairs + (("other",) if other else ()) + ((None,) if null else ())
+    return Bins(column, raw, other, null), Labels(column, labels, bins=True)
+
+
+def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
+    """Exact quantile levels with at most six decimals, and whether a single one was asked."""
+    scalar = not isinstance(q, Sequence | np.ndarray | pd.Series | pd.Index)
+    levels = [q] if scalar else list(q)
+    if not 1 <= len(levels) <= 1000:
+        raise ArgumentValueError("q must hold between 1 and 1,000 levels, such as q=[0.25, 0.5, 0.75]")
+    exact = tuple(exact_number(level, "q") for level in levels)
+    if any(not 0 <= level <= 1 for level in exact):
+        raise ArgumentValueError("q must lie between 0 and 1, such as q=0.9")
+    if any(level.denominator > 10**6 for level in exact):
+        raise ArgumentValueError("q may have at most six decimals, such as q=0.333333")
+    if len(set(exact)) != len(exact):
+        raise ArgumentValueError("q must not hold a level twice")
+    return exact, scalar

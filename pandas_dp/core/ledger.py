@@ -1,0 +1,342 @@
+"""The durable record of what was spent: the truth about every budget.
+
+A charge is one transaction: read the sums of the budget, ask its filter, append an entry, write the new sums,
+commit. In a file the commit reaches the disk before `reserve` returns, so nothing can be released that was not
+charged, whatever dies afterwards. Nothing stored depends on data except results that were released.
+
+The sums are one row, so a charge costs the same after ten entries and after a million. Each entry carries a
+digest of itself and of the one before; the row carries the last digest and a seal. This finds damage, not
+forgers: whoever may write the file may also write a smaller sum. Likewise an older copy put in its place is
+noticed by the processes that have it open, not by one that starts later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from pandas_dp.core.filters import Budget, Charge, Filter, HybridFilter, PureFilter, State, filter_for
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.store import DURABLE, READ, RELAXED, Store, canonical, guard
+from pandas_dp.errors import LedgerError
+
+_NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
+_DAMAGED = "the ledger is damaged; nothing can be charged to it"
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One line of the record.
+
+    Attributes
+    ----------
+    sequence : int
+        1, 2, 3, ... within the budget.
+    time : datetime
+        When it was written, for display only.
+    kind : str
+        ``"open"``, ``"query"``, ``"amend"``, or the kind of a note.
+    query, price : str
+        Public texts.
+    charge : Charge or None
+        What was charged; None for entries that cost nothing.
+    recorded : bool
+        Whether the noisy result is stored too.
+    """
+
+    sequence: int
+    time: datetime
+    kind: str
+    query: str
+    price: str
+    charge: Charge | None
+    recorded: bool
+
+
+class _Row(NamedTuple):
+    """The row of one budget as stored, without its seal."""
+
+    id: int
+    name: str
+    epsilon: str
+    delta: str
+    delta_reserved: str
+    accountant: str
+    renyi_order: str
+    unit: str
+    state: str
+    last: int
+    head: str
+
+    @property
+    def rule(self) -> Filter:
+        """The budget's filter, at the order on record."""
+        return _rule(self.epsilon, self.delta, self.delta_reserved, self.accountant, self.renyi_order)
+
+    @property
+    def privacy_unit(self) -> PrivacyUnit:
+        """The unit on record."""
+        terms = json.loads(self.unit)
+        return PrivacyUnit(**{**terms, "relation": NeighboringRelation(terms["relation"])})
+
+
+_COLUMNS = ", ".join(_Row._fields)
+
+
+class Ledger:
+    """Budgets and what was charged to them, in memory or in a file. `open_ledger` opens each file only once.
+
+    Safe for threads. A ledger in memory belongs to its process. A ledger file may be shared by the processes of
+    one machine.
+
+    Parameters
+    ----------
+    path : str, path or None
+        None: in memory.
+
+    Raises
+    ------
+    LedgerError
+        The file cannot be a ledger, is not one, or cannot be written. It is left as it was.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self._store = Store(None if path is None else canonical(path))
+        self._seen: dict[str, int] = {}  # by name: the last entry this process knows of
+        if self.path is not None:
+            with guard:
+                _ledgers[self.path] = self
+
+    @property
+    def path(self) -> str | None:
+        """The canonical path; None in memory."""
+        return self._store.path
+
+    def open(self, name: str, budget: Budget, unit: PrivacyUnit) -> bool:
+        """Open a budget, or join one that was opened on the same terms.
+
+        Returns
+        -------
+        bool
+            True: newly opened; False: joined, with all that was spent before.
+
+        Raises
+        ------
+        LedgerError
+            It was opened on other terms. The message names the term and what to type.
+        """
+
+        def create(connection: sqlite3.Connection) -> _Row | None:
+            row = self._find(connection, name)  # another process may have been faster
+            if row is None:
+                _verify(connection)  # damage must not make an old budget look new
+                _insert(connection, name, budget, unit)
+            return row
+
+        row = self._store.transact(READ, lambda connection: self._find(connection, name))
+        row = row or self._store.transact(DURABLE, create)
+        if row is not None:
+            _compare(row, budget)
+            _compare_unit(row, unit)
+        return row is None
+
+    def budget(self, name: str) -> tuple[Budget, PrivacyUnit] | None:
+        """Return the terms of a budget, or None when there is none of this name."""
+        row = self._store.transact(READ, lambda connection: self._find(connection, name))
+        return None if row is None else (row.rule.budget, row.privacy_unit)
+
+    def rule(self, name: str) -> Filter:
+        """Return the filter that decides about this budget."""
+        return self._store.transact(READ, lambda connection: self._row(connection, name)).rule
+
+    def state(self, name: str) -> State:
+        """Return what is spent, in O(1)."""
+        row = self._store.transact(READ, lambda connection: self._row(connection, name))
+        return State.from_text(row.state)
+
+    def stored(self, name: str, key: str) -> str | None:
+        """Return the latest recorded result of an identical query, if there is an undamaged one."""
+
+        def look(connection: sqlite3.Connection) -> Any:
+            return connection.execute(
+                "SELECT result, digest FROM entries JOIN results USING (budget, sequence) "
+                "WHERE budget = ? AND key = ? ORDER BY sequence DESC LIMIT 1",
+                (self._row(connection, name).id, _fingerprint(key)),
+            ).fetchone()
+
+        blob, digest = self._store.transact(READ, look) or (b"", "")
+        return blob.decode("utf-8", "surrogatepass") if digest == _seal_of(blob) else None
+
+    def reserve(self, name: str, key: str | None, query: str, price: str, loss: PrivacyLoss) -> int:
+        """Charge a query, durably, before anything is computed.
+
+        For all inputs: when this returns, the charge is part of the sums and every later call of any thread or
+        process meets it. When it raises, nothing may be released; a refused charge left no trace.
+
+        Parameters
+        ----------
+        name : str
+            The budget.
+        key : str or None
+            Identifies the query among all of this budget; None: its result is never served again.
+        query, price : str
+            Public texts, for the record and for the refusal.
+        loss : PrivacyLoss
+            The whole price; the budget's own filter turns it into the charge.
+
+        Returns
+        -------
+        int
+            The sequence number, for `record`.
+
+        Raises
+        ------
+        BudgetExceededError
+            The filter does not admit the charge.
+        LedgerError, LedgerBusyError
+            The charge could not be written.
+        """
+
+        def charge(connection: sqlite3.Connection) -> int | tuple[Filter, State, Charge]:
+            row = self._row(connection, name)
+            rule, state = row.rule, State.from_text(row.state)
+            asked = rule.charge(loss)
+            after = rule.admit(state, asked)
+            if after is None:
+                return rule, state, asked
+            row = row._replace(state=after.to_text())
+            return _append(connection, row, "query", query, price, asked.to_text(), key)
+
+        result = self._store.transact(DURABLE, charge)
+        if isinstance(result, tuple):
+            rule, state, asked = result
+            raise rule.refusal(state, price, asked)
+        return self._saw(name, result)
+
+    def record(self, name: str, sequence: int, result: str) -> None:
+        """Store the noisy result of a charged query; the first one stays. May be lost without harm."""
+        blob = result.encode("utf-8", "surrogatepass")
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR IGNORE INTO results SELECT budget, sequence, ?, ? FROM entries "
+                "WHERE budget = ? AND sequence = ? AND kind = 'query'",
+                (blob, _seal_of(blob), self._row(connection, name).id, sequence),
+            )
+
+        self._store.transact(RELAXED, write)
+
+    def amend(self, name: str, budget: Budget, unit: PrivacyUnit, why: str) -> None:
+        """Replace the total of a budget, on record; what is spent stays spent.
+
+        Everything released is then private at the new total, provided that the owner did not let released
+        answers decide on it. The Renyi order stays the one at which divergences were summed so far.
+
+        Raises
+        ------
+        LedgerError
+            The unit differs from the one on record, or more is spent than the new total.
+        """
+
+        def write(connection: sqlite3.Connection) -> int:
+            row = self._row(connection, name)
+            _compare_unit(row, unit)
+            old, state = row.rule, State.from_text(row.state)
+            new = filter_for(budget, old.order)
+            if isinstance(old, PureFilter) and isinstance(new, HybridFilter):
+                state = _recharge(connection, row, new)
+            # Sums only grow: the test they pass now would have admitted every earlier charge too.
+            if new.admit(state, _NOTHING) is None:
+                raise LedgerError(f"more is spent than the new total: {new.spent(state)}. Type a larger total")
+            row = row._replace(state=state.to_text(), **_terms(budget, new.order))
+            words = ", ".join(f"{term}={value}" for term, value in _terms(budget, new.order).items() if value)
+            return _append(connection, row, "amend", why, words, None, None)
+
+        self._saw(name, self._store.transact(DURABLE, write))
+
+    def note(self, name: str, kind: str, text: str) -> None:
+        """Append an entry that costs nothing, such as an adopted frame."""
+
+        def write(connection: sqlite3.Connection) -> int:
+            return _append(connection, self._row(connection, name), kind, text, "", None, None)
+
+        self._saw(name, self._store.transact(DURABLE, write))
+
+    def entries(self, name: str) -> list[LedgerEntry]:
+        """Return the whole record of a budget, oldest first."""
+        rows = self._store.transact(
+            READ,
+            lambda connection: connection.execute(
+                "SELECT sequence, time, kind, query, price, charge, result IS NOT NULL FROM entries "
+                "LEFT JOIN results USING (budget, sequence) WHERE budget = ? ORDER BY sequence",
+                (self._row(connection, name).id,),
+            ).fetchall(),
+        )
+        return [
+            LedgerEntry(i, datetime.fromisoformat(t), kind, query, price, c and Charge.from_text(c), bool(r))
+            for i, t, kind, query, price, c, r in rows
+        ]
+
+    def verify(self) -> None:
+        """Read everything and raise LedgerError on any damage; some ten microseconds an entry."""
+        self._store.transact(READ, _verify)
+
+    def close(self) -> None:
+        """Close the ledger. One in memory is gone with it; `open_ledger` opens a file again."""
+        with guard:
+            if self.path is not None and _ledgers.get(self.path) is self:
+                del _ledgers[self.path]
+            self._store.close()
+
+    def _saw(self, name: str, sequence: int) -> int:
+        self._seen[_plain(name)] = max(sequence, self._seen.get(_plain(name), 0))
+        return sequence
+
+    def _find(self, connection: sqlite3.Connection, name: str) -> _Row | None:
+        """Read the row of a budget, in O(1); refuse a damaged one, and one that lost entries this process saw."""
+        found = connection.execute(f"SELECT {_COLUMNS}, seal FROM budgets WHERE name = ?", (_plain(name),)).fetchone()
+        if found is None and _plain(name) not in self._seen:
+            return None
+        if found is None or found[-1] != _seal(_Row(*found[:-1])):
+            raise self._store.die(_DAMAGED)
+        row = _Row(*found[:-1])
+        if row.last < self._seen.get(row.name, 0):
+            raise self._store.die("the ledger is an older copy of itself: charges are missing")
+        self._seen[row.name] = row.last
+        return row
+
+    def _row(self, connection: sqlite3.Connection, name: str) -> _Row:
+        row = self._find(connection, name)
+        if row is None:
+            raise LedgerError(f"the ledger has no budget named {name!r}")
+        return row
+
+
+_ledgers: dict[str, Ledger] = {}
+_memory: list[Ledger] = []
+
+
+def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
+    """Open a ledger file, or the one ledger in memory of this process.
+
+    The same file, under whatever name, gives the same object as long as it is not closed. A file that is not there
+    is created, except when this process used it before.
+    """
+    with guard:
+        if path is None:
+            if not _memory:
+                _memory.append(Ledger(None))
+            return _memory[0]
+        known = _ledgers.get(canonical(path))
+        if known is None:
+            return Ledger(path)
+        if known._store.dead is not None:
+            known._store.revive()
+        return known

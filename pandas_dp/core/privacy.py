@@ -1,0 +1,248 @@
+"""The words everything else is written in: unit, neighbouring relation, sensitivity, privacy loss, price.
+
+All of them are public facts: nothing in this module ever sees data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+LARGEST_EPSILON = Fraction(10**6)
+SMALLEST_EPSILON = Fraction(1, 10**9)
+
+
+class NeighboringRelation(StrEnum):
+    """Which two tables must look alike."""
+
+    ADD_REMOVE = "add_remove"
+    REPLACE_ONE = "replace_one"
+
+
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """Whose presence is hidden, and how much of it can count.
+
+    Parameters
+    ----------
+    column : str or None
+        The column that identifies the unit; None: every row is a unit of its own.
+    rows : int
+        At most this many rows of a unit count (k).
+    groups : int
+        At most this many released parts (bins, keys) hold rows of one unit (m).
+    rows_per_group : int
+        At most this many rows of a unit count in one part (c).
+    relation : NeighboringRelation
+        ``add_remove``: tables differ by the presence of one unit; ``replace_one``: by its content.
+    """
+
+    column: str | None = None
+    rows: int = 1
+    groups: int = 1
+    rows_per_group: int = 1
+    relation: NeighboringRelation = NeighboringRelation.ADD_REMOVE
+
+    @property
+    def add_remove(self) -> bool:
+        """Whether neighbours differ by the presence of one unit."""
+        return self.relation is NeighboringRelation.ADD_REMOVE
+
+    @property
+    def rows_in_parts(self) -> int:
+        """Rows of one unit that can count in a partition: min(k, m c)."""
+        return min(self.rows, self.groups * self.rows_per_group)
+
+    @property
+    def squared_rows_in_parts(self) -> int:
+        """Largest sum over parts of (rows of one unit)^2, each part at most c rows, m parts, k rows in all.
+
+        Filling parts to the brim maximises a sum of squares (it is convex), so with k < m c the worst unit
+        fills floor(k/c) parts and puts the rest into one more.
+        """
+        c = min(self.rows_per_group, self.rows)
+        full, rest = divmod(self.rows_in_parts, c)
+        return full * c * c + rest * rest
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        if self.column is None:
+            return "one row"
+        return f"all rows of one {self.column!r} (at most {self.rows} count)"
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far one unit moves an exact integer result, in lattice units, already for this unit and relation.
+
+    Attributes
+    ----------
+    l1, l2_squared, linf : int
+        Bounds on the L1 norm, the squared L2 norm and the largest entry of the change.
+    sign_uniform : bool
+        All entries change in the same direction (all up or all down) between any two neighbours.
+    touched : int
+        For results that consist of independent parts (blocks of groups): how many parts one unit can change.
+    """
+
+    l1: int
+    l2_squared: int
+    linf: int
+    sign_uniform: bool = False
+    touched: int = 1
+
+
+@dataclass(frozen=True)
+class PureLoss:
+    """One pure epsilon-DP mechanism; ``bounded_range`` when it is also epsilon-bounded-range (exponential mechanism)."""
+
+    epsilon: Fraction
+    bounded_range: bool = False
+
+    def renyi(self, order: Fraction) -> Fraction:
+        """Upper bound of the Renyi divergence of the given order, rounded up.
+
+        Every epsilon-DP mechanism is a post-processing of randomized response, whose divergence of order a is
+        log1p(2 sinh(a e/2) sinh((a-1) e/2) / cosh(e/2)) / (a-1), never above e. A bounded-range mechanism is
+        moreover (e^2/8)-zCDP (Dong, Durfee, Rogers 2020), so a e^2/8 bounds it too.
+        """
+        e, a = float(self.epsilon), float(order)
+        if a * e > 600:  # sinh would overflow; epsilon itself is a bound
+            bound = self.epsilon
+        else:
+            inner = 2 * math.sinh(a * e / 2) * math.sinh((a - 1) * e / 2) / math.cosh(e / 2)
+            bound = min(self.epsilon, round_up(math.log1p(inner) / (a - 1)))
+        if self.bounded_range:
+            bound = min(bound, order * self.epsilon**2 / 8)
+        return bound
+
+    @property
+    def rho(self) -> Fraction:
+        """Upper bound of the zCDP parameter: e tanh(e/2), or e^2/8 for bounded range if smaller."""
+        e = float(self.epsilon)
+        bound = round_up(e * math.tanh(e / 2))
+        return min(bound, self.epsilon**2 / 8) if self.bounded_range else bound
+
+
+@dataclass(frozen=True)
+class GaussianLoss:
+    """One Gaussian mechanism on integers with discrete noise: exactly rho-zCDP, no finite epsilon."""
+
+    rho: Fraction
+
+    @property
+    def epsilon(self) -> None:
+        """No finite pure epsilon."""
+        return None
+
+    def renyi(self, order: Fraction) -> Fraction:
+        """Renyi divergence of the given order: order * rho (Canonne, Kamath, Steinke 2020, Thm 4)."""
+        return order * self.rho
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """What one release costs: the mechanisms it is composed of, each with its own parameter.
+
+    Losses add by ``+`` (adaptive sequential composition); ``times`` is the only place where parallel parts
+    are multiplied. Accountants read ``epsilon``, ``rho``, ``renyi`` and ``delta``.
+    """
+
+    parts: tuple[PureLoss | GaussianLoss, ...] = ()
+    delta: Fraction = field(default=Fraction(0))
+
+    @classmethod
+    def pure(cls, epsilon: Fraction, bounded_range: bool = False) -> PrivacyLoss:
+        """Loss of one pure epsilon-DP mechanism."""
+        return cls((PureLoss(epsilon, bounded_range),))
+
+    @classmethod
+    def gaussian(cls, rho: Fraction) -> PrivacyLoss:
+        """Loss of one discrete Gaussian release."""
+        return cls((GaussianLoss(rho),))
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """Sum of the pure epsilons; None when a part has no finite one."""
+        total = Fraction(0)
+        for part in self.parts:
+            if part.epsilon is None:
+                return None
+            total += part.epsilon
+        return total
+
+    @property
+    def rho(self) -> Fraction:
+        """Sum of the zCDP parameters, rounded up."""
+        return sum((part.rho for part in self.parts), Fraction(0))
+
+    def renyi(self, order: Fraction) -> Fraction:
+        """Sum of the Renyi divergences of one order, rounded up."""
+        return sum((part.renyi(order) for part in self.parts), Fraction(0))
+
+    def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
+        """Adaptive sequential composition."""
+        return PrivacyLoss(self.parts + other.parts, self.delta + other.delta)
+
+    def times(self, parts: int) -> PrivacyLoss:
+        """Loss when one unit can touch `parts` disjoint parts, each answered at this loss."""
+        return PrivacyLoss(self.parts * parts, self.delta * parts)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What the caller offers for one query: epsilon, or (epsilon, delta), or rho.
+
+    ``epsilon`` alone buys pure mechanisms; ``epsilon`` with ``delta``, or ``rho``, buys Gaussian noise where the
+    query can use it.
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether Gaussian noise is asked for."""
+        return self.rho is not None or self.delta > 0
+
+    def share(self, weight: Fraction) -> Price:
+        """The part of this price that a weight in (0, 1] buys."""
+        return Price(
+            None if self.epsilon is None else self.epsilon * weight,
+            self.delta * weight,
+            None if self.rho is None else self.rho * weight,
+        )
+
+    def __str__(self) -> str:
+        """Say it as a user would type it."""
+        if self.rho is not None:
+            return f"rho={show(self.rho)}"
+        text = f"epsilon={show(self.epsilon or Fraction(0))}"
+        return text + (f", delta={show(self.delta)}" if self.delta else "")
+
+
+def round_up(x: float, relative: float = 1e-12) -> Fraction:
+    """A rational at least the true value of a float formula whose relative error is below `relative`."""
+    return Fraction(math.nextafter(x * (1 + relative), math.inf))
+
+
+def show(x: Fraction) -> str:
+    """Write a rational as an exact decimal if it has one of moderate length, else as a fraction."""
+    denominator = x.denominator
+    for prime in (2, 5):
+        while denominator % prime == 0:
+            denominator //= prime
+    if denominator != 1:
+        return f"{x.numerator}/{x.denominator}"
+    digits = 0
+    while (x * 10**digits).denominator != 1:
+        digits += 1
+    if digits > 12:
+        return f"{float(x):.12g}"
+    text = f"{x.numerator * 10**digits // x.denominator:0{digits + 1}d}"
+    if x.numerator < 0:
+        return "-" + show(-x)
+    return text if digits == 0 else f"{text[:-digits]}.{text[-digits:]}"

@@ -1,0 +1,117 @@
+"""Sample and aggregate: one value for each block of each group; one unit changes one block of a group it is in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_dp.core.bounding import bound_groups
+from pandas_dp.core.lattice import Lattice, present_mask
+from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.partition import Partition
+from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
+from pandas_dp.core.randomness import random_words
+from pandas_dp.core.statistics.lattice_counts import Points
+from pandas_dp.core.statistics.sums import group_sum
+
+
+@dataclass(frozen=True)
+class BlockMeans:
+    """Mean of a column in each of K random blocks of each group, as lattice offsets.
+
+    Every row, or every unit where units own several rows, is put into one of K blocks by a random draw of its own.
+    A block without rows has the middle of the lattice.
+
+    Notes
+    -----
+    Couple two neighbouring tables by giving shared units the same blocks. A unit lies in one block of each group that
+    it is in, and in at most m groups (enforced by sampling groups), so under add/remove at most m block values
+    change, each anywhere in 0..cells; under replace-one at most 2 m, since the unit may leave m groups and enter m
+    others. K is public, so for one group this is replace-one on a table of K rows whatever the session's relation.
+    Source: Nissim, Raskhodnikova, Smith 2007, Section 4; McSherry 2009 for the groups.
+    """
+
+    column: str
+    lattice: Lattice
+    by: Partition
+    blocks: int
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """Of the sums of block values of each group; for one group's values see `touched`."""
+        touched = (1 if unit.add_remove else 2) * min(unit.groups, unit.rows)
+        cells = self.lattice.cells
+        return Sensitivity(l1=touched * cells, l2_squared=touched * cells**2, linf=cells, touched=touched)
+
+    def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
+        """Exact block values, shape (groups, blocks)."""
+        values, present = view.column(self.column)
+        parts = view.parts(self.by)
+        counted = parts >= 0
+        mask = present_mask(values, present)
+        if mask is not None:
+            counted &= mask
+        positions = np.flatnonzero(counted)
+        if unit.column is None:
+            block = _random_blocks(positions.size, self.blocks)
+        else:
+            units, count = view.units(unit.column)
+            positions = positions[units[positions] >= 0]
+            kept = bound_groups(units[positions], count, parts[positions], self.by.count, _groups(unit))
+            positions = positions[kept]
+            block = _random_blocks(count, self.blocks)[units[positions]]
+        cell = parts[positions] * self.blocks + block  # shape (rows that count,)
+        size = self.by.count * self.blocks
+        rows = np.bincount(cell, minlength=size)
+        sums = group_sum(self.lattice.offsets(values[positions]), cell, size, self.lattice.cells)
+        means = (2 * sums + rows) // np.maximum(2 * rows, 1)  # floor(mean + 1/2), within 0..cells
+        means = np.where(rows == 0, self.lattice.cells // 2, means)
+        return means.astype(np.int64).reshape(self.by.count, self.blocks)
+
+
+@dataclass(frozen=True)
+class BlockSums:
+    """Sum of the block values of each group."""
+
+    means: BlockMeans
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """One block value of each touched group moves by at most `cells`."""
+        return self.means.sensitivity(unit)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact sums: one Python int for each group."""
+        values = self.means.values(view, unit)
+        return Exact(values.sum(axis=1).tolist())  # int64: blocks * cells < 2**62
+
+
+@dataclass(frozen=True)
+class BlockPoints:
+    """The block values of each group as counts on the lattice, for a quantile of each group."""
+
+    means: BlockMeans
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """Within a group any rank moves by at most 1, in either direction (replace-one on K values)."""
+        touched = self.means.sensitivity(unit).touched
+        return Sensitivity(l1=2 * touched, l2_squared=2 * touched, linf=1, touched=touched)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """`Points` of each group."""
+        parts = []
+        for row in self.means.values(view, unit):
+            offsets, counts = np.unique(row, return_counts=True)
+            parts.append(Points(offsets, counts.astype(np.int64)))
+        return Exact(parts)
+
+
+def _groups(unit: PrivacyUnit) -> PrivacyUnit:
+    """The unit with m <= k: blocks hold whole groups of a unit, so its rows are not bounded any further."""
+    return PrivacyUnit(unit.column, unit.rows, min(unit.groups, unit.rows), unit.rows_per_group, unit.relation)
+
+
+def _random_blocks(count: int, blocks: int) -> NDArray[np.int64]:
+    """A block 0..blocks-1 for each item, drawn without looking at any value (32 bits times blocks, cut)."""
+    words = random_words((count + 1) // 2).view(np.uint32)[:count].astype(np.uint64)
+    return ((words * np.uint64(blocks)) >> np.uint64(32)).astype(np.int64)

@@ -1,0 +1,161 @@
+"""Which kinds of columns can be answered, and how their values map to exact numbers and back.
+
+A kind follows from the dtype alone, never from the cells: names and kinds of columns are public by contract.
+Dates and durations are integers in nanoseconds here, whatever unit a column stores.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import numbers
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+
+LARGEST_BOUND = Fraction(10) ** 300
+REFUSED = "columns of dtype {dtype} cannot be answered{hint}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind of a column.
+
+    Attributes
+    ----------
+    name : str
+        ``"number"``, ``"bool"``, ``"datetime"``, ``"timedelta"`` or ``"key"`` (serves for keys only: text,
+        categories, objects).
+    tz : str or None
+        Time zone of a datetime column.
+    """
+
+    name: str
+    tz: str | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values can be added, averaged or ordered."""
+        return self.name != "key"
+
+    def number(self, value: Any, argument: str) -> Fraction:
+        """Exact number for a public bound, edge or constant, in the raw unit of the column."""
+        if self.name == "datetime":
+            return Fraction(self._timestamp(value, argument).value)
+        if self.name == "timedelta":
+            try:
+                return Fraction(pd.Timedelta(value).as_unit("ns").value)
+            except (ValueError, TypeError, OverflowError):
+                raise ArgumentTypeError(f"{argument} must be a duration, such as '90 min'") from None
+        return exact_number(value, argument)
+
+    def _timestamp(self, value: Any, argument: str) -> pd.Timestamp:
+        hint = f"{argument} must be a date, such as '2013-01-31'"
+        if isinstance(value, bool | int | float | np.number):
+            raise ArgumentTypeError(hint)
+        try:
+            stamp = pd.Timestamp(value)
+            if self.tz is not None:
+                stamp = stamp.tz_localize(self.tz) if stamp.tz is None else stamp.tz_convert(self.tz)
+            elif stamp.tz is not None:
+                raise ArgumentTypeError(f"{argument} has a time zone and the column has none")
+            if stamp is pd.NaT:
+                raise ValueError
+            return stamp.as_unit("ns")
+        except (ValueError, TypeError, OverflowError) as error:
+            if isinstance(error, ArgumentTypeError):
+                raise
+            raise ArgumentTypeError(hint) from None
+
+    def value(self, number: Fraction) -> Any:
+        """Public value for an exact number in the raw unit: float, Timestamp or Timedelta."""
+        if self.name == "datetime":
+            stamp = pd.Timestamp(round(number), unit="ns", tz="UTC" if self.tz else None)
+            return stamp.tz_convert(self.tz) if self.tz else stamp
+        if self.name == "timedelta":
+            return pd.Timedelta(round(number), unit="ns")
+        return float(number)
+
+    def difference(self, number: Fraction) -> Any:
+        """Public value of a distance: float, or Timedelta for dates and durations."""
+        return Kind("timedelta").value(number) if self.name in ("datetime", "timedelta") else float(number)
+
+
+def exact_number(value: Any, argument: str) -> Fraction:
+    """Exact rational of a number as the user wrote it: a float stands for its shortest decimal.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For anything that is not one real number (bool, text, complex, arrays).
+    ArgumentValueError
+        For nan, infinities and magnitudes beyond 1e300.
+    """
+    if isinstance(value, bool | np.bool_ | str | bytes) or not isinstance(value, numbers.Real | Decimal):
+        raise ArgumentTypeError(f"{argument} must be a number")
+    try:
+        if isinstance(value, numbers.Rational):
+            exact = Fraction(int(value.numerator), int(value.denominator))
+        elif isinstance(value, Decimal):
+            exact = Fraction(value)
+        else:
+            exact = Fraction(str(value))  # of any float width: numpy writes the shortest decimal too
+    except (ValueError, OverflowError, TypeError):
+        raise ArgumentValueError(f"{argument} must be a finite number") from None
+    if abs(exact) > LARGEST_BOUND:
+        raise ArgumentValueError(f"{argument} must lie between -1e300 and 1e300")
+    return exact
+
+
+def kind_of(dtype: Any) -> Kind:
+    """Kind of a column from its dtype.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For dtypes that cannot be answered: complex, sparse, interval, period, nested.
+    """
+    if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype) or dtype == np.dtype(object):
+        return Kind("key")
+    if isinstance(dtype, pd.ArrowDtype):
+        return _arrow_kind(dtype.pyarrow_dtype)
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return Kind("datetime", str(dtype.tz))
+    if isinstance(dtype, pd.SparseDtype | pd.IntervalDtype | pd.PeriodDtype):
+        raise ArgumentTypeError(REFUSED.format(dtype=type(dtype).__name__, hint=""))
+    letter = getattr(dtype, "kind", "O")
+    names = {"b": "bool", "i": "number", "u": "number", "f": "number", "M": "datetime", "m": "timedelta"}
+    if letter in names and getattr(dtype, "itemsize", 8) <= 8:
+        return Kind(names[letter])
+    raise ArgumentTypeError(REFUSED.format(dtype=dtype if letter == "c" else type(dtype).__name__, hint=""))
+
+
+def _arrow_kind(dtype: pa.DataType) -> Kind:
+    types = pa.types
+    if types.is_boolean(dtype):
+        return Kind("bool")
+    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+        return Kind("number")
+    if types.is_timestamp(dtype):
+        return Kind("datetime", dtype.tz)
+    if types.is_date(dtype):
+        return Kind("datetime")
+    if types.is_duration(dtype):
+        return Kind("timedelta")
+    text = types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype)
+    if text or (types.is_dictionary(dtype) and not types.is_nested(dtype.value_type)):
+        return Kind("key")
+    raise ArgumentTypeError(REFUSED.format(dtype=dtype, hint=""))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a scalar is None, NaN, NaT or NA."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return True
+    return isinstance(value, float | np.floating | Decimal | dt.date) and bool(value != value)

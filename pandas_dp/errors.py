@@ -1,0 +1,91 @@
+"""Every error the package raises. None of them ever quotes a cell, a private count or a key of the data."""
+
+from __future__ import annotations
+
+
+class PandasDPError(Exception):
+    """Base class: ``except pandas_dp.PandasDPError`` catches whatever the package refuses."""
+
+
+class ArgumentValueError(PandasDPError, ValueError):
+    """An argument has a value that cannot be used. Nothing was read and nothing was charged."""
+
+
+class ArgumentTypeError(PandasDPError, TypeError):
+    """An argument, or the dtype of a named column, is of a kind that cannot be used. Nothing was charged."""
+
+
+class BudgetExceededError(PandasDPError):
+    """The budget cannot pay this query. Nothing was read and nothing was charged.
+
+    Attributes
+    ----------
+    asked, spent, left : str
+        The price of the refused query, what is spent and what is left, as exact decimals.
+    currency : str
+        The currency that ran out: ``"epsilon"``, ``"delta"`` or ``"Renyi divergence"``.
+    fits : str
+        The largest price that would still fit.
+    """
+
+    def __init__(self, asked: str, spent: str, left: str, currency: str, fits: str) -> None:
+        super().__init__(asked, spent, left, currency, fits)
+        self.asked, self.spent, self.left, self.currency, self.fits = asked, spent, left, currency, fits
+
+    def __str__(self) -> str:
+        """Return the sentence a user reads."""
+        return (
+            f"the budget does not pay this query: asked {self.asked}, spent {self.spent}, left {self.left} "
+            f"(ran out of {self.currency}). {self.fits}"
+        )
+
+
+class UnverifiedFrameError(PandasDPError):
+    """The frame is not one a session protects. The text is the same for every frame."""
+
+    TEXT = (
+        "this DataFrame object is not protected: a session answers the very object that was protected and frames "
+        "made from it by df.dp steps, such as df.dp.query('age >= 65'). For a frame made in another way type "
+        "session.adopt(frame, reason='...'), or protect it: frame.dp.protect(session=session)"
+    )
+
+    def __init__(self, text: str = TEXT) -> None:
+        super().__init__(text)
+
+
+class NoSessionError(PandasDPError):
+    """The session of this frame was closed, or there is none where one is needed."""
+
+
+class UnknownSessionError(PandasDPError):
+    """The frame carries the id of a session that this process does not know."""
+
+
+class ForkedSessionError(PandasDPError):
+    """A ledger in memory belongs to the process that opened it; a forked child may not spend from it."""
+
+
+class LedgerError(PandasDPError):
+    """The ledger cannot be opened, read or written. Nothing is released without a durable charge."""
+
+
+class LedgerBusyError(LedgerError):
+    """Another process holds the ledger's lock. Nothing was charged."""
+
+
+class QueryFailedError(PandasDPError):
+    """Something went wrong after the charge. The text is always the same; the price stays spent."""
+
+    TEXT = "the query could not be answered; its price stays spent"
+
+    def __init__(self, text: str = TEXT) -> None:
+        super().__init__(text)
+
+
+class StepFailedError(PandasDPError):
+    """A row-wise step could not be applied. The text is always the same."""
+
+    TEXT = "the step could not be applied to this table"
+
+    def __init__(self, text: str = TEXT) -> None:
+        super().__init__(text)

@@ -1,0 +1,185 @@
+"""Opening and joining budgets, and finding the session that answers for a frame."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp import tables
+from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.core.filters import Budget
+from pandas_dp.core.ledger import Ledger, open_ledger
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
+from pandas_dp.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    NoSessionError,
+    UnknownSessionError,
+    UnverifiedFrameError,
+)
+from pandas_dp.schema import Schema
+from pandas_dp.session import ATTRIBUTE, Session, check_frame
+from pandas_dp.tables import Table
+
+IMPLICIT_EPSILON = 5
+IMPLICIT_WARNING = (
+    "no session protects this DataFrame: one was opened for it with a total of epsilon={total}, one row a unit, "
+    "add_remove; it ends with the process. To set the total and the unit type first: "
+    "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
+)
+
+
+_sessions: dict[str, Session] = {}  # by id; closed ones stay, so that their frames are told so
+_lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
+_ever: list[Session] = []  # the first session of this process: from then on nothing is protected implicitly
+
+
+def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
+    """Return the unit from what ``protect`` accepts."""
+    if neighbors not in tuple(NeighboringRelation):
+        raise ArgumentValueError("neighbors must be 'add_remove' or 'replace_one'")
+    relation = NeighboringRelation(neighbors)
+    if unit is None:
+        if any(bound is not None for bound in (max_rows, max_groups, max_rows_per_group)):
+            raise ArgumentTypeError("max_rows needs a unit: protect(epsilon=3, unit='patient_id', max_rows=10)")
+        return PrivacyUnit(relation=relation)
+    if not isinstance(unit, str):
+        raise ArgumentTypeError("unit must be the name of a column: unit='patient_id'")
+    if max_rows is None:
+        raise ArgumentTypeError(f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10)")
+    k = positive_int(max_rows, "max_rows")
+    m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)
+    c = k if max_rows_per_group is None else min(positive_int(max_rows_per_group, "max_rows_per_group"), k)
+    return PrivacyUnit(unit, k, m, c, relation)
+
+
+def protect(
+    frame: pd.DataFrame,
+    epsilon: Any,
+    delta: Any,
+    unit: PrivacyUnit,
+    schema: Schema | Mapping[str, Mapping[str, Any]] | None,
+    accountant: str,
+    delta_reserved: Any,
+    ledger: str | os.PathLike[str] | None,
+    name: str,
+    table: str | None,
+    version: str | None,
+) -> Session:
+    """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
+    if not isinstance(name, str) or not name:
+        raise ArgumentTypeError("name must be a text: name='visits'")
+    reserved = None if delta_reserved is None else small_delta(delta_reserved, "delta_reserved")
+    budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), reserved, accountant)
+    facts = None if schema is None else Schema.of(schema)
+    check_frame(frame, unit)
+    check_schema(facts, frame)
+    opened = open_ledger(ledger)
+    session = _find(opened, name)
+    check_free(frame, session)
+    if session is not None and session.implicit:
+        if unit != session.unit:
+            raise ArgumentValueError(
+                "the implicit session already answered for one row a unit under add_remove; another unit or relation "
+                "needs a fresh process, or a budget of its own: protect(..., name='people')"
+            )
+        opened.amend(name, budget, unit, "protect: takes over the implicit session")
+        session.implicit = False
+    else:
+        opened.open(name, budget, unit)
+    if session is None:
+        session = _new(Session(opened, name, unit))
+    session.attach(frame, facts, table, version)
+    return session
+
+
+def join(
+    frame: pd.DataFrame,
+    session: Session,
+    schema: Schema | Mapping[str, Mapping[str, Any]] | None,
+    table: str | None,
+    version: str | None,
+) -> Session:
+    """Answer for one more table about the same units on an open session."""
+    if not isinstance(session, Session):
+        raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
+    session._open()
+    facts = None if schema is None else Schema.of(schema)
+    check_frame(frame, session.unit)
+    check_schema(facts, frame)
+    check_free(frame, session)
+    session.attach(frame, facts, table, version)
+    return session
+
+
+def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
+    """Check that a schema speaks of this table's columns."""
+    for column in schema or ():
+        if column not in frame.columns:
+            raise ArgumentValueError(f"schema names {column!r}, which is not a column of this table")
+
+
+def check_free(frame: pd.DataFrame, session: Session | None) -> None:
+    """A frame that already belongs to another open budget cannot be given a second one."""
+    known = tables.lookup(frame)
+    if known is not None and known.session is not session:
+        raise ArgumentValueError(
+            f"this table already spends from the budget {known.session.name!r}; tables about the same people belong on "
+            "one budget"
+        )
+
+
+def _find(ledger: Ledger, name: str) -> Session | None:
+    same = [s for s in _sessions.values() if s._ledger is ledger and s.name == name and not s.closed]
+    return same[-1] if same else None
+
+
+def _new(session: Session) -> Session:
+    _sessions[session.id] = session
+    if not _ever:
+        _ever.append(session)
+    return session
+
+
+def table_of(frame: pd.DataFrame) -> Table:
+    """Return the protected table of a frame; without any session, open the implicit one.
+
+    Raises
+    ------
+    UnverifiedFrameError, UnknownSessionError, NoSessionError
+    """
+    table = tables.lookup(frame)
+    if table is not None:
+        return table
+    mark = frame.attrs.get(ATTRIBUTE)
+    if mark in _sessions and _sessions[mark].closed:
+        raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
+    if mark is not None and mark not in _sessions:
+        raise UnknownSessionError(
+            "this frame carries the mark of a session of another process; name the ledger of that session: "
+            "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
+        )
+    if _ever:
+        raise UnverifiedFrameError
+    check_frame(frame, PrivacyUnit())
+    ledger = open_ledger(None)
+    budget = Budget.of(positive_epsilon(IMPLICIT_EPSILON))
+    ledger.open("data", budget, PrivacyUnit())
+    session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
+    session.attach(frame, None, None, None)
+    warnings.warn(IMPLICIT_WARNING.format(total=show(budget.epsilon)), UserWarning, stacklevel=4)
+    opened = tables.lookup(frame)
+    if opened is None:
+        raise UnverifiedFrameError
+    return opened
+
+
+def session_of(frame: pd.DataFrame) -> Session | None:
+    """Return the open session that answers for this very object, or None."""
+    table = tables.lookup(frame)
+    return table.session if table is not None else None

@@ -1,0 +1,65 @@
+"""One column of a priced frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pandas_dp.release import Release
+
+if TYPE_CHECKING:
+    from pandas_dp.priced.frame import PricedFrame
+
+
+class PricedColumn:
+    """One column of a priced frame, with the questions of a pandas Series."""
+
+    __slots__ = ("_column", "_frame")
+
+    def __init__(self, frame: PricedFrame, column: str) -> None:
+        self._frame, self._column = frame, column
+
+    def __repr__(self) -> str:
+        """Say what one call costs."""
+        return f"{self._frame!r}[{self._column!r}]"
+
+    def count(self) -> Release:
+        """Count the non-null rows."""
+        return self._frame.count(self._column)
+
+    def sum(self, *, bounds: Any = None) -> Release:
+        """See `PricedFrame.sum`."""
+        return self._frame.sum(self._column, bounds=bounds)
+
+    def mean(self, *, bounds: Any = None) -> Release:
+        """See `PricedFrame.mean`."""
+        return self._frame.mean(self._column, bounds=bounds)
+
+    def var(self, *, bounds: Any = None, ddof: int = 1) -> Release:
+        """See `PricedFrame.var`."""
+        return self._frame.var(self._column, bounds=bounds, ddof=ddof)
+
+    def std(self, *, bounds: Any = None, ddof: int = 1) -> Release:
+        """See `PricedFrame.std`."""
+        return self._frame.std(self._column, bounds=bounds, ddof=ddof)
+
+    def median(self, *, bounds: Any = None, step: Any = None) -> Release:
+        """See `PricedFrame.median`."""
+        return self._frame.median(self._column, bounds=bounds, step=step)
+
+    def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
+        """See `PricedFrame.quantile`."""
+        return self._frame.quantile(self._column, q, bounds=bounds, step=step)
+
+    def histogram(self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False) -> Release:
+        """See `PricedFrame.histogram`."""
+        return self._frame.histogram(self._column, bins=bins, keys=keys, other=other, null=null)
+
+    def value_counts(
+        self, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False
+    ) -> Release:
+        """See `PricedFrame.value_counts`."""
+        return self._frame.value_counts(self._column, keys=keys, sort=sort, other=other, null=null)
+
+    def mode(self, *, keys: Any = None) -> Release:
+        """See `PricedFrame.mode`."""
+        return self._frame.mode(self._column, keys=keys)

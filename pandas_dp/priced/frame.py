@@ -1,0 +1,391 @@
+"""A protected frame with a price for one call: the questions that can be asked, spelled as pandas spells them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pandas_dp import arguments
+from pandas_dp.aggregates.count import Count, CountBy
+from pandas_dp.aggregates.groupby_mean_sa import GroupbyMeanSA
+from pandas_dp.aggregates.moments import Mean, Variance
+from pandas_dp.aggregates.selections import Mode, QuantileOf
+from pandas_dp.aggregates.sums import Sum
+from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.priced.column import PricedColumn
+from pandas_dp.priced.groups import PricedGroups
+from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.text import bounds_text, call_text, refuse_dates
+from pandas_dp.release import Release
+
+
+class PricedFrame(PreparedFrame):
+    """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
+
+    Nothing is read before the question is charged; a refused question costs nothing.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Say what one call costs."""
+        return f"<df.dp at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
+
+    def __getitem__(self, column: str) -> PricedColumn:
+        """Select one column, as in pandas."""
+        if not isinstance(column, str):
+            raise ArgumentTypeError("select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100))")
+        self._kind(column)
+        return PricedColumn(self, column)
+
+    def count(self, column: str | None = None) -> Release:
+        """Count the rows, or the non-null rows of a column.
+
+        Parameters
+        ----------
+        column : str, optional
+
+        Returns
+        -------
+        Release
+            An int; noise may take it below zero.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        One row moves a count by 1 under both relations; a unit by at most ``max_rows`` (heavier units count as that
+        many). Discrete Laplace noise of scale max_rows / epsilon. Under replace_one with one row a unit, and no filter,
+        the number of rows is public: it is returned exact, at price 0.
+        Source: Ghosh, Roughgarden, Sundararajan 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="count example")
+        >>> 2900 < df.dp(epsilon=0.5).count() < 3100
+        True
+        """
+        if column is None:
+            return self._ask("count()", Count(), ())
+        self._kind(column)
+        return self._ask(f"count({column!r})", Count(column), (column,))
+
+    def size(self) -> Release:
+        """Count the rows; the same question as ``count()``."""
+        return self.count()
+
+    def sum(self, column: str, *, bounds: Any = None) -> Release:
+        """Sum of a column, each value clipped to public bounds; missing values add nothing.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper), optional
+            In the column's unit; from the schema where left out. Never from the data.
+
+        Returns
+        -------
+        Release
+            A float (a Timedelta for durations).
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Values are rounded to a lattice of 2**30 steps and summed as integers. With max_rows = k a unit moves the sum by
+        at most k max(|lower|, |upper|) under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one.
+        Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022.
+        """
+        kind, lattice = self._lattice("sum", column, bounds, None, SUM_BITS)
+        refuse_dates(kind, "sum", column)
+        return self._ask(call_text("sum", column, bounds), Sum(column, lattice, kind), (column,))
+
+    def mean(self, column: str, *, bounds: Any = None) -> Release:
+        """Mean of a column, each value clipped to public bounds; missing values are left out.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper), optional
+            In the column's unit; from the schema where left out. Never from the data.
+
+        Returns
+        -------
+        Release
+            A float within the bounds (a Timestamp or Timedelta for dates and durations).
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The whole price buys two sums whose ratio is the mean. A unit moves them together by max_rows (upper - lower)
+        under add_remove, twice that under replace_one; a unit with more rows is scaled down as a whole.
+        Source: Kulesza, Suresh, Wang 2024.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="mean example")
+        >>> 44 < df.dp(epsilon=0.5).mean("age", bounds=(0, 120)) < 48
+        True
+        """
+        kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
+        return self._ask(call_text("mean", column, bounds), Mean(column, lattice, kind), (column,))
+
+    def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
+        """Variance of a column, each value clipped to public bounds.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper), optional
+        ddof : {0, 1}
+
+        Returns
+        -------
+        Release
+            A float between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1).
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The whole price buys three sums that a row moves by 1 in all (replace_one: 2); a unit by max_rows times that.
+        Source: Fitzsimons, Honaker, Shoemate, Singhal 2024.
+        """
+        return self._variance("var", column, bounds, ddof)
+
+    def std(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
+        """Return the standard deviation: the square root of ``var`` at the same price, hence slightly biased.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper), optional
+        ddof : {0, 1}
+        """
+        return self._variance("std", column, bounds, ddof)
+
+    def _variance(self, name: str, column: str, bounds: Any, ddof: int) -> Release:
+        if isinstance(ddof, bool) or ddof not in (0, 1):
+            raise ArgumentValueError("ddof must be 0 or 1")
+        kind, lattice = self._lattice(name, column, bounds, None, SQUARE_BITS)
+        refuse_dates(kind, name, column, durations=True)
+        aggregate = Variance(column, lattice, kind, ddof, root=name == "std")
+        return self._ask(call_text(name, column, bounds, ddof=ddof), aggregate, (column,))
+
+    def median(self, column: str, *, bounds: Any = None, step: Any = None) -> Release:
+        """Median of a column between public bounds: ``quantile(column, 0.5)``.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper), optional
+        step : number, optional
+            Distance of the possible answers, such as 1 for whole numbers; about 1/2**16 of the bounds by default.
+        """
+        return self._quantile("median", column, 0.5, bounds, step)
+
+    def quantile(self, column: str, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
+        """Quantile of a column between public bounds, chosen from a public lattice by its rank.
+
+        Parameters
+        ----------
+        column : str
+        q : float or list of float
+            Several levels share the price evenly.
+        bounds : (lower, upper), optional
+            In the column's unit; values beyond count at the ends. From the schema where left out.
+        step : number, optional
+            Distance of the possible answers; about 1/2**16 of the bounds by default.
+
+        Returns
+        -------
+        Release
+            A float (Timestamp or Timedelta for dates and durations), or a Series by level. No interval in values is
+            free; ``interval`` says how far its rank may be off.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Exponential mechanism on the distance in rank, tie-aware: a unit moves it by max_rows max(q, 1 - q) under
+        add_remove and by max_rows under replace_one. With n rows the lower median is meant.
+        Source: Smith 2011; McSherry, Talwar 2007.
+        """
+        return self._quantile("quantile", column, q, bounds, step)
+
+    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
+        levels, scalar = arguments.quantiles(q)
+        kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
+        text = call_text(name, column, bounds, **({} if name == "median" else {"q": q}), **({} if step is None else {'step': step}))
+        return self._ask(text, QuantileOf(column, levels, lattice, kind, scalar), (column,))
+
+    def histogram(
+        self, column: str, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
+    ) -> Release:
+        """Count rows by bin of a numeric column, or by listed key of any column.
+
+        Parameters
+        ----------
+        column : str
+        bins : sequence of numbers or dates, optional
+            Edges, as numpy.histogram takes them: each bin holds its left edge, the last one both.
+        keys : list, optional
+            Listed values, in the order wanted; from the schema where left out.
+        other, null : bool
+            One more part for values outside the bins or keys, and for missing ones.
+
+        Returns
+        -------
+        Release
+            An integer Series over every bin or key, also the empty ones, in the public order.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A row counts in one part: all parts together cost epsilon once, with noise of scale 1/epsilon under add_remove
+        and 2/epsilon under replace_one, times max_rows for units of several rows (rows beyond are dropped at random).
+        Source: Dwork, McSherry, Nissim, Smith 2006.
+        """
+        if bins is not None and keys is not None:
+            raise ArgumentTypeError("give either bins= or keys=, not both")
+        if bins is None:
+            keyed, labels = self._keys("histogram", column, keys, other, null)
+            return self._ask(
+                call_text("histogram", column, None, keys=len(keyed.keys)), CountBy(keyed, labels, name="count"), (column,)
+            )
+        kind = self._kind(column)
+        binned, labels = arguments.bins(bins, other, null, kind, "histogram", column)
+        text = call_text("histogram", column, None, bins=binned.bins)
+        return self._ask(text, CountBy(binned, labels, name="count"), (column,))
+
+    def value_counts(
+        self, column: str, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False
+    ) -> Release:
+        """Count rows by listed key, largest first as in pandas; see ``histogram``.
+
+        Parameters
+        ----------
+        column : str
+        keys : list, optional
+        sort : bool
+            Sort by the noisy counts; False keeps the listed order.
+        other, null : bool
+        """
+        keyed, labels = self._keys("value_counts", column, keys, other, null)
+        aggregate = CountBy(keyed, labels, name="count", sort=bool(sort))
+        return self._ask(call_text("value_counts", column, None, keys=len(keyed.keys)), aggregate, (column,))
+
+    def mode(self, column: str, *, keys: Any = None) -> Release:
+        """Return the most common of the listed keys.
+
+        Parameters
+        ----------
+        column : str
+        keys : list, optional
+            Listed values; from the schema where left out. Other values are ignored.
+
+        Returns
+        -------
+        Release
+            The key. ``interval`` says how far its count may be below the largest.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Permute-and-flip on the counts (exponential mechanism where the session has delta > 0). Under add_remove all
+        counts move one way and the rate is epsilon / c, under replace_one epsilon / (2 c), c the rows of a unit in one
+        key. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
+        """
+        keyed, _ = self._keys("mode", column, keys, False, False)
+        return self._ask(call_text("mode", column, None, keys=len(keyed.keys)), Mode(keyed), (column,))
+
+    def groupby(self, by: str, *, keys: Any = None, other: bool = False, null: bool = False) -> PricedGroups:
+        """Group rows by the listed keys of a column; then ``count``, ``size``, ``sum`` or ``mean``.
+
+        Parameters
+        ----------
+        by : str
+        keys : list, optional
+            Listed values, in the order wanted; from the schema where left out. Every one comes back.
+        other, null : bool
+            One more group for unlisted values, and for missing ones.
+        """
+        keyed, labels = self._keys("groupby", by, keys, other, null)
+        return PricedGroups(self, keyed, labels)
+
+    def groupby_mean_sa(
+        self,
+        by: str,
+        column: str,
+        *,
+        keys: Any = None,
+        bounds: Any = None,
+        blocks: int | None = None,
+        aggregator: str = "auto",
+    ) -> Release:
+        """Mean of a column in each listed group by sample and aggregate.
+
+        Each group is split into random blocks and the block means are combined privately: by their median where groups
+        are large, by their noisy mean otherwise.
+
+        Parameters
+        ----------
+        by, column : str
+        keys : list, optional
+            Listed groups; from the schema where left out.
+        bounds : (lower, upper), optional
+            Of the block means, and of each value; from the schema where left out.
+        blocks : int, optional
+            Blocks a group; chosen from the noisy sizes where left out.
+        aggregator : {"auto", "median", "mean"}
+
+        Returns
+        -------
+        Release
+            A Series over all listed groups. ``table()`` adds the noisy sizes, bought with a tenth of the price, and
+            whether a group has enough rows for its blocks.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A unit lies in one block of each of at most max_groups groups, so the price holds once for all groups with one
+        row a unit under add_remove; twice the groups can change under replace_one.
+        For a plain mean ``groupby(by)[column].mean()`` is usually better: its noise is (upper - lower) / (rows epsilon)
+        instead of (upper - lower) / (blocks epsilon). Sample and aggregate wins where the bounds are very wide and the
+        values narrow.
+        Source: Nissim, Raskhodnikova, Smith 2007; Smith 2011; McSherry 2009.
+        """
+        if aggregator not in ("auto", "median", "mean"):
+            raise ArgumentValueError("aggregator must be 'auto', 'median' or 'mean'")
+        count = None if blocks is None else arguments.positive_int(blocks, "blocks")
+        if count is not None and count > 10**6:
+            raise ArgumentValueError("blocks may be at most 1,000,000")
+        keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
+        kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
+        aggregate = GroupbyMeanSA(column, lattice, kind, keyed, labels, count, aggregator)
+        text = f"groupby_mean_sa({by!r}, {column!r}, {bounds_text(bounds)}blocks={blocks}, aggregator={aggregator!r})"
+        return self._ask(text, aggregate, (by, column))

@@ -1,0 +1,103 @@
+"""A priced frame and its row-wise steps: which rows a question asks, not yet what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import pandas as pd
+
+from pandas_dp import arguments, steps
+from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.aggregates.count import Labels
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.partition import Keys
+from pandas_dp.core.privacy import Price
+from pandas_dp.engines.kinds import Kind, kind_of
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.opening import table_of
+from pandas_dp.query import Query
+from pandas_dp.release import Release
+from pandas_dp.schema import ColumnFacts
+
+
+class PreparedFrame:
+    """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
+
+    __slots__ = ("_frame", "_fresh", "_price", "_steps")
+
+    def __init__(self, frame: pd.DataFrame, price: Price, fresh: bool, done: tuple[Any, ...] = ()) -> None:
+        self._frame, self._price, self._fresh, self._steps = frame, price, fresh, done
+
+    def query(self, expr: str) -> Self:
+        """Keep rows for which an expression is true; see ``df.dp.query``."""
+        return self._then(steps.query(expr, self._empty()))
+
+    def filter(self, condition: Any) -> Self:
+        """Keep rows for which a condition is true; see ``df.dp.filter``."""
+        return self._then(steps.filter_(condition, self._empty()))
+
+    def assign(self, **columns: Any) -> Self:
+        """Add or replace columns computed row by row; see ``df.dp.assign``."""
+        return self._then(steps.assign(self._empty(), **columns))
+
+    def eval(self, expr: str) -> Self:
+        """Add a column by an expression such as ``"bmi = weight / height ** 2"``."""
+        return self._then(steps.eval_(expr, self._empty()))
+
+    def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> Self:
+        """Cut values to public limits."""
+        return self._then(steps.clip(self._empty(), lower, upper, columns))
+
+    def fillna(self, value: Any) -> Self:
+        """Replace missing values by public constants."""
+        return self._then(steps.fillna(self._empty(), value))
+
+    def drop(self, columns: Any) -> Self:
+        """Leave columns out."""
+        return self._then(steps.drop(self._empty(), columns))
+
+    def rename(self, columns: Mapping[str, str]) -> Self:
+        """Give columns other names."""
+        return self._then(steps.rename(self._empty(), columns))
+
+    def _then(self, more: tuple[Any, ...]) -> Self:
+        return type(self)(self._frame, self._price, self._fresh, self._steps + more)
+
+    def _empty(self) -> pd.DataFrame:
+        """Names and dtypes after the steps so far: no row is read."""
+        empty = self._frame.iloc[:0]
+        for step in self._steps:
+            empty = step.apply(empty)
+        return empty
+
+    def _kind(self, column: str) -> Kind:
+        columns = self._empty() if self._steps else self._frame
+        if not isinstance(column, str):
+            raise ArgumentTypeError("name one column by its text, such as .mean('cost', bounds=(0, 100))")
+        if isinstance(columns.columns, pd.MultiIndex) or columns.columns.has_duplicates:
+            raise ArgumentValueError("column names must be unique and have one level")
+        if column not in columns.columns:
+            raise ArgumentValueError(f"this table has no column named {column!r}"[:200])
+        return kind_of(columns.dtypes[column] if self._steps else columns[column].dtype)
+
+    def _facts(self, column: str) -> ColumnFacts:
+        return table_of(self._frame).schema[column]
+
+    def _lattice(self, name: str, column: str, bounds: Any, step: Any, bits: int) -> tuple[Kind, Lattice]:
+        kind = self._kind(column)
+        if not kind.numeric:
+            raise ArgumentTypeError(
+                f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which serve as keys: "
+                f"histogram({column!r}, keys=[...])"
+            )
+        return kind, arguments.lattice(bounds, step, bits, kind, self._facts(column), name, column)
+
+    def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
+        kind = self._kind(column)
+        return arguments.keys(keys, bool(other), bool(null), kind, self._facts(column), name, column)
+
+    def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
+        query = Query(call, aggregate, self._steps, self._price)
+        table = table_of(self._frame)
+        return table.session.ask(query, table, self._frame, columns, self._fresh)

@@ -1,0 +1,39 @@
+"""A query: what is asked, of rows prepared how, at which price. Frozen, picklable, without data."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.core.privacy import Price, PrivacyUnit
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question with all its public arguments.
+
+    Attributes
+    ----------
+    call : str
+        How the user wrote it, for people: ``mean('cost')``.
+    aggregate : Aggregate
+    steps : tuple
+        Row-wise steps that lead from the protected table to the rows asked.
+    price : Price
+    """
+
+    call: str
+    aggregate: Aggregate
+    steps: tuple[Any, ...]
+    price: Price
+
+    def __str__(self) -> str:
+        """Say it as the ledger records it."""
+        return "".join(f"{step} -> " for step in self.steps) + f"{self.call} at {self.price}"
+
+    def key(self, table: str, unit: PrivacyUnit) -> str:
+        """Return the name under which the answer is stored: a digest of public facts only, never of data."""
+        text = "\n".join((repr(table), repr(self.aggregate), repr(self.steps), repr(self.price), repr(unit)))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

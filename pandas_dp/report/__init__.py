@@ -1,0 +1,1 @@
+"""How releases are shown: words and digits, HTML, plots. Nothing here sees data."""

@@ -1,0 +1,108 @@
+"""Numbers in words: the noise of an answer decides how many of its digits are shown."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.uncertainty import Additive, Interval, NoError, RankBound, ScoreGap, percent
+
+DIGITS = 2  # significant digits of an error bar
+PLAIN_RANGE = (1e-9, 1e15)  # beyond it numbers are written with an exponent
+DURATIONS = (
+    ("days", pd.Timedelta(days=1)),
+    ("h", pd.Timedelta(hours=1)),
+    ("min", pd.Timedelta(minutes=1)),
+    ("s", pd.Timedelta(seconds=1)),
+    ("ms", pd.Timedelta(milliseconds=1)),
+    ("µs", pd.Timedelta(microseconds=1)),
+    ("ns", pd.Timedelta(1, unit="ns")),
+)
+CLOCKS = (
+    ("minutes", pd.Timedelta(minutes=10)),
+    ("seconds", pd.Timedelta(seconds=10)),
+    ("milliseconds", pd.Timedelta(milliseconds=10)),
+    ("microseconds", pd.Timedelta(microseconds=10)),
+)
+
+
+def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: Any) -> str:
+    """Write a scalar with what is known about its error.
+
+    Examples
+    --------
+    >>> describe(48213, Interval(48064, 48362, 0.95), None)
+    '48,210 [48,060, 48,370] (95 %)'
+    >>> describe("ICU", ScoreGap(31, 0.95), None)
+    "'ICU' (its count is within 31 of the largest, 95 %)"
+    """
+    if isinstance(error, NoError):
+        return f"{plain(value)} (exact)"
+    if known is None:
+        return f"{plain(value)} (no interval known)"
+    if not isinstance(known, Interval):
+        return f"{plain(value)} ({known.words}, {percent(known.level)})"
+    return f"{_with_bar(value, known, isinstance(error, Additive))} ({percent(known.level)})"
+
+
+def plain(value: Any) -> str:
+    """Write a scalar of which no error bar is known: numbers with at most six digits."""
+    if isinstance(value, str):
+        return str.__repr__(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{int(value):,}"
+    return f"{float(value):,.6g}" if isinstance(value, float) else str(value)
+
+
+def _with_bar(value: Any, known: Interval, symmetric: bool) -> str:
+    if isinstance(value, pd.Timestamp):
+        shown = [_moment(x, (known.upper - known.lower) / 2) for x in (value, known.lower, known.upper)]
+        return f"{shown[0]} [{shown[1]}, {shown[2]}]"
+    if isinstance(value, pd.Timedelta):
+        unit, scale = duration_unit(max(abs(value), known.upper - known.lower))
+        return f"{_numbers(value / scale, known.lower / scale, known.upper / scale, symmetric)} {unit}"
+    if isinstance(value, int | float):
+        return _numbers(value, known.lower, known.upper, symmetric)
+    return f"{value} [{known.lower}, {known.upper}]"
+
+
+def _numbers(value: float, lower: float, upper: float, symmetric: bool) -> str:
+    half = upper - value if symmetric else (upper - lower) / 2
+    if not (half == 0 or PLAIN_RANGE[0] < half < PLAIN_RANGE[1]) or not abs(value) < PLAIN_RANGE[1]:
+        return f"{value:.6g} ± {half:.2g}" if symmetric else f"{value:.6g} [{lower:.6g}, {upper:.6g}]"
+    if half == 0:
+        return f"{plain(value)} ± 0" if symmetric else f"{plain(value)} [{plain(lower)}, {plain(upper)}]"
+    place = Decimal(str(half)).adjusted() - DIGITS + 1
+    if isinstance(value, int):
+        place = max(place, 0)
+    shown = _rounded(value, place, ROUND_HALF_EVEN)
+    if symmetric:
+        return f"{shown} ± {_rounded(half, place, ROUND_CEILING)}"
+    return f"{shown} [{_rounded(lower, place, ROUND_FLOOR)}, {_rounded(upper, place, ROUND_CEILING)}]"
+
+
+def _rounded(x: float, place: int, rounding: str) -> str:
+    """Write a number cut at a power of ten."""
+    cut = Decimal(str(x)).quantize(Decimal(1).scaleb(place), rounding=rounding)
+    return f"{cut + 0:,f}"  # + 0: no negative zero
+
+
+def duration_unit(length: pd.Timedelta) -> tuple[str, pd.Timedelta]:
+    """Return the largest unit that is not longer than a duration."""
+    return next((unit for unit in DURATIONS if length >= unit[1]), DURATIONS[-1])
+
+
+def _moment(stamp: pd.Timestamp, half: pd.Timedelta) -> str:
+    """Write a date, with as much of the clock as the error bar leaves."""
+    if half >= pd.Timedelta(days=10):
+        return str(stamp.date())
+    clock = next((name for name, least in CLOCKS if half >= least), "nanoseconds")
+    return stamp.isoformat(sep=" ", timespec=clock)
+
+
+def is_finite(x: Any) -> bool:
+    """Whether a number is neither infinite nor NaN."""
+    return math.isfinite(x)

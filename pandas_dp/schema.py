@@ -1,0 +1,113 @@
+"""Public facts by column: bounds, keys, steps and what a missing value counts as."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+
+FIELDS = ("bounds", "keys", "step", "nulls")
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is publicly known of one column; None where nothing is said."""
+
+    bounds: tuple[Any, Any] | None = None
+    keys: tuple[Any, ...] | None = None
+    step: Any = None
+    nulls: Any = "drop"
+
+
+class Schema:
+    """Public facts by column, so that calls stay short.
+
+    Parameters
+    ----------
+    columns : mapping
+        ``{"cost": {"bounds": (0, 20_000)}, "ward": {"keys": ["A", "B"]}}``. Each column takes ``bounds`` (lower, upper),
+        ``keys`` (listed values), ``step`` (distance of possible values, for medians) and ``nulls`` (``"drop"``,
+        the default, or a public constant that a missing value counts as).
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        For unknown fields or shapes.
+
+    Notes
+    -----
+    These facts must come from outside the data: a codebook, a questionnaire, common knowledge.
+
+    Examples
+    --------
+    >>> Schema({"age": {"bounds": (0, 120)}})
+    Schema({'age': {'bounds': (0, 120)}})
+    """
+
+    def __init__(self, columns: Mapping[str, Mapping[str, Any]]) -> None:
+        if not isinstance(columns, Mapping):
+            raise ArgumentTypeError("schema must be a dict such as {'age': {'bounds': (0, 120)}}")
+        self._columns: dict[str, ColumnFacts] = {}
+        for name, facts in columns.items():
+            if not isinstance(facts, Mapping):
+                raise ArgumentTypeError("each column of a schema takes a dict such as {'bounds': (0, 120)}")
+            unknown = [field for field in facts if field not in FIELDS]
+            if unknown:
+                raise ArgumentValueError(f"schema knows {', '.join(FIELDS)}, not {unknown[0]!r}")
+            self._columns[name] = _facts(facts)
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema from a TOML file with one table a column.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        Schema
+        """
+        with open(path, "rb") as file:
+            return cls(tomllib.load(file))
+
+    @classmethod
+    def of(cls, schema: Schema | Mapping[str, Mapping[str, Any]] | None) -> Schema:
+        """Return a schema from what ``protect`` accepts."""
+        return schema if isinstance(schema, Schema) else cls(schema or {})
+
+    def __getitem__(self, column: str) -> ColumnFacts:
+        """Facts of a column, empty ones for an unlisted column."""
+        return self._columns.get(column, ColumnFacts())
+
+    def __iter__(self) -> Any:
+        """Iterate over the listed columns."""
+        return iter(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal facts."""
+        return isinstance(other, Schema) and self._columns == other._columns
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Show the facts as they can be typed."""
+        shown = {
+            name: {f: getattr(facts, f) for f in FIELDS if getattr(facts, f) not in (None, "drop")}
+            for name, facts in self._columns.items()
+        }
+        return f"Schema({shown})"
+
+
+def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
+    given = dict(facts)
+    for field in ("bounds", "keys"):
+        if given.get(field) is not None:
+            if isinstance(given[field], str) or not hasattr(given[field], "__iter__"):
+                raise ArgumentTypeError(f"{field} in a schema must be a list")
+            given[field] = tuple(given[field])
+    return ColumnFacts(**given)

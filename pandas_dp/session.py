@@ -1,0 +1,284 @@
+"""Sessions: one budget, its unit and relation, and the tables it answers for."""
+
+from __future__ import annotations
+
+import html
+import os
+import threading
+import uuid
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp import tables
+from pandas_dp.aggregates.base import Terms
+from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.core import gate
+from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
+from pandas_dp.engines.kinds import kind_of
+from pandas_dp.engines.pandas import PandasView
+from pandas_dp.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LedgerError,
+    NoSessionError,
+    PandasDPError,
+    UnknownSessionError,
+    UnverifiedFrameError,
+)
+from pandas_dp.query import Query
+from pandas_dp.release import Provenance, Release, make_release
+from pandas_dp.schema import Schema
+from pandas_dp.tables import Table
+
+ATTRIBUTE = "pandas_dp"
+
+
+class Session:
+    """One budget and the tables it answers for; opened by ``df.dp.protect(...)``.
+
+    Attributes
+    ----------
+    name : str
+        The budget's name in its ledger; a ledger and a name are one budget for ever.
+    unit : PrivacyUnit
+        Whose presence is hidden, how much of it can count, and the neighbouring relation.
+    budget : Budget
+        The total: epsilon, delta, the part of delta reserved for mechanisms that use it up, and the accountant.
+    implicit : bool
+        Whether the session was opened by a first query rather than by ``protect``.
+    """
+
+    def __init__(self, ledger: Ledger, name: str, unit: PrivacyUnit, implicit: bool = False) -> None:
+        self.id = f"dp:{uuid.uuid4()}"
+        self.name, self.unit, self.implicit, self.closed = name, unit, implicit, False
+        self._ledger = ledger
+        self._held: dict[str, Table] = {}
+
+    @property
+    def budget(self) -> Budget:
+        """The total as the ledger has it."""
+        recorded = self._ledger.budget(self.name)
+        if recorded is None:
+            raise LedgerError(f"the ledger knows no budget named {self.name!r}")
+        return recorded[0]
+
+    @property
+    def spent(self) -> str:
+        """What is spent, in every currency, as exact text."""
+        return filter_for(self.budget).spent(self._state)
+
+    @property
+    def left(self) -> str:
+        """What is left, in every currency, as exact text."""
+        return filter_for(self.budget).left(self._state)
+
+    @property
+    def releases(self) -> pd.DataFrame:
+        """Every entry of the ledger for this budget: what was asked, when, and its price."""
+        rows = [(e.sequence, e.time, e.kind, e.query, e.price) for e in self._entries]
+        return pd.DataFrame(rows, columns=["sequence", "time", "kind", "query", "price"])
+
+    @property
+    def _state(self) -> State:
+        return self._ledger.state(self.name)
+
+    @property
+    def _entries(self) -> list[LedgerEntry]:
+        return self._ledger.entries(self.name)
+
+    def adopt(self, frame: pd.DataFrame, reason: str, *, table: str | None = None, version: str | None = None) -> Session:
+        """Answer for a frame on the owner's word that it was derived row by row from a protected table.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        reason : str
+            Why this is sound; recorded in the ledger. Releases from this frame say ``vouched``.
+        table, version : str, optional
+            Public name and version of the content, under which answers are stored for re-runs.
+
+        Returns
+        -------
+        Session
+
+        Notes
+        -----
+        Sound are operations in which each row depends on its own row only. Where rows may repeat, the frame needs the
+        unit column, and its contribution bound is then enforced as ever.
+        """
+        self._open()
+        if not isinstance(reason, str) or not reason.strip():
+            raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
+        check_frame(frame, self.unit)
+        self._ledger.note(self.name, "adopt", reason)
+        self._attach(frame, "vouched", None, table, version)
+        return self
+
+    def extend(self, epsilon: Any = 0, delta: Any = 0, *, reason: str) -> Session:
+        """Raise the total, on record.
+
+        Parameters
+        ----------
+        epsilon, delta : number
+            Amounts added to the total.
+        reason : str
+            Recorded in the ledger.
+        """
+        self._open()
+        added = positive_epsilon(epsilon) if epsilon else 0
+        self._ledger.amend(self.name, self.budget.extended(added, small_delta(delta)), self.unit, f"extend: {reason}")
+        return self
+
+    def close(self) -> None:
+        """End the session: its frames are no longer answered and their memory is free. The ledger stays as it is."""
+        self.closed = True
+        self._held.clear()
+        tables.forget_session(self)
+
+    def ask(
+        self, query: Query, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool
+    ) -> Release:
+        """Check that the frame is still what was protected, send the query through the gate and wrap the answer."""
+        self._open()
+        self.check_steps(query.steps)
+        read = {*columns, *(c for step in query.steps for c in step.reads)}
+        made = {c for step in query.steps for c in step.touches}
+        unit = {self.unit.column} if self.unit.column else set()
+        table.verify(frame, ((read - made) | (read & set(frame.columns)) | unit))
+        steps = table.steps + query.steps
+        filtered = any(step.is_filter for step in steps)
+        budget = self.budget
+        terms = Terms(self.unit, query.price, budget.accountant == "pure", self._public_rows(table, filtered))
+        loss = query.aggregate.loss(terms)
+        request = gate.Request(
+            ledger=self._ledger,
+            name=self.name,
+            budget=budget,
+            key=Query(query.call, query.aggregate, steps, query.price).key(table.token, self.unit),
+            query=str(query),
+            price=str(query.price) if loss.parts else "nothing",
+            loss=loss,
+            unit=self.unit,
+            recipe=lambda: query.aggregate.steps(terms),
+            view=lambda: open_view(table, query.steps),
+            fresh=fresh,
+        )
+        answer = gate.release(request)
+        lineage = "declared" if table.lineage == "source" and steps else table.lineage
+        return make_release(
+            answer,
+            Provenance(
+                query=query,
+                mechanism=answer.mechanism,
+                unit=self.unit,
+                lineage=lineage,
+                error=answer.error,
+                notes=answer.notes,
+                extras=answer.extras,
+                spent=request.price,
+            ),
+        )
+
+    def check_steps(self, steps: tuple[Any, ...]) -> None:
+        """Refuse steps that would change whose row is whose."""
+        if any(self.unit.column in step.touches for step in steps):
+            raise ArgumentValueError(f"steps must leave the unit column {self.unit.column!r} as it is")
+
+    def _public_rows(self, table: Table, filtered: bool) -> int | None:
+        """Rows of the table where replace-one makes them public: one row a unit, nothing filtered, not vouched."""
+        public = not self.unit.add_remove and self.unit.column is None and not filtered
+        return len(table.source) if public and table.lineage != "vouched" else None
+
+    def derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
+        """Answer for a frame that steps made from a protected one."""
+        frame.attrs[ATTRIBUTE] = self.id
+        lineage = table.lineage if table.lineage == "vouched" else "declared"
+        source = frame.copy(deep=False)
+        made = Table(self, source, frame.index, table.token, lineage, table.steps + steps, table.schema)
+        tables.register(frame, made)
+
+    def attach(self, frame: pd.DataFrame, schema: Schema | None, table: str | None, version: str | None) -> None:
+        """Answer for a source frame; one that equals a table still held, without a version, is that table."""
+        known = tables.lookup(frame)
+        if known is not None and known.session is self and version is None:
+            known.schema = known.schema if schema is None else schema
+            return
+        self._attach(frame, "source", schema, table, version)
+
+    def _attach(
+        self, frame: pd.DataFrame, lineage: str, schema: Schema | None, table: str | None, version: str | None
+    ) -> None:
+        source = frame.copy(deep=False)
+        token = tables.new_token() if version is None else f"{lineage}:{table}@{version}"
+        held = self._held.get(f"{lineage}:{table}")
+        if version is None and lineage == "source":
+            equal = next((t for t in self._held.values() if t.source.equals(source) and t.lineage == lineage), None)
+            token = token if equal is None else equal.token
+        if schema is None:
+            schema = held.schema if held is not None else self.schema
+        made = Table(self, source, frame.index, token, lineage, schema=schema)
+        self._held[f"{lineage}:{table}"] = made
+        frame.attrs[ATTRIBUTE] = self.id
+        tables.register(frame, made)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema given last."""
+        return next((t.schema for t in reversed(self._held.values())), Schema({}))
+
+    def _open(self) -> None:
+        if self.closed:
+            raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
+
+    def __repr__(self) -> str:
+        """Say what is protected, spent and left; nothing of the data."""
+        try:
+            spent, left = self.spent, self.left
+        except PandasDPError as error:
+            return f"<pandas_dp session {self.name!r}: {error}>"
+        state = "closed, " if self.closed else "implicit, " if self.implicit else ""
+        return (
+            f"<pandas_dp session {self.name!r}: {state}protects {self.unit} ({self.unit.relation}); "
+            f"spent {spent}; left {left}; {self._ledger.describe()}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+    def __reduce__(self) -> Any:
+        """Refuse: a copy would be a second budget."""
+        raise TypeError("a session cannot be pickled or copied; open the same ledger in the other process")
+
+
+def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
+    """Check what is public about a frame: its column names."""
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")
+    if frame.columns.has_duplicates:
+        raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
+    if unit.column is not None and unit.column not in frame.columns:
+        raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table")
+
+
+def open_view(table: Table, steps: tuple[Any, ...]) -> PandasView:
+    """Prepared rows of a table; only the gate calls this."""
+    frame, cache = table.source, table.cache
+    for step in steps:
+        frame, cache = step.apply(frame), {}
+    return PandasView(frame, cache, nulls_of(table.schema, frame))
+
+
+def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
+    """Public constants that missing values count as, in raw units, by column."""
+    constants = {}
+    for column in schema:
+        rule = schema[column].nulls
+        if column in frame.columns and not (isinstance(rule, str) and rule == "drop"):
+            exact = kind_of(frame[column].dtype).number(rule, "nulls")
+            constants[column] = int(exact) if exact.denominator == 1 else float(exact)
+    return constants

@@ -1,0 +1,1 @@
+"""Row-wise preparation: the changes of a table that keep its privacy guarantee."""

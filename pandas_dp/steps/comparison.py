@@ -1,0 +1,201 @@
+"""Comparison of ``Values``: one meaning for every storage, and no cell makes any of it raise.
+
+For all inputs: element i of a result depends on element i of the operands and on constants only; whether a comparison is
+refused depends on the kinds of the operands and on constants only, and never on the list of a category column.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.dates import as_time, split_seconds
+from pandas_dp.steps.values import Kind, Mask, Values, advice, booleans, decoded, family, levels
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_ARROW_OPERATORS: dict[str, Callable[..., Any]] = {
+    "==": pc.equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
+
+def compare(op: str, left: Values, right: Values) -> Values:
+    """``left op right`` for each row; False where either is missing, except that ``!=`` is then True.
+
+    Two integers are compared exactly, other numbers in float64, text by code points, dates and durations exactly whatever
+    their units. Categories are compared by value, for equality only: their order is a list that other rows shape.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the kinds do not fit. Never for ``==`` and ``!=`` on a category column.
+    ArgumentValueError
+        If a text constant beside dates or durations cannot be read as one.
+    """
+    return booleans(~_holds("==", left, right) if op == "!=" else _holds(op, left, right))
+
+
+def _holds(op: str, left: Values, right: Values) -> Mask:
+    if Kind.CATEGORY in (left.kind, right.kind):
+        if op != "==":
+            raise ArgumentTypeError(
+                f"'{op}' does not work on categories, whose order is not a fact of the row: list the values, as in "
+                ".isin(['b', 'c']), or turn the column into text or numbers before it is protected"
+            )
+        return _equal_categories(left, right)
+    left, right = as_time(left, right), as_time(right, left)
+    common = family(left.kind)
+    if common is not family(right.kind) or common is Kind.OTHER:
+        raise ArgumentTypeError(
+            f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}"
+        )
+    if common is Kind.TEXT:
+        holds = _compare_text(op, left, right)
+    elif common is Kind.NUMBER:
+        holds = _compare_numbers(op, left, right)
+    else:
+        holds = _compare_times(op, left, right)
+    return np.asarray(holds & ~left.incomparable & ~right.incomparable)
+
+
+def isin(operand: Values, constants: Sequence[Values]) -> Values:
+    """Whether each row equals one of the constants; a missing cell equals none.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If a constant is of another kind than the column. Never for a category column.
+    """
+    if operand.kind is Kind.CATEGORY:
+        table = np.zeros(len(operand.data.categories), dtype=bool)
+        for constant in constants:
+            table |= _equal_or_never(levels(operand), constant)
+        return booleans(_look_up(table, operand))
+    constants = [as_time(constant, operand) for constant in constants]
+    common = family(operand.kind)
+    for constant in constants:
+        if family(constant.kind) is not common:
+            raise ArgumentTypeError(
+                f"{constant.kind.value} cannot be looked for in {operand.kind.value}{advice(operand)}"
+            )
+    if common is Kind.TEXT:
+        found = _text_isin(operand, [constant.data for constant in constants])
+    elif common is Kind.NUMBER:
+        found = _number_isin(operand, constants)
+    else:
+        found = np.zeros(np.shape(operand.missing), dtype=bool)
+        for constant in constants:
+            found = found | _compare_times("==", operand, constant)
+    return booleans(np.asarray(found & ~operand.incomparable))
+
+
+# Numbers and dates
+
+
+def _compare_numbers(op: str, left: Values, right: Values) -> Mask:
+    x, y = left.data, right.data
+    if "f" in (x.dtype.kind, y.dtype.kind):
+        x, y = x.astype(np.float64), y.astype(np.float64)
+    return np.asarray(OPERATORS[op](x, y))  # int64 against uint64 is exact in numpy
+
+
+def _number_isin(operand: Values, constants: Sequence[Values]) -> Mask:
+    """Constants are split by form, so that every match is what ``==`` would say."""
+    whole = [int(constant.data) for constant in constants if constant.data.dtype.kind != "f"]
+    floats = [float(constant.data) for constant in constants if constant.data.dtype.kind == "f"]
+    data = operand.data.astype(np.uint8) if operand.kind is Kind.BOOLEAN else operand.data
+    if data.dtype.kind == "f":
+        return np.isin(data, np.array(floats + [float(value) for value in whole], dtype=np.float64))
+    limits = np.iinfo(data.dtype)
+    whole = [value for value in whole if limits.min <= value <= limits.max]
+    found = np.isin(data, np.array(whole, dtype=data.dtype))
+    return found | np.isin(data.astype(np.float64), np.array(floats, dtype=np.float64)) if floats else found
+
+
+def _compare_times(op: str, left: Values, right: Values) -> Mask:
+    if left.unit == right.unit:
+        return np.asarray(OPERATORS[op](left.data, right.data))
+    (x, x_rest), (y, y_rest) = split_seconds(left), split_seconds(right)
+    if op == "==":
+        return np.asarray((x == y) & (x_rest == y_rest))
+    return np.where(x == y, OPERATORS[op](x_rest, y_rest), OPERATORS[op](x, y))
+
+
+# Text
+
+
+def _compare_text(op: str, left: Values, right: Values) -> Mask:
+    if isinstance(left.data, str) and isinstance(right.data, str):
+        return np.asarray(OPERATORS[op](left.data, right.data))
+    x, y = _arrow_text(left), _arrow_text(right)
+    if x is not None and y is not None:  # UTF-8 sorts as its code points do, so both paths agree
+        return np.asarray(_ARROW_OPERATORS[op](x, y).fill_null(False).to_numpy(zero_copy_only=False))
+    return np.asarray(OPERATORS[op](_python_text(left), _python_text(right)), dtype=bool)
+
+
+def _text_isin(operand: Values, wanted: list[str]) -> Mask:
+    if isinstance(operand.data, str):
+        return np.asarray(operand.data in wanted)
+    cells = _arrow_text(operand)
+    if cells is None:
+        known = set(wanted)
+        return np.fromiter((cell in known for cell in _python_text(operand)), bool, len(operand.missing))
+    return np.asarray(pc.is_in(cells, value_set=pa.array(wanted, pa.large_string())).to_numpy(zero_copy_only=False))
+
+
+def _arrow_text(values: Values) -> Any:
+    """Return the text as Arrow holds it, or None where Python objects hold it (which may not be valid Unicode)."""
+    if isinstance(values.data, str):
+        return pa.scalar(values.data, pa.large_string())
+    if values.kind is Kind.OBJECT or getattr(values.data.dtype, "storage", "pyarrow") != "pyarrow":
+        return None
+    cells = values.data.__arrow_array__().cast(pa.large_string())
+    return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+
+
+def _python_text(values: Values) -> Any:
+    if isinstance(values.data, str):
+        return values.data
+    cells = np.array(values.data, dtype=object)
+    cells[values.incomparable] = ""
+    return cells
+
+
+# Categories
+
+
+def _equal_categories(left: Values, right: Values) -> Mask:
+    for column, constant in ((left, right), (right, left)):
+        if column.kind is Kind.CATEGORY and constant.constant:  # once for each category instead of each row
+            return _look_up(_equal_or_never(levels(column), constant), column)
+    return _equal_or_never(decoded(left), decoded(right))
+
+
+def _look_up(table: Mask, values: Values) -> Mask:
+    if not len(table):  # every cell is missing
+        return np.zeros(len(values.missing), dtype=bool)
+    return np.asarray(table[values.data.codes] & ~values.missing)
+
+
+def _equal_or_never(left: Values, right: Values) -> Mask:
+    """Equality, where values of different kinds are unequal instead of an error."""
+    try:
+        return _holds("==", left, right)
+    except (ArgumentTypeError, ArgumentValueError):
+        return np.zeros(np.broadcast_shapes(left.missing.shape, right.missing.shape), dtype=bool)

@@ -1,0 +1,292 @@
+"""The expression tree: every computation a row-wise step may do, as frozen data.
+
+A node computes each row of its result from the same row of its columns and from constants. There is no node that sees two
+rows, so a tree cannot either. That, and that no cell can make an evaluation raise, is what the privacy of steps rests on.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps import arithmetic, comparison
+from pandas_dp.steps.values import Mask, Values, booleans, read_column, read_constant, truth, write
+
+ConstantValue = bool | int | float | str | pd.Timestamp | pd.Timedelta
+
+_MISSING = "a missing value is no constant: test for one with .isna() or .notna()"
+
+MAX_DEPTH = 100  # keeps every walk over a tree, pickle's too, well inside Python's recursion limit
+MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
+
+
+def shorten(text: str, limit: int = 120) -> str:
+    """Return text for an error message, cut where it grows long."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def quote(name: object) -> str:
+    """Return a column name for an error message."""
+    return shorten(repr(name), 60)
+
+
+class Expression:
+    """A node. Nodes are immutable, hashable and picklable; two are equal exactly when their ``repr`` is."""
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The nodes this one computes from."""
+        return ()
+
+    def apply(self, *operands: Values) -> Values:
+        """Compute this node, given its operands' values, row by row."""
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        depth = 1 + max((operand._depth for operand in self.operands), default=0)
+        nodes = 1 + sum(operand._nodes for operand in self.operands)
+        if depth > MAX_DEPTH or nodes > MAX_NODES:
+            raise ArgumentValueError(
+                f"an expression has at most {MAX_NODES:,} operations, {MAX_DEPTH} deep: split it into several assigns"
+            )
+        object.__setattr__(self, "_depth", depth)
+        object.__setattr__(self, "_nodes", nodes)
+
+    _depth = 1
+    _nodes = 1
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def columns(self) -> frozenset[str]:
+        """Names of the columns the expression reads."""
+        return frozenset().union(*(operand.columns() for operand in self.operands))
+
+    def values(self, frame: pd.DataFrame) -> Values:
+        """Value in every row of ``frame``; errors name the operation and depend on columns' dtypes only."""
+        operands = [operand.values(frame) for operand in self.operands]
+        try:
+            return self.apply(*operands)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise type(error)(f"{shorten(str(self))}: {error}") from None
+
+    def evaluate(self, frame: pd.DataFrame) -> pd.Series[Any]:
+        """Value in every row of ``frame``, on its index.
+
+        Parameters
+        ----------
+        frame : DataFrame, n rows
+            With the columns of ``columns()``. Rows are taken by position; index labels may repeat.
+
+        Returns
+        -------
+        Series, shape (n,)
+            A column by itself comes back as it is. Computed numbers are float64, conditions bool, dates and durations
+            datetime64 and timedelta64. The dtype depends on the dtypes of the columns only.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            If the dtypes do not fit the operations. ``frame.iloc[:0]`` raises exactly what ``frame`` does.
+
+        Notes
+        -----
+        Numbers are computed in float64 whatever stores them. A missing operand makes a missing result, and every
+        comparison with a missing cell is False, except ``!=``, which is True.
+        """
+        return write(self.values(frame), frame.index)
+
+    def condition(self, frame: pd.DataFrame) -> Mask:
+        """Truth in every row, shape (n,); a missing truth value is False.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If the expression is not a condition.
+        """
+        return np.broadcast_to(truth(self.values(frame)), (len(frame),))
+
+
+@dataclass(frozen=True, eq=False)
+class Column(Expression):
+    """A column by its name."""
+
+    name: str
+
+    def columns(self) -> frozenset[str]:
+        """The one column."""
+        return frozenset((self.name,))
+
+    def _series(self, frame: pd.DataFrame) -> pd.Series[Any]:
+        column = frame[self.name] if self.name in frame.columns else None
+        if not isinstance(column, pd.Series):
+            raise ArgumentValueError(f"there has to be exactly one column {quote(self.name)}")
+        return column
+
+    def values(self, frame: pd.DataFrame) -> Values:
+        """Cells of the column."""
+        return read_column(self._series(frame))
+
+    def evaluate(self, frame: pd.DataFrame) -> pd.Series[Any]:
+        """Return the column itself, in its own dtype."""
+        return self._series(frame)
+
+    def __str__(self) -> str:
+        return self.name if self.name.isidentifier() else f"`{self.name[:60]}`"
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Expression):
+    """A public value: true/false, a number, text, a date or a duration.
+
+    Numpy scalars, Decimal, datetime and timedelta become their Python or pandas counterparts; dates with a time zone
+    become UTC, and dates and durations count microseconds unless they need nanoseconds.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the value is of another type; a list, an array or a Series is never a constant.
+    ArgumentValueError
+        If the value is missing (NaN, None, NaT) or outside the range of its type.
+    """
+
+    value: ConstantValue
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _plain(self.value))
+        super().__post_init__()
+
+    def values(self, frame: pd.DataFrame) -> Values:
+        """Values of shape ()."""
+        return read_constant(self.value)
+
+    def __repr__(self) -> str:
+        if isinstance(self.value, pd.Timestamp | pd.Timedelta):
+            return f"Constant({type(self.value).__name__}({self.value.isoformat()!r}))"
+        return f"Constant({self.value!r})"
+
+    def __str__(self) -> str:
+        if isinstance(self.value, pd.Timestamp | pd.Timedelta):
+            return repr(str(self.value))
+        return repr(self.value)
+
+
+def _plain(value: Any) -> ConstantValue:
+    """Return the one form in which a constant of this value and type stands in a tree."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        raise ArgumentValueError(_MISSING)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        if not -(2**63) <= value < 2**64:
+            raise ArgumentValueError("an integer has to lie in [-2**63, 2**64): write a larger number as 1e30")
+        return int(value)
+    if isinstance(value, float | np.floating | Decimal):
+        if value.is_nan() if isinstance(value, Decimal) else np.isnan(value):
+            raise ArgumentValueError(_MISSING)
+        return float(value)
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ArgumentValueError("a text constant has to be valid Unicode") from None
+        return str.__str__(value)
+    if isinstance(value, datetime.datetime | np.datetime64 | datetime.timedelta | np.timedelta64):
+        return _plain_time(value)
+    raise ArgumentTypeError(
+        f"{type(value).__name__} is no constant: that is true or false, a number, text, a pd.Timestamp or a "
+        "pd.Timedelta. Data comes from columns of the table itself"
+    )
+
+
+def _plain_time(value: Any) -> pd.Timestamp | pd.Timedelta:
+    duration = isinstance(value, datetime.timedelta | np.timedelta64)  # before dates: both come from numpy
+    try:
+        stamp: Any = pd.Timedelta(value) if duration else pd.Timestamp(value)
+        if stamp is pd.NaT:
+            raise ArgumentValueError(_MISSING)
+        if not duration and stamp.tz is not None:
+            stamp = stamp.tz_convert("UTC")
+        coarse = stamp.as_unit("us", round_ok=True)
+        return coarse if coarse == stamp else stamp.as_unit("ns")
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, ArgumentValueError):
+            raise
+        raise ArgumentValueError("the date or duration is outside the range of pandas") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Operation(Expression):
+    """One of ``OPERATIONS`` on its operands: arithmetic, comparison, logic or a row-wise function."""
+
+    op: str
+    operands: tuple[Expression, ...]
+
+    def apply(self, *operands: Values) -> Values:
+        """Kind and dtype by the operation and the kinds of the operands."""
+        return OPERATIONS[self.op](*operands)
+
+    def __str__(self) -> str:
+        if self.op in _INFIX:
+            return "(" + f" {self.op} ".join(map(str, self.operands)) + ")"
+        return f"{self.op}({', '.join(map(str, self.operands))})"
+
+
+@dataclass(frozen=True, eq=False)
+class IsIn(Expression):
+    """Whether a value is one of a public list; the order and repeats of the list do not matter."""
+
+    operand: Expression
+    constants: tuple[Constant, ...]
+
+    def __post_init__(self) -> None:
+        unique = {repr(constant): constant for constant in self.constants}
+        object.__setattr__(self, "constants", tuple(unique[key] for key in sorted(unique)))
+        super().__post_init__()
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The value looked up."""
+        return (self.operand,)
+
+    def apply(self, *operands: Values) -> Values:
+        """Truth values."""
+        return comparison.isin(*operands, [read_constant(constant.value) for constant in self.constants])
+
+    def __str__(self) -> str:
+        return f"{self.operand}.isin([{', '.join(map(str, self.constants))}])"
+
+
+def _and(*conditions: Values) -> Values:
+    return booleans(functools.reduce(np.logical_and, map(truth, conditions)))
+
+
+def _or(*conditions: Values) -> Values:
+    return booleans(functools.reduce(np.logical_or, map(truth, conditions)))
+
+
+OPERATIONS: dict[str, Callable[..., Values]] = {
+    **{op: functools.partial(arithmetic.arithmetic, op) for op in arithmetic.OPERATORS},
+    **{name: functools.partial(arithmetic.function, name) for name in arithmetic.FUNCTIONS},
+    **{op: functools.partial(comparison.compare, op) for op in ("==", "!=", "<", "<=", ">", ">=")},
+    "and": _and,
+    "or": _or,
+    "not": lambda condition: booleans(~truth(condition)),
+    "isna": lambda operand: booleans(operand.missing),
+    "at_least": arithmetic.at_least,
+    "at_most": arithmetic.at_most,
+    "round": arithmetic.round_half_even,
+    "fillna": arithmetic.fill,
+}
+_INFIX = {*arithmetic.OPERATORS, "==", "!=", "<", "<=", ">", ">=", "and", "or"}

@@ -1,0 +1,140 @@
+"""The row-wise functions an expression may call, by pandas' names, and what to type instead of the others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.expression import Constant, Expression, IsIn, Operation, shorten
+from pandas_dp.steps.refusals import NOT_TRACED, REASONS
+
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def lift(value: Any) -> Expression:
+    """Return an expression as it is and anything else as a constant, if it can be one."""
+    return value if isinstance(value, Expression) else Constant(value)
+
+
+def compare(op: str, left: Any, right: Any) -> Expression:
+    """``left op right`` with a constant always on the right: ``3 < x`` and ``x > 3`` are the same question."""
+    left, right = lift(left), lift(right)
+    if isinstance(left, Constant) and not isinstance(right, Constant):
+        op, left, right = _MIRRORED[op], right, left
+    return Operation(op, (left, right))
+
+
+def logical(op: str, *conditions: Any) -> Expression:
+    """``and`` / ``or`` of conditions, flattened: ``(a & b) & c`` and ``a & b & c`` are the same question."""
+    flat: list[Expression] = []
+    for condition in map(lift, conditions):
+        same = isinstance(condition, Operation) and condition.op == op
+        flat.extend(condition.operands if same else (condition,))
+    return Operation(op, tuple(flat))
+
+
+def negate(condition: Any) -> Expression:
+    """``not condition``."""
+    return Operation("not", (lift(condition),))
+
+
+def _isna(operand: Expression) -> Expression:
+    return Operation("isna", (operand,))
+
+
+def _notna(operand: Expression) -> Expression:
+    return negate(_isna(operand))
+
+
+def _isin(operand: Expression, values: Any) -> Expression:
+    if not isinstance(values, list | tuple | set | frozenset | range):
+        raise ArgumentTypeError("isin needs a list of public constants, as in .isin(['a', 'b'])")
+    if any(isinstance(value, Expression) and not isinstance(value, Constant) for value in values):
+        raise ArgumentTypeError("isin needs constants: compare columns with ==, joined by |")
+    return IsIn(operand, tuple(lift(value) for value in values))  # type: ignore[misc]
+
+
+def _between(operand: Expression, left: Any, right: Any, inclusive: str = "both") -> Expression:
+    if inclusive not in ("both", "left", "right", "neither"):
+        raise ArgumentValueError("inclusive has to be 'both', 'left', 'right' or 'neither'")
+    above = compare(">=" if inclusive in ("both", "left") else ">", operand, left)
+    return logical("and", above, compare("<=" if inclusive in ("both", "right") else "<", operand, right))
+
+
+def _abs(operand: Expression) -> Expression:
+    return Operation("abs", (operand,))
+
+
+def _round(operand: Expression, decimals: Any = 0) -> Expression:
+    places = lift(decimals)
+    value = places.value if isinstance(places, Constant) else None
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 30:
+        raise ArgumentValueError("decimals has to be an integer between -30 and 30")
+    return Operation("round", (operand, places))
+
+
+def _clip(operand: Expression, lower: Any = None, upper: Any = None) -> Expression:
+    low, high = (None if bound is None else _constant(bound, "clip") for bound in (lower, upper))
+    if low is None and high is None:
+        raise ArgumentValueError("clip needs lower, upper or both, as in .clip(0, 100)")
+    check_order(low, high)
+    if low is not None:
+        operand = Operation("at_least", (operand, low))
+    return operand if high is None else Operation("at_most", (operand, high))
+
+
+def check_order(lower: Constant | None, upper: Constant | None) -> None:
+    """Refuse bounds that are no numbers, or that leave nothing between them."""
+    for bound in (lower, upper):
+        if bound is not None and (isinstance(bound.value, bool) or not isinstance(bound.value, int | float)):
+            raise ArgumentTypeError("clip's lower and upper have to be numbers")
+    if lower is not None and upper is not None and lower.value > upper.value:  # type: ignore[operator]
+        raise ArgumentValueError("clip's lower has to be at most upper")
+
+
+def _fillna(operand: Expression, value: Any) -> Expression:
+    return Operation("fillna", (operand, _constant(value, "fillna")))
+
+
+def _constant(value: Any, function: str) -> Constant:
+    constant = lift(value)
+    if not isinstance(constant, Constant):
+        raise ArgumentTypeError(f"{function} needs constants here, not another column")
+    return constant
+
+
+METHODS: dict[str, Callable[..., Expression]] = {
+    "isna": _isna,
+    "isnull": _isna,
+    "notna": _notna,
+    "notnull": _notna,
+    "isin": _isin,
+    "between": _between,
+    "abs": _abs,
+    "round": _round,
+    "clip": _clip,
+    "fillna": _fillna,
+}
+
+
+def call(name: str, operand: Expression, args: Any, kwargs: Any) -> Expression:
+    """Call one of ``METHODS``.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If the arguments do not fit its signature, or are no public constants where it needs them.
+    """
+    try:
+        inspect.signature(METHODS[name]).bind(operand, *args, **kwargs)
+    except TypeError as error:
+        raise ArgumentTypeError(f"{name}(): {error}") from None
+    return METHODS[name](operand, *args, **kwargs)
+
+
+def refusal(name: str) -> str:
+    """Why a method or attribute that is none of ``METHODS`` is refused, and what to type instead."""
+    reason = REASONS.get(name, f"{NOT_TRACED}. Those that can: {', '.join(sorted(METHODS))}")
+    return f".{shorten(name, 40)} {reason.replace('{name}', name)}"

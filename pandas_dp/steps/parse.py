@@ -1,0 +1,239 @@
+"""From what a user writes, a string, a function or ``pd.col``, to one expression tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.expression import Column, Constant, Expression, Operation, shorten
+from pandas_dp.steps.functions import METHODS, call, compare, lift, logical, negate, refusal
+from pandas_dp.steps.trace import trace, unknown_column
+
+Source = str | Callable[[Any], Any] | pd.api.typing.Expression
+
+_ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+# Strings and `backticked names` are stepped over as a whole; what stands between is one character at a time.
+_TOKEN = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|.""", re.DOTALL)
+
+
+def parse_expression(source: Source, columns: Iterable[str], *, argument: str = "expression") -> Expression:
+    """Return the tree of a row-wise expression.
+
+    Parameters
+    ----------
+    source : str, callable or pandas Expression
+        ``"age >= 65 and ward != 'ICU'"`` as ``DataFrame.query`` reads it, ``lambda d: d.height / d.weight``, or
+        ``pd.col("age") > 65``.
+    columns : iterable of str
+        Names of the table's columns; public.
+    argument : str
+        What the argument is called in error messages.
+
+    Returns
+    -------
+    Expression
+        Its ``repr`` is the same for every spelling of the same operations.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If the expression is not row-wise, or cannot be read. Nothing else is raised.
+
+    Notes
+    -----
+    A value that a function brings from outside is taken for a public constant, as in ``lambda d: d.x > limit``. Whether it
+    really is public cannot be seen from it.
+    """
+    names = frozenset(name for name in columns if isinstance(name, str))
+    if isinstance(source, str):
+        return _read_text(source, names, argument)
+    if isinstance(source, pd.api.typing.Expression) or callable(source):
+        return trace(source, names, argument)
+    raise ArgumentTypeError(
+        f"{argument}: has to be text, a function of the table or pd.col(...), not {type(source).__name__}"
+    )
+
+
+def parse_assignments(text: str, columns: Iterable[str], *, argument: str) -> list[tuple[str, Expression]]:
+    """Return names and expressions of lines like ``"bmi = weight / height ** 2"``; a line may use names of earlier ones.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If a line is no assignment, or its expression is refused.
+    """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"{argument}: has to be text like 'bmi = weight / height ** 2'")
+    names = set(columns)
+    found = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        source, quoted = _prepare(line, argument)
+        match _parse(source, "exec", argument):
+            case ast.Module(body=[ast.Assign(targets=[ast.Name(id=name)], value=value)]):
+                name = quoted.get(name, name)
+                found.append((name, _Reader(frozenset(names), quoted, argument).read(value)))
+                names.add(name)
+            case _:
+                raise ArgumentValueError(f"{argument}: every line has to be 'name = expression'")
+    if not found:
+        raise ArgumentValueError(f"{argument}: every line has to be 'name = expression'")
+    return found
+
+
+def _read_text(text: str, names: frozenset[str], argument: str) -> Expression:
+    source, quoted = _prepare(text, argument)
+    tree = _parse(f"({source}\n)", "eval", argument)  # the parentheses let a long text run over several lines
+    return _Reader(names, quoted, argument).read(tree.body)  # type: ignore[attr-defined]
+
+
+def _prepare(text: str, argument: str) -> tuple[str, dict[str, str]]:
+    """Return Python source for pandas' query syntax, and the column each placeholder in it stands for.
+
+    As in pandas, ``&`` and ``|`` bind like ``and`` and ``or``, and a name in backticks may be any column.
+    """
+    prefix = "_quoted"
+    while prefix in text:
+        prefix += "_"
+    quoted: dict[str, str] = {}
+    pieces = []
+    for token in _TOKEN.findall(text):
+        if token == "@":  # noqa: S105
+            raise ArgumentValueError(
+                f"{argument}: '@' is not read, since it could name anything: write the value itself, or a function, as in "
+                ".filter(lambda d: d.x > limit)"
+            )
+        if len(token) > 1 and token[0] == "`":
+            placeholder = f"{prefix}{len(quoted)}_"
+            quoted[placeholder] = token[1:-1]
+            token = f" {placeholder} "
+        pieces.append({"&": " and ", "|": " or "}.get(token, token))
+    return "".join(pieces).strip(), quoted
+
+
+def _parse(source: str, mode: str, argument: str) -> ast.AST:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape in a text constant
+            return ast.parse(source, mode=mode)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ArgumentValueError(
+            f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", names that are no Python names in "
+            "`backticks`"
+        ) from None
+
+
+class _Reader:
+    """Turns a syntax tree into an expression; whatever it does not know, it refuses."""
+
+    def __init__(self, names: frozenset[str], quoted: dict[str, str], argument: str) -> None:
+        self.names = names
+        self.quoted = quoted
+        self.argument = argument
+
+    def read(self, node: ast.AST) -> Expression:
+        """Return the expression of a node; errors name the argument."""
+        try:
+            return self._read(node)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            prefix = f"{self.argument}: "
+            raise type(error)(str(error) if str(error).startswith(prefix) else prefix + str(error)) from None
+        except RecursionError:
+            raise ArgumentValueError(f"{self.argument}: the expression is nested too deeply") from None
+
+    def _read(self, node: ast.AST) -> Expression:
+        match node:
+            case ast.Name(id=name):
+                return self._column(self.quoted.get(name, name))
+            case ast.Constant(value=value):
+                return Constant(value)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return Constant(-value)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return Operation("negative", (self._read(operand),))
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self._read(operand)
+            case ast.UnaryOp(operand=operand):
+                return negate(self._read(operand))
+            case ast.BinOp(op=op, left=left, right=right) if type(op) in _ARITHMETIC:
+                return Operation(_ARITHMETIC[type(op)], (self._read(left), self._read(right)))
+            case ast.BoolOp(op=op, values=values):
+                return logical("and" if isinstance(op, ast.And) else "or", *map(self._read, values))
+            case ast.Compare():
+                return self._compare(node)
+            case ast.Call(func=ast.Attribute(value=operand, attr=name)) if name in METHODS:
+                return self._call(node, operand, name)
+        raise self._refusal(node)
+
+    def _column(self, name: str) -> Expression:
+        if name not in self.names:
+            raise unknown_column(self.argument, name)
+        return Column(name)
+
+    def _compare(self, node: ast.Compare) -> Expression:
+        links = []
+        for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+            if type(op) in _COMPARE:
+                if isinstance(right, ast.List | ast.Tuple | ast.Set):
+                    raise ArgumentValueError("a list is compared with in, as in ward in ['A', 'B']")
+                links.append(compare(_COMPARE[type(op)], self._read(left), self._read(right)))
+            elif isinstance(op, ast.In | ast.NotIn):
+                if not isinstance(right, ast.List | ast.Tuple | ast.Set):
+                    raise ArgumentValueError("in needs a list of constants, as in ward in ['A', 'B']")
+                found = call("isin", self._read(left), [self._argument(right)], {})
+                links.append(negate(found) if isinstance(op, ast.NotIn) else found)
+            else:
+                raise ArgumentValueError("'is' is not read: write == or .isna()")
+        return links[0] if len(links) == 1 else logical("and", *links)
+
+    def _call(self, node: ast.Call, operand: ast.AST, name: str) -> Expression:
+        if any(isinstance(arg, ast.Starred) for arg in node.args) or any(word.arg is None for word in node.keywords):
+            raise ArgumentValueError(f"{name}() is called without * and **")
+        kwargs = {str(word.arg): self._argument(word.value) for word in node.keywords}
+        return call(name, self._read(operand), [self._argument(arg) for arg in node.args], kwargs)
+
+    def _argument(self, node: ast.AST) -> Any:
+        """Return an argument of a call: a list of constants, None, the text of an option, or an expression."""
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            return [self._argument(item) for item in node.elts]
+        if isinstance(node, ast.Constant):
+            return node.value
+        value = self._read(node)
+        return value.value if isinstance(value, Constant) else lift(value)
+
+    def _refusal(self, node: ast.AST) -> ArgumentValueError:
+        match node:
+            case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
+                return ArgumentValueError(refusal(name))
+            case ast.IfExp():
+                return ArgumentValueError("if is not read: write condition * a + ~condition * b, or filter")
+            case ast.BinOp(op=ast.BitXor()):
+                return ArgumentValueError("'^' is not read: write ** for powers, or (a and not b) or (b and not a)")
+        text = ast.unparse(node)
+        for placeholder, name in self.quoted.items():
+            text = text.replace(placeholder, f"`{name}`")
+        return ArgumentValueError(
+            f"{shorten(text, 60)} is not among the operations that can be checked row by row: + - * / // % **, comparisons, in "
+            f"[...], and, or, not, & | ~, and .{', .'.join(sorted(METHODS))}"
+        )

@@ -1,0 +1,413 @@
+"""Row-wise changes of a table as frozen data, and the functions that build them.
+
+A step turns each row into at most one row, which depends on that row alone. So a table with one person's rows
+left out becomes the same table with that person's rows left out: stability 1. What a step does to names and
+dtypes shows on a table without rows, and building one looks at nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.expression import Column, Constant, Expression, Operation, quote
+from pandas_dp.steps.functions import METHODS, lift
+from pandas_dp.steps.parse import parse_assignments, parse_expression
+
+
+class Step:
+    """A row-wise change of a table.
+
+    Steps are frozen, hashable and picklable, and equal exactly when their ``repr`` is.
+
+    Attributes
+    ----------
+    factor : int
+        Rows that one row can become.
+    is_filter : bool
+        Whether rows can vanish.
+    reads : frozenset of str
+        Columns whose cells decide the result.
+    touches : frozenset of str
+        Columns that are written, removed or renamed.
+    """
+
+    factor: ClassVar[int] = 1
+    is_filter: ClassVar[bool] = False
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Columns whose cells decide the result."""
+        return frozenset()
+
+    @property
+    def touches(self) -> frozenset[str]:
+        """Columns that are written, removed or renamed."""
+        return frozenset()
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the changed table, shape (at most n, columns); the given one is left as it is.
+
+        No cell makes this raise, and none decides a dtype: a table without rows shows both.
+        """
+        raise NotImplementedError
+
+
+def touches(step: Step) -> frozenset[str]:
+    """Columns a step writes, removes or renames (under the old and the new name)."""
+    return step.touches
+
+
+@dataclass(frozen=True)
+class Filter(Step):
+    """Keep the rows for which a condition holds; a row whose condition is missing goes.
+
+    Stability 1: whether a row stays depends on that row alone. The number of rows of the result is private under
+    every neighbouring relation.
+    """
+
+    expression: Expression
+    is_filter: ClassVar[bool] = True
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Columns of the condition."""
+        return self.expression.columns()
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Rows of ``frame`` whose condition holds, in their order and with their labels."""
+        return frame.loc[self.expression.condition(frame)]
+
+
+@dataclass(frozen=True)
+class Assign(Step):
+    """Add a column, or replace it, by an expression.
+
+    Stability 1: each new cell depends on its own row alone, and the number of rows stays.
+    """
+
+    name: str
+    expression: Expression
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Columns of the expression."""
+        return self.expression.columns()
+
+    @property
+    def touches(self) -> frozenset[str]:
+        """The column written."""
+        return frozenset((self.name,))
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """``frame`` with the column; a new one comes last."""
+        return _with_columns(frame, {self.name: self.expression})
+
+
+@dataclass(frozen=True)
+class Clip(Step):
+    """Limit columns of numbers to public bounds.
+
+    Stability 1: each new cell depends on the old one alone, and the number of rows stays.
+    """
+
+    columns: tuple[str, ...]
+    lower: Constant | None
+    upper: Constant | None
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns."""
+        return frozenset(self.columns)
+
+    @property
+    def touches(self) -> frozenset[str]:
+        """The columns."""
+        return frozenset(self.columns)
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """``frame`` with the columns limited, in float64; missing cells stay missing."""
+        clip = METHODS["clip"]
+        return _with_columns(frame, {name: clip(Column(name), self.lower, self.upper) for name in self.columns})
+
+
+@dataclass(frozen=True)
+class FillNA(Step):
+    """Replace missing cells by public constants, column by column.
+
+    Stability 1: each new cell depends on the old one alone, and the number of rows stays.
+    """
+
+    values: tuple[tuple[str, Constant], ...]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns."""
+        return frozenset(name for name, _ in self.values)
+
+    @property
+    def touches(self) -> frozenset[str]:
+        """The columns."""
+        return self.reads
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """``frame`` with the columns filled."""
+        filled = {name: Operation("fillna", (Column(name), value)) for name, value in self.values}
+        return _with_columns(frame, filled)
+
+
+@dataclass(frozen=True)
+class Drop(Step):
+    """Leave columns out.
+
+    Stability 1: rows keep what is left of them, and their number stays.
+    """
+
+    columns: tuple[str, ...]
+
+    @property
+    def touches(self) -> frozenset[str]:
+        """The columns that go."""
+        return frozenset(self.columns)
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """``frame`` without the columns."""
+        return frame.drop(columns=list(self.columns))
+
+
+@dataclass(frozen=True)
+class Rename(Step):
+    """Give columns other names.
+
+    Stability 1: no cell changes.
+    """
+
+    names: tuple[tuple[str, str], ...]
+
+    @property
+    def touches(self) -> frozenset[str]:
+        """Old and new names."""
+        return frozenset(name for pair in self.names for name in pair)
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """``frame`` with the new names."""
+        return frame.rename(columns=dict(self.names))
+
+
+def _with_columns(frame: pd.DataFrame, expressions: Mapping[str, Expression]) -> pd.DataFrame:
+    """``frame`` with columns computed from it, all of them from the columns as they were."""
+    # Arrays, not Series: pandas would match a Series by its labels, and those may repeat.
+    cells = {name: expression.evaluate(frame).array for name, expression in expressions.items()}
+    result = frame.copy(deep=False)
+    added = {name: array for name, array in cells.items() if name not in frame.columns}
+    for name in cells.keys() - added.keys():
+        result[name] = cells[name]
+    if added:  # inserted one by one, the hundredth would make pandas warn
+        result = pd.concat([result, pd.DataFrame(added, index=frame.index)], axis=1)
+        result.attrs = dict(frame.attrs)
+    return result
+
+
+# Builders. Each takes its arguments in pandas' order and then the table without its rows.
+
+
+def query(expr: str, empty: pd.DataFrame) -> tuple[Step, ...]:
+    """Rows for which a condition holds, written as for ``DataFrame.query``.
+
+    Parameters
+    ----------
+    expr : str
+        ``"age >= 65 and ward in ['A', 'B']"``.
+    empty : DataFrame
+        The table without its rows, ``frame.iloc[:0]``: its names and dtypes are all that is looked at.
+
+    Returns
+    -------
+    tuple of Step
+        One ``Filter``.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If the condition is not row-wise, cannot be read, or does not fit the dtypes.
+    """
+    if not isinstance(expr, str):
+        raise ArgumentTypeError("query: takes text; a function or pd.col('age') > 65 goes to .filter(...)")
+    return _filter("query", expr, empty)
+
+
+def filter_(condition: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
+    """Rows for which a condition holds, given as ``pd.col("age") > 65`` or ``lambda d: d.age > 65``.
+
+    Returns one ``Filter``; raises as ``query`` does.
+    """
+    if isinstance(condition, str) or not callable(condition):
+        raise ArgumentTypeError(
+            "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), and columns "
+            "are left out by .drop(columns=[...])"
+        )
+    return _filter("filter", condition, empty)
+
+
+def _filter(argument: str, condition: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
+    empty = _without_rows(argument, empty)
+    step = Filter(parse_expression(condition, empty.columns, argument=argument))
+    _dry_run(argument, step, empty)
+    return (step,)
+
+
+def assign(empty: pd.DataFrame, /, **expressions: Any) -> tuple[Step, ...]:
+    """Columns computed row by row, as in ``DataFrame.assign``; later ones may use earlier ones.
+
+    Parameters
+    ----------
+    empty : DataFrame
+        The table without its rows.
+    **expressions : callable, pandas Expression or constant
+        ``bmi=lambda d: d.weight / d.height**2``, ``bmi=pd.col("weight") / 3`` or ``source="survey"``. Text is a
+        constant, as in pandas; ``eval_`` reads text.
+
+    Returns
+    -------
+    tuple of Step
+        One ``Assign`` for each expression.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If an expression is not row-wise or does not fit the dtypes.
+    """
+    empty = _without_rows("assign", empty)
+    steps: list[Step] = []
+    for name, source in expressions.items():
+        argument = f"assign: {quote(name)}"
+        if isinstance(source, str) or not callable(source):
+            expression: Expression = _constant(source, argument)
+        else:
+            expression = parse_expression(source, empty.columns, argument=argument)
+        steps.append(Assign(name, expression))
+        empty = _dry_run(argument, steps[-1], empty)
+    return tuple(steps)
+
+
+def eval_(expr: str, empty: pd.DataFrame) -> tuple[Step, ...]:
+    """Columns computed from text like ``"bmi = weight / height**2"``, one assignment a line.
+
+    Returns one ``Assign`` for each line; raises as ``assign`` does.
+    """
+    empty = _without_rows("eval", empty)
+    steps = [Assign(*line) for line in parse_assignments(expr, empty.columns, argument="eval")]
+    for step in steps:
+        empty = _dry_run(f"eval: {quote(step.name)}", step, empty)
+    return tuple(steps)
+
+
+def clip(
+    lower: Any, upper: Any, empty: pd.DataFrame, *, columns: str | Iterable[str] | None = None
+) -> tuple[Step, ...]:
+    """Columns of numbers limited to public bounds, either of which may be None.
+
+    Without ``columns`` every column is clipped, as in pandas, and all of them have to be numbers. Returns one
+    ``Clip``.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If a bound is no number, both are missing or out of order, or a column does not exist or is no number.
+    """
+    empty = _without_rows("clip", empty)
+    names = _columns("clip", empty.columns if columns is None else columns, empty)
+    low, high = (None if bound is None else _constant(bound, "clip") for bound in (lower, upper))
+    step = Clip(names, low, high)
+    _dry_run("clip" if columns is not None else "clip: name the columns with columns=[...]", step, empty)
+    return (step,)
+
+
+def fillna(value: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
+    """Missing cells replaced by a public constant in every column, or by one each: ``{"age": 0, "ward": "none"}``.
+
+    Returns one ``FillNA``.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If a value is no constant or does not fit its column, or a column does not exist.
+    """
+    empty = _without_rows("fillna", empty)
+    if isinstance(value, Mapping):
+        _columns("fillna", value, empty)
+        pairs = {name: _constant(constant, f"fillna: {quote(name)}") for name, constant in value.items()}
+    else:
+        constant = _constant(value, "fillna")
+        pairs = dict.fromkeys(_columns("fillna", empty.columns, empty), constant)
+    step = FillNA(tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
+    _dry_run("fillna" if isinstance(value, Mapping) else "fillna: give a value by column, {'x': 0}", step, empty)
+    return (step,)
+
+
+def drop(columns: str | Iterable[str], empty: pd.DataFrame) -> tuple[Step, ...]:
+    """Columns left out. Returns one ``Drop``; refuses names that are no columns."""
+    empty = _without_rows("drop", empty)
+    return (Drop(_columns("drop", columns, empty)),)
+
+
+def rename(columns: Mapping[str, str] | Callable[[str], str], empty: pd.DataFrame) -> tuple[Step, ...]:
+    """Columns renamed by ``{old: new}`` or by a function of the name. Returns one ``Rename``.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If a column does not exist, a new name is no text, or two columns would share a name.
+    """
+    empty = _without_rows("rename", empty)
+    if not isinstance(columns, Mapping):
+        if not callable(columns):
+            raise ArgumentTypeError("rename: columns has to be {'old': 'new'} or a function of the name")
+        columns = {name: columns(name) for name in empty.columns}
+    for new in columns.values():
+        if not isinstance(new, str):
+            raise ArgumentTypeError("rename: a column's name has to be text")
+    step = Rename(tuple((name, columns[name]) for name in _columns("rename", columns, empty)))
+    _without_rows("rename", step.apply(empty))
+    return (step,)
+
+
+def _without_rows(argument: str, frame: pd.DataFrame) -> pd.DataFrame:
+    if frame.columns.nlevels > 1:
+        raise ArgumentValueError(f"{argument}: columns of several levels cannot be used: give each one name")
+    if not frame.columns.is_unique:
+        raise ArgumentValueError(f"{argument}: two columns would have the same name: rename one of them first")
+    return frame.iloc[:0]
+
+
+def _dry_run(argument: str, step: Step, empty: pd.DataFrame) -> pd.DataFrame:
+    """Apply a step to the table without rows: what it refuses there it refuses everywhere, and nowhere else."""
+    try:
+        return step.apply(empty)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{argument}: {error}") from None
+
+
+def _columns(argument: str, columns: str | Iterable[str], empty: pd.DataFrame) -> tuple[str, ...]:
+    """Names in one order, each of them a column."""
+    names = {columns} if isinstance(columns, str) else set(columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"{argument}: a column's name has to be text")
+        if name not in empty.columns:
+            raise ArgumentValueError(f"{argument}: there is no column {quote(name)}")
+    return tuple(sorted(names))
+
+
+def _constant(value: Any, argument: str) -> Constant:
+    try:
+        constant = lift(value)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{argument}: {error}") from None
+    if not isinstance(constant, Constant):
+        raise ArgumentTypeError(f"{argument}: has to be a public constant")
+    return constant

@@ -1,0 +1,240 @@
+"""Stand-ins for a table and its columns that record what a function does with them.
+
+A callable or a ``pd.col`` expression is run once on a ``TracedFrame``, which holds column names and no data. Row-wise operations
+on it come back as a tree; everything else raises on the line where it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
+from pandas_dp.steps.arithmetic import FUNCTIONS
+from pandas_dp.steps.expression import Column, Expression, Operation, quote
+from pandas_dp.steps.functions import METHODS, call, compare, lift, logical, negate, refusal
+
+_NOT_A_TRUTH = (
+    "a column has no single truth value: use & | ~ instead of and, or, not, if and chained comparisons, with each comparison in "
+    "parentheses, as in (d.x > 0) & (d.x < 9), or .between(0, 9), or .isin([...]) instead of in"
+)
+
+
+def unknown_column(argument: str, name: object) -> ArgumentValueError:
+    """Return the error for a name that is no column; the text names none of the others."""
+    return ArgumentValueError(f"{argument}: there is no column {quote(name)}")
+
+
+def _operator(build: Callable[..., Expression], op: str, *, reflected: bool = False) -> Callable[..., Any]:
+    def method(self: TracedColumn, other: object) -> TracedColumn:
+        return self._build(build, op, other, self) if reflected else self._build(build, op, self, other)
+
+    return method
+
+
+def _refuse(text: str) -> Callable[..., Any]:
+    def method(self: TracedColumn | TracedFrame, *_args: object, **_kwargs: object) -> NoReturn:
+        raise ArgumentValueError(f"{self._argument}: {text}")
+
+    return method
+
+
+def _arithmetic(op: str, left: object, right: object) -> Expression:
+    return Operation(op, (lift(left), lift(right)))
+
+
+def _function(op: str, operand: object) -> Expression:
+    return Operation(op, (lift(operand),))
+
+
+# What a numpy function on a column stands for: np.float64(2) * d.x arrives here as well as np.log(d.x).
+_UFUNCS: dict[Any, tuple[Callable[..., Expression], tuple[str, ...]]] = {
+    np.add: (_arithmetic, ("+",)),
+    np.subtract: (_arithmetic, ("-",)),
+    np.multiply: (_arithmetic, ("*",)),
+    np.true_divide: (_arithmetic, ("/",)),
+    np.floor_divide: (_arithmetic, ("//",)),
+    np.remainder: (_arithmetic, ("%",)),
+    np.power: (_arithmetic, ("**",)),
+    np.float_power: (_arithmetic, ("**",)),
+    np.equal: (compare, ("==",)),
+    np.not_equal: (compare, ("!=",)),
+    np.less: (compare, ("<",)),
+    np.less_equal: (compare, ("<=",)),
+    np.greater: (compare, (">",)),
+    np.greater_equal: (compare, (">=",)),
+    np.logical_and: (logical, ("and",)),
+    np.logical_or: (logical, ("or",)),
+    np.logical_not: (negate, ()),
+    np.bitwise_and: (logical, ("and",)),
+    np.bitwise_or: (logical, ("or",)),
+    np.invert: (negate, ()),
+    np.isnan: (_function, ("isna",)),
+    **{ufunc: (_function, (name,)) for name, ufunc in FUNCTIONS.items()},
+}
+
+
+class TracedColumn:
+    """A column, or what was computed from columns, while a function is traced."""
+
+    __pandas_priority__ = 10_000  # pandas objects leave operations with this one to it
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, expression: Expression, argument: str) -> None:
+        self._expression = expression
+        self._argument = argument
+
+    def _build(self, build: Callable[..., Expression], *args: object, **kwargs: object) -> TracedColumn:
+        try:
+            return TracedColumn(build(*map(self._open, args), **kwargs), self._argument)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise type(error)(f"{self._argument}: {error}") from None
+
+    @staticmethod
+    def _open(value: object) -> object:
+        if isinstance(value, TracedColumn):
+            return value._expression
+        if isinstance(value, pd.Series | pd.DataFrame | pd.Index | np.ndarray):
+            raise ArgumentTypeError(
+                "a Series, Index or array from outside is data that nobody checked, and it would have to be matched to the "
+                "rows. Use columns of this table, as in lambda d: d.x > d.y, and public constants"
+            )
+        if isinstance(value, list | tuple | set | frozenset):
+            return [TracedColumn._open(item) for item in value]
+        return value
+
+    __add__, __radd__ = _operator(_arithmetic, "+"), _operator(_arithmetic, "+", reflected=True)
+    __sub__, __rsub__ = _operator(_arithmetic, "-"), _operator(_arithmetic, "-", reflected=True)
+    __mul__, __rmul__ = _operator(_arithmetic, "*"), _operator(_arithmetic, "*", reflected=True)
+    __truediv__, __rtruediv__ = _operator(_arithmetic, "/"), _operator(_arithmetic, "/", reflected=True)
+    __floordiv__, __rfloordiv__ = _operator(_arithmetic, "//"), _operator(_arithmetic, "//", reflected=True)
+    __mod__, __rmod__ = _operator(_arithmetic, "%"), _operator(_arithmetic, "%", reflected=True)
+    __pow__, __rpow__ = _operator(_arithmetic, "**"), _operator(_arithmetic, "**", reflected=True)
+    __eq__, __ne__ = _operator(compare, "=="), _operator(compare, "!=")
+    __lt__, __le__ = _operator(compare, "<"), _operator(compare, "<=")
+    __gt__, __ge__ = _operator(compare, ">"), _operator(compare, ">=")
+    __and__, __rand__ = _operator(logical, "and"), _operator(logical, "and", reflected=True)
+    __or__, __ror__ = _operator(logical, "or"), _operator(logical, "or", reflected=True)
+
+    def __invert__(self) -> TracedColumn:
+        return self._build(negate, self)
+
+    def __neg__(self) -> TracedColumn:
+        return self._build(_function, "negative", self)
+
+    def __pos__(self) -> TracedColumn:
+        return self
+
+    def __abs__(self) -> TracedColumn:
+        return self._build(_function, "abs", self)
+
+    def __round__(self, decimals: int = 0) -> TracedColumn:
+        return self._build(METHODS["round"], self, decimals)
+
+    __bool__ = _refuse(_NOT_A_TRUTH)
+    __iter__ = _refuse("a column cannot be iterated: that would take its rows one by one")
+    __len__ = _refuse("the number of rows is private: pay for it with df.dp(epsilon=...).count()")
+    __getitem__ = _refuse("x[...]" + refusal("iloc").removeprefix(".iloc"))
+    __setitem__ = _refuse("a column cannot be changed in place: use .assign(name=...)")
+    __contains__ = _refuse(_NOT_A_TRUTH)
+    __float__ = __int__ = __index__ = __complex__ = _refuse("a column is not one number: it has a value in every row")
+    __array__ = _refuse("a column does not become an array, which" + refusal("values").removeprefix(".values"))
+    __array_function__ = _refuse("only numpy's element-wise functions can be checked: " + refusal("where"))
+    __xor__ = __rxor__ = _refuse("'^' is not traced: write (a & ~b) | (~a & b)")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **kwargs: object) -> TracedColumn:
+        build, op = _UFUNCS.get(ufunc, (None, ()))
+        if build is None or method != "__call__" or kwargs:
+            name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+            allowed = ", ".join(sorted(set(FUNCTIONS) - {"negative"}))
+            raise ArgumentValueError(
+                f"{self._argument}: np.{name} is not among the functions that can be checked row by row. Of numpy's, besides "
+                f"operators, these can: {allowed}"
+            )
+        return self._build(build, *op, *inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # protocols that are not there, such as __array_interface__
+            raise AttributeError(name)
+        if name not in METHODS:
+            raise ArgumentValueError(f"{self._argument}: {refusal(name)}")
+
+        def method(*args: object, **kwargs: object) -> TracedColumn:
+            opened = {key: self._open(value) for key, value in kwargs.items()}
+            return self._build(lambda operand, *rest: call(name, operand, rest, opened), self, *args)
+
+        return method
+
+
+class _Names:
+    """``frame.columns`` while tracing: says yes to every name, so that the frame itself can refuse unknown ones."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+class TracedFrame:
+    """A table without rows or data, while a function is traced."""
+
+    def __init__(self, names: frozenset[str], argument: str) -> None:
+        self._names = names
+        self._argument = argument
+
+    columns = _Names()
+
+    def __getitem__(self, name: object) -> TracedColumn:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"{self._argument}: d[...] takes the name of one column; rows are chosen by .filter(...)")
+        if name not in self._names:
+            raise unknown_column(self._argument, name)
+        return TracedColumn(Column(name), self._argument)
+
+    def __getattr__(self, name: str) -> TracedColumn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if hasattr(pd.DataFrame, name):  # as in pandas, a method hides the column of its name
+            if name in self._names:
+                raise ArgumentValueError(f"{self._argument}: .{name} is a method of a table: write d[{quote(name)}]")
+            raise ArgumentValueError(f"{self._argument}: {refusal(name)}")
+        return self[name]
+
+    __setitem__ = _refuse("a table cannot be changed in place: use .assign(name=...)")
+    __bool__ = _refuse(_NOT_A_TRUTH)
+    __iter__ = _refuse("a table cannot be iterated: name its columns, as in d.x")
+    __len__ = _refuse("the number of rows is private: pay for it with df.dp(epsilon=...).count()")
+    __array__ = _refuse("a table does not become an array: name its columns, as in d.x")
+
+
+def trace(function: Callable[[Any], Any], names: frozenset[str], argument: str) -> Expression:
+    """Run a function, or a ``pd.col`` expression, on a traced frame and return the tree of what it computed.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If it does anything that is not row-wise, returns no column, or raises an error of its own.
+    """
+    frame = TracedFrame(names, argument)
+    try:
+        # An expression of pandas can only be evaluated: it carries a closure. This is how pandas' own methods do it.
+        result = function._eval_expression(frame) if isinstance(function, pd.api.typing.Expression) else function(frame)
+        if isinstance(result, TracedColumn):
+            return result._expression
+    except PandasDPError:
+        raise
+    except Exception as error:  # the function is the caller's own and has seen no data
+        raise ArgumentTypeError(
+            f"{argument}: the function could not be traced, it raised {type(error).__name__}. It is called once, with a "
+            "stand-in for the table that knows columns and row-wise operations only"
+        ) from error
+    if isinstance(result, TracedFrame | pd.Series | pd.DataFrame | pd.Index | np.ndarray | list):
+        raise ArgumentTypeError(
+            f"{argument}: the function has to return a computed column, as in lambda d: d.x / d.y, not a "
+            f"{'table' if isinstance(result, TracedFrame) else type(result).__name__}"
+        )
+    try:
+        return lift(result)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{argument}: {error}") from None

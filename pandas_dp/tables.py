@@ -1,0 +1,132 @@
+"""Protected tables: which DataFrame object a session answers, and whether its columns are still the protected ones.
+
+Identity decides, never content: comparing rows would tell whether two tables are equal, and a frame filtered by hand
+shares every buffer with its source exactly when nobody was filtered out.
+"""
+
+from __future__ import annotations
+
+import uuid
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.errors import UnverifiedFrameError
+from pandas_dp.schema import Schema
+
+if TYPE_CHECKING:
+    from pandas_dp.session import Session
+
+
+@dataclass(eq=False)
+class Table:
+    """One protected table.
+
+    Attributes
+    ----------
+    session : Session
+    source : DataFrame
+        Shallow copy-on-write copy of the protected frame: costs no memory and keeps what was protected.
+    index : Index
+        The very index object of the frame.
+    token : str
+        Public name of the content for stored releases: the owner's version, or a random name that ends with the process.
+    lineage : str
+        ``"source"``, ``"declared"`` (made by a step) or ``"vouched"`` (adopted).
+    steps : tuple
+        Row-wise steps from the source.
+    schema : Schema
+    cache : dict
+        Encodings of columns (codes), never sums.
+    """
+
+    session: Session
+    source: pd.DataFrame = field(repr=False)
+    index: pd.Index[Any] = field(repr=False)
+    token: str
+    lineage: str = "source"
+    steps: tuple[Any, ...] = ()
+    schema: Schema = field(default_factory=lambda: Schema({}))
+    cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a step may have dropped rows."""
+        return any(step.is_filter for step in self.steps)
+
+    @property
+    def empty(self) -> pd.DataFrame:
+        """Names and dtypes of the columns, without a row."""
+        return self.source.iloc[:0]
+
+    def verify(self, frame: pd.DataFrame, columns: Iterable[str]) -> None:
+        """Check that the columns a query touches, and the index, are still the protected ones.
+
+        Raises
+        ------
+        UnverifiedFrameError
+            With the one constant text.
+        """
+        if frame.index is not self.index or frame.columns.has_duplicates:
+            raise UnverifiedFrameError
+        for column in columns:
+            same = column in frame.columns and column in self.source.columns
+            if not same or not same_storage(frame[column].array, self.source[column].array):
+                raise UnverifiedFrameError
+
+
+_tables: dict[int, tuple[weakref.ref[pd.DataFrame], Table]] = {}
+
+
+def register(frame: pd.DataFrame, table: Table) -> None:
+    """Make the session of `table` answer this very object."""
+    number = id(frame)
+
+    def forget(dead: weakref.ref[pd.DataFrame]) -> None:
+        if number in _tables and _tables[number][0] is dead:
+            del _tables[number]
+
+    _tables[number] = (weakref.ref(frame, forget), table)
+
+
+def lookup(frame: pd.DataFrame) -> Table | None:
+    """Return the table of this very object, if any."""
+    entry = _tables.get(id(frame))
+    return entry[1] if entry is not None and entry[0]() is frame else None
+
+
+def forget_session(session: Session) -> None:
+    """Drop every table of a session."""
+    for number in [n for n, (_, table) in list(_tables.items()) if table.session is session]:
+        _tables.pop(number, None)
+
+
+def new_token() -> str:
+    """Return a name for a content that has no version: it means nothing outside this process."""
+    return f"unversioned-{uuid.uuid4().hex}"
+
+
+def same_storage(a: Any, b: Any) -> bool:
+    """Whether two columns are the same memory: by address, never by content."""
+    if type(a) is not type(b) or len(a) != len(b):
+        return False
+    if isinstance(a, pd.Categorical):
+        return a.categories is b.categories and _same_memory(a.codes, b.codes)
+    if isinstance(a, pd.arrays.DatetimeArray | pd.arrays.TimedeltaArray):
+        return a.dtype == b.dtype and _same_memory(a.asi8, b.asi8)
+    if hasattr(a, "_mask"):
+        return _same_memory(a._data, b._data) and _same_memory(a._mask, b._mask)
+    if hasattr(a, "_pa_array"):
+        return a._pa_array is b._pa_array
+    if isinstance(a, pd.arrays.NumpyExtensionArray) or hasattr(a, "_ndarray"):
+        return _same_memory(a.to_numpy(copy=False), b.to_numpy(copy=False))
+    return False
+
+
+def _same_memory(a: Any, b: Any) -> bool:
+    x, y = np.asarray(a).__array_interface__, np.asarray(b).__array_interface__
+    return all(x[part] == y[part] for part in ("data", "shape", "strides", "typestr"))

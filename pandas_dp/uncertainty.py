@@ -1,0 +1,225 @@
+"""Error bars: what can honestly be said about the noise of a release, from public numbers alone.
+
+Every model answers ``bounds(value, level)``: lower and upper ends for the noiseless statistic, scalars for a
+scalar and Series on the same index for a Series, each entry by itself. An interval always contains the value.
+Where no interval is known for free a `RankBound` or `ScoreGap` says what is known instead.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.engines.kinds import Kind
+
+Noise = DiscreteLaplace | DiscreteGaussian
+Ends = tuple[Any, Any]
+NUMBER = Kind("number")
+MOST_NANOSECONDS = Fraction(9 * 10**18)  # dates and durations beyond it do not fit into pandas' 64 bits
+MOST_INTEGER = 2**62
+
+
+class Interval(NamedTuple):
+    """Lower and upper end of a confidence interval for the noiseless statistic."""
+
+    lower: Any
+    upper: Any
+    level: float
+
+
+class RankBound(NamedTuple):
+    """How far the rank of the answer may be from the wanted one: the guarantee of a private quantile."""
+
+    rows: float
+    level: float
+
+    @property
+    def words(self) -> str:
+        """The bound in words, without its level."""
+        return f"its rank is within {math.ceil(self.rows):,} of the wanted one"
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        return f"{self.words} ({percent(self.level)})"
+
+
+class ScoreGap(NamedTuple):
+    """How far the score of the choice may be below the best: the guarantee of a private selection."""
+
+    score: float
+    level: float
+
+    @property
+    def words(self) -> str:
+        """The bound in words, without its level."""
+        return f"its count is within {math.ceil(self.score):,} of the largest"
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        return f"{self.words} ({percent(self.level)})"
+
+
+@dataclass(frozen=True)
+class NoError:
+    """An exact public number."""
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Return the value itself."""
+        return value, value
+
+
+@dataclass(frozen=True)
+class Additive:
+    """Symmetric integer noise times a public step.
+
+    A value that was cut to a public range keeps the same interval around it: cutting brings an answer no
+    further from a statistic in that range.
+    """
+
+    noise: Noise
+    step: Fraction = Fraction(1)
+    kind: Kind = NUMBER
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Value minus and plus the half-width."""
+        half = self.noise.half_width(level) * self.step
+        if not isinstance(value, pd.Series):
+            return self._ends(value, half)
+        if value.dtype.kind == "f":
+            return value - float(half), value + float(half)
+        if value.dtype.kind == "i" and half.denominator == 1 and _fits(value, half):
+            return value - int(half), value + int(half)
+        return _series([self._ends(entry, half) for entry in value.tolist()], value)
+
+    def _ends(self, value: Any, half: Fraction) -> Ends:
+        if isinstance(value, pd.Timestamp | pd.Timedelta):
+            exact = self.kind.number(value, "value")
+            lower, upper = max(exact - half, -MOST_NANOSECONDS), min(exact + half, MOST_NANOSECONDS)
+            return self.kind.value(lower), self.kind.value(upper)
+        if isinstance(value, int) and half.denominator == 1:
+            return value - int(half), value + int(half)
+        return value - float(half), value + float(half)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A rotated mean: noisy features F1, F2 >= 0 in exact data, mean = lower + width F1 / (F1 + F2).
+
+    With theta the true position in [0, 1], (1 - theta) F1 - theta F2 is noise alone, within t of 0 with the
+    wanted probability for every theta; solving for theta gives [(F1 - t) / n, (F1 + t) / n], n = F1 + F2.
+    """
+
+    features: tuple[tuple[int, int], ...]
+    noise: Noise
+    lattice: Lattice
+    kind: Kind = NUMBER
+    scalar: bool = True
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Ends for each mean."""
+        t = self.noise.tail(level) + 1  # one more: the tail is that of continuous noise
+        if self.scalar:
+            return self._ends(value, *self.features[0], t)
+        ends = [self._ends(v, *pair, t) for v, pair in zip(value.tolist(), self.features, strict=True)]
+        return _series(ends, value)
+
+    def _ends(self, value: Any, first: int, second: int, t: float) -> Ends:
+        n = first + second
+        low, high = ((first - t) / n, (first + t) / n) if n > 0 else (0.0, 1.0)
+        lower, upper = (
+            self.kind.value(self.lattice.lower + self.lattice.width * Fraction(min(max(end, 0.0), 1.0)))
+            for end in (low, high)
+        )
+        # where n is below one row the value is another fraction than F1 / n
+        return min(lower, value), max(upper, value)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A rotated variance or standard deviation: noisy features F1, F2, F3 >= 0 in exact data.
+
+    With n = F1 + F2 + F3 and d = F1 - F2 the variance in units of (width/2)^2 is f = 1 - 2 F3/n - (d/n)^2.
+    All three features lie within t of their noisy values with the wanted probability (a union of three), so
+    f lies between its extremes on that box.
+
+    Notes
+    -----
+    f falls in F3: its derivative is 2 (d^2/n - F1 - F2) / n^2, and d^2 <= (F1 + F2) n. For a fixed F3 and
+    any c <= 1, f >= c is n^2 (1 - c) - 2 F3 n >= d^2, one branch of a hyperbola: a convex set, so f is
+    quasi-concave in (F1, F2) and smallest at a corner. Its derivatives in F1 and F2 add up to 4 (F3 +
+    d^2/n) / n^2 >= 0, so it is largest where F1 or F2 is at its upper end (`_top`).
+    """
+
+    features: tuple[int, int, int]
+    row_total: int
+    noise: Noise
+    scale: float
+    ddof: int
+    root: bool
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Ends of the box's image, cut to the possible range."""
+        t = self.noise.tail(1 - (1 - level) / 3) + 1
+        box = [(max(f - t, 0.0), max(f + t, 0.0)) for f in self.features]
+        fewest, most = (sum(side) / self.row_total for side in zip(*box, strict=True))
+        first, second, (f3, _) = box
+        low = min(_variance(*corner) for corner in product(*box))
+        high = max(_top(first[1], second, f3), _top(second[1], first, f3))
+        lower, upper = self._finish(low, most), self._finish(high, fewest)
+        # noise can carry the value itself to features that no data has
+        return min(lower, value), max(upper, value)
+
+    def _finish(self, f: float, rows: float) -> float:
+        variance = min(max(f, 0.0), 1.0) * self.scale
+        if self.ddof:
+            variance *= max(rows, 2.0) / (max(rows, 2.0) - 1)
+        return math.sqrt(variance) if self.root else variance
+
+
+ErrorModel = NoError | Additive | Ratio | Spread
+
+
+def percent(level: float) -> str:
+    """Write a level as people do: ``95 %``, ``99.9 %``."""
+    return f"{100 * level:.12g} %"
+
+
+def _variance(f1: float, f2: float, f3: float) -> float:
+    """Return f of `Spread`; without any rows everything is possible, 1 the largest."""
+    n = f1 + f2 + f3
+    return 1.0 if n <= 0 else 1 - 2 * f3 / n - ((f1 - f2) / n) ** 2
+
+
+def _top(fixed: float, free: tuple[float, float], f3: float) -> float:
+    """Return the largest f with one of F1, F2 fixed at u and the other free in an interval.
+
+    In w = 1/n it is 1 - 2 F3 w - (1 - (2 u + F3) w)^2, a concave function with its maximum where the free
+    feature is u + F3 + F3^2/(2 u).
+    """
+    best = fixed + f3 + f3**2 / (2 * fixed) if fixed > 0 else math.inf
+    return _variance(fixed, min(max(best, free[0]), free[1]), f3)
+
+
+def _fits(value: pd.Series[Any], half: Fraction) -> bool:
+    """Whether the ends are int64 for sure."""
+    return half < MOST_INTEGER and bool(value.between(-MOST_INTEGER, MOST_INTEGER).all())
+
+
+def _series(ends: list[Ends], like: pd.Series[Any]) -> Ends:
+    """Two Series on the index of another one."""
+    numbers = all(isinstance(end, float | int) for pair in ends for end in pair)
+    dtype = np.float64 if numbers else None
+    lower, upper = (
+        pd.Series([pair[side] for pair in ends], index=like.index, name=like.name, dtype=dtype)
+        for side in (0, 1)
+    )
+    return lower, upper

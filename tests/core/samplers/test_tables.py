@@ -1,0 +1,145 @@
+"""Table thresholds against high-precision decimals, and the exact path against the bits it drew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction as F
+from itertools import accumulate
+
+import numpy as np
+import pytest
+
+from pandas_dp.core.samplers import vector
+from pandas_dp.core.samplers.tables import Table, power_bounds
+
+from .laws import exact_exp, seeded
+
+Cdf = Callable[[int], F]
+
+
+def digit_cdf(rate: F, size: int) -> Cdf:
+    """F(d) for P(d) proportional to exp(-d rate), d < size."""
+    bottom = 1 - exact_exp(-size * rate)
+    return lambda k: (1 - exact_exp(-(k + 1) * rate)) / bottom
+
+
+def geometric_cdf(rate: F) -> Cdf:
+    return lambda k: 1 - exact_exp(-(k + 1) * rate)
+
+
+def sign_cdf(rate: F) -> Cdf:
+    p = exact_exp(-rate)
+    return lambda k: [(1 - p) / (1 + p), 1 / (1 + p), F(1)][k]
+
+
+def half_gaussian_cdf(rate: F, double: bool, values: int) -> Cdf:
+    # The rest has a weight far below the slack of the comparisons.
+    weights = [exact_exp(-k * k * rate) * (2 if double and k else 1) for k in range(3 * values // 2 + 40)]
+    sums = list(accumulate(weights))
+    return lambda k: sums[k] / sums[-1]
+
+
+def ratio(x: F) -> tuple[int, int]:
+    return x.numerator, x.denominator
+
+
+def all_tables() -> list[tuple[str, Table, Cdf]]:
+    found: list[tuple[str, Table, Cdf]] = []
+    for rate, size in ((F(1, 10**12), 256), (F(1, 3), 256), (F(7, 2), 16), (F(1, 999), 32)):
+        found.append(
+            (f"digit {rate}", vector._digit_table(*ratio(rate), size, 16, 64), digit_cdf(rate, size))
+        )
+    for rate in (F(1), F(17, 5), F(1000)):
+        found.append(
+            (f"geometric {rate}", vector._geometric_table(*ratio(rate), 99, 16, 64), geometric_cdf(rate))
+        )
+    for rate in (F(1, 10**12), F(1, 3), F(100)):
+        found.append((f"sign {rate}", vector._sign_table(*ratio(rate), 16, 64), sign_cdf(rate)))
+    for rate in (F(1, 20_000), F(1, 3), F(40)):
+        for double in (False, True):
+            table, _ = vector._gaussian_table(*ratio(rate), double, 10**6, 16, 64)
+            cdf = half_gaussian_cdf(rate, double, table.thresholds.size)
+            found.append((f"Gaussian {rate} {double}", table, cdf))
+    return found
+
+
+TABLES = all_tables()
+NAMES = [name for name, _, _ in TABLES]
+
+
+@pytest.mark.parametrize(("table", "cdf"), [(table, cdf) for _, table, cdf in TABLES], ids=NAMES)
+def test_thresholds_and_laws_enclose_the_distribution_function(table: Table, cdf: Cdf) -> None:
+    slack = F(1, 10**50)
+    for k, threshold in enumerate(table.thresholds.tolist()):
+        scaled = cdf(k) * 2**64
+        assert threshold <= scaled + slack
+        assert scaled < threshold + 2
+    for k in {0, 1, 2, table.thresholds.size // 2, table.thresholds.size - 1}:
+        if k < table.thresholds.size:
+            low, high = table._law(k, 120)
+            assert F(low, 2**120) <= cdf(k) + slack
+            assert cdf(k) - slack <= F(high, 2**120)
+            assert high - low <= 4
+
+
+@pytest.mark.parametrize(("table", "cdf"), [(table, cdf) for _, table, cdf in TABLES], ids=NAMES)
+def test_uniforms_beside_a_threshold_are_settled_by_their_own_bits(table: Table, cdf: Cdf) -> None:
+    """The draw is #{k : F(k) <= U} for the U whose first 64 bits were given and whose next the fill gave."""
+    for at in {0, table.thresholds.size // 2}:
+        threshold = int(table.thresholds[at])
+        for leading in (threshold, threshold + 1):
+            if leading >= 1 << 64:
+                continue
+            for seed in range(4):
+                got = table._exact(leading, seeded(seed))
+                further = np.frombuffer(seeded(seed)(16), dtype=np.uint64)[
+                    -1
+                ]  # words are used last one first
+                u = F((leading << 64) + int(further), 1 << 128)
+                assert got == 0 or cdf(got - 1) <= u + F(1, 2**128)
+                assert got >= table.thresholds.size or u < cdf(got) + F(1, 10**50)
+
+
+@pytest.mark.parametrize("full", [8, 64])
+def test_look_up_and_search_agree(full: int) -> None:
+    """Every cell the look-up answers has this one answer at both of its ends."""
+    guide = min(full - 4, 16)
+    for table in (
+        vector._digit_table(1, 3, 16, guide, full),
+        vector._geometric_table(3, 2, 99, guide, full),
+        vector._gaussian_table(1, 50, True, 999, guide, full)[0],
+    ):
+        answers = table._make_guide()
+        rest = full - guide
+        for cell, answer in enumerate(answers.tolist()):
+            ends = np.array([cell << rest, ((cell + 1) << rest) - 1], dtype=np.uint64)
+            if answer >= 0:
+                assert table._search(ends, seeded(1)).tolist() == [answer, answer]
+        assert (answers >= 0).any()
+
+
+def test_beyond_the_end_the_law_goes_on() -> None:
+    """The last cell of an unbounded law takes the exact path: there is no largest value."""
+    table = vector._geometric_table(1, 1, 10**6, 4, 8)
+    draws = np.concatenate([table._search(np.full(2000, 255, dtype=np.uint64), seeded(i)) for i in range(2)])
+    assert draws.max() > 10  # P(G > 10) is 2e-5, in the last cell of 256 it is 0.4 %
+    with pytest.raises(OverflowError, match="64-bit"):
+        vector._geometric_table(1, 1, 6, 4, 8)._search(np.full(2000, 255, dtype=np.uint64), seeded(1))
+
+
+def test_a_table_that_ends_early_or_is_too_vague_is_refused() -> None:
+    def law(k: int, bits: int) -> tuple[int, int]:
+        return (1 << bits) - 1, 1 << bits
+
+    with pytest.raises(ArithmeticError, match="ends before"):
+        Table(law, [(1, 2, 1, 2)], 99)
+    with pytest.raises(ArithmeticError, match="closely enough"):
+        Table(law, [(1, 2, 2, 3)], 99)
+
+
+def test_power_bounds_enclose() -> None:
+    for k, (low, high) in enumerate(power_bounds(1, 30, 300, 90)):
+        power = exact_exp(F(-k, 30)) * 2**90
+        assert low <= power + F(1, 10**20)
+        assert power <= high + F(1, 10**20)
+        assert high - low <= 5 * k + 1

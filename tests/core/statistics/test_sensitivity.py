@@ -1,0 +1,206 @@
+"""No unit moves a statistic by more than it says: both relations, units of several rows, nulls, by part and in all.
+
+Neighbours are coupled: each unit's choice of rows depends on its own rows only, so taking its first rows in order is one
+way the random choice can fall, the same in both tables. Whether the real choice is independent is tested with bounding.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.views import table
+
+from pandas_dp.core import bounding
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.partition import Bins, Keys
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.statistics import blocks as blocks_module
+from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums
+from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.lattice_counts import LatticeCounts
+from pandas_dp.core.statistics.sums import Moments, Total
+
+KEYS = Keys("g", ("a", "b", "c"), other=True, null=True)
+BINS = Bins("x", (-2, 0, 1, 5), other=True)
+VALUES = st.one_of(st.none(), st.sampled_from([float("nan"), float("inf"), -float("inf"), -0.0, 0.5]), st.integers(-9, 9))
+ROWS = st.tuples(st.sampled_from(["a", "b", "c", "d", None]), VALUES)
+UNITS = st.lists(ROWS, max_size=6)
+
+
+def first_of_each(owner, owners, most, fill=None):
+    """Keep the first items of each owner."""
+    seen: dict[int, int] = {}
+    keep = []
+    for i, o in enumerate(owner.tolist()):
+        seen[o] = seen.get(o, 0) + 1
+        if seen[o] <= most:
+            keep.append(i)
+    return np.array(keep, dtype=np.intp)
+
+
+@pytest.fixture(autouse=True)
+def coupled(monkeypatch):
+    monkeypatch.setattr(bounding, "keep_at_most", first_of_each)
+    # a unit's block depends on the unit alone: unit codes are the same in both tables (an emptied unit keeps a null row)
+    monkeypatch.setattr(blocks_module, "_random_blocks", lambda count, blocks: np.arange(count) * 7 % 3 % blocks)
+
+
+def statistics(lattice: Lattice):
+    yield Count()
+    yield Count("x")
+    yield Count(by=KEYS)
+    yield Count("x", by=KEYS)
+    yield Count(by=BINS)
+    yield Total("x", lattice)
+    yield Total("x", lattice, by=KEYS)
+    for degree in (1, 2) if lattice.cells <= 1 << 22 else (1,):
+        yield Moments("x", lattice, degree)
+        yield Moments("x", lattice, degree, by=KEYS)
+    yield BlockSums(BlockMeans("x", lattice, KEYS, 3))
+
+
+LATTICES = [
+    Lattice.between(Fraction(-3), Fraction(5), 4),
+    Lattice.between(Fraction(2), Fraction(7), 30),
+    Lattice.between(Fraction(-7), Fraction(-2), 3),
+    Lattice(Fraction(1), 0, 4),
+    Lattice(Fraction(1, 3), -2, 1),
+]
+BOUNDS = [(1, 1, 1), (2, 2, 2), (3, 1, 3), (3, 2, 2), (4, 2, 3), (5, 3, 1)]
+
+
+def rows_of(units: list[list[tuple]]) -> list[tuple]:
+    return [(i, *row) for i, unit in enumerate(units) for row in (unit or [(None, None)])]
+
+
+def change(statistic, view, other, unit):
+    """Exact vectors of both tables, as Python ints."""
+    one, two = (statistic.compute(v, unit).open() for v in (view, other))
+    return [b - a for a, b in zip(one, two, strict=True)]
+
+
+def check(statistic, before, after, unit):
+    moved = change(statistic, table(before), table(after), unit)
+    s = statistic.sensitivity(unit)
+    assert sum(map(abs, moved)) <= s.l1
+    assert sum(d * d for d in moved) <= s.l2_squared
+    assert max(map(abs, moved)) <= s.linf or isinstance(statistic, Moments | BlockSums)
+    if s.sign_uniform and len(moved) > 1:
+        assert all(d >= 0 for d in moved) or all(d <= 0 for d in moved)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    others=st.lists(UNITS, max_size=3),
+    unit=UNITS,
+    other=UNITS,
+    lattice=st.sampled_from(LATTICES),
+    bounds=st.sampled_from(BOUNDS),
+    relation=st.sampled_from(list(NeighboringRelation)),
+)
+def test_units_of_several_rows(others, unit, other, lattice, bounds, relation):
+    k, m, c = bounds
+    privacy = PrivacyUnit("u", k, m, c, relation)
+    second = other if relation is NeighboringRelation.REPLACE_ONE else []
+    before, after = rows_of([*others, unit]), rows_of([*others, second])
+    for statistic in statistics(lattice):
+        # an absent unit and one whose only row is null in every column count alike, except in Count() of all rows
+        if statistic == Count() or statistic == Count(by=KEYS) or statistic == Count(by=BINS):
+            before_, after_ = ([r for r in t if r[1:] != (None, None)] for t in (before, after))
+            if not before_ or not after_:
+                continue
+            check(statistic, before_, after_, privacy)
+        else:
+            check(statistic, before, after, privacy)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    rows=st.lists(ROWS, min_size=1, max_size=5),
+    row=ROWS,
+    other=ROWS,
+    lattice=st.sampled_from(LATTICES),
+    relation=st.sampled_from(list(NeighboringRelation)),
+)
+def test_units_of_one_row(rows, row, other, lattice, relation):
+    privacy = PrivacyUnit(relation=relation)
+    base = [(0, *r) for r in rows]
+    after = [(0, *other)] if relation is NeighboringRelation.REPLACE_ONE else []
+    for statistic in statistics(lattice):
+        if isinstance(statistic, BlockSums):
+            continue  # blocks are drawn by position here; the last row is the one that changes
+        check(statistic, [*base, (0, *row)], base + after, privacy)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    others=st.lists(UNITS, max_size=3),
+    unit=UNITS,
+    other=UNITS,
+    bounds=st.sampled_from(BOUNDS),
+    relation=st.sampled_from(list(NeighboringRelation)),
+)
+def test_lattice_counts_move_every_rank_by_at_most_k(others, unit, other, bounds, relation):
+    k, m, c = bounds
+    privacy = PrivacyUnit("u", k, m, c, relation)
+    lattice = Lattice(Fraction(1), -4, 8)
+    statistic = LatticeCounts("x", lattice)
+    second = other if relation is NeighboringRelation.REPLACE_ONE else []
+    ranks = []
+    for rows in (rows_of([*others, unit]), rows_of([*others, second])):
+        (points,) = statistic.compute(table(rows), privacy).open()
+        counts = np.zeros(9, dtype=int)
+        counts[points.offsets] = points.counts
+        ranks.append(np.cumsum(counts))
+    moved = ranks[1] - ranks[0]
+    s = statistic.sensitivity(privacy)
+    assert np.abs(moved).max() <= s.linf == k
+    if s.sign_uniform:
+        assert (moved >= 0).all() or (moved <= 0).all()
+
+
+def tightest(make, lattice, privacy, before, after):
+    statistic = make(lattice)
+    moved = change(statistic, table(before), table(after), privacy)
+    return sum(map(abs, moved)), statistic.sensitivity(privacy).l1
+
+
+@pytest.mark.parametrize("relation", list(NeighboringRelation))
+def test_sensitivities_are_attained(relation):
+    """Halving any of them would fail: a pair of tables moves the statistic by exactly the stated amount."""
+    lattice = Lattice(Fraction(1), -4, 8)
+    k = 3
+    privacy = PrivacyUnit("u", k, 2, 2, relation)
+    replace = relation is NeighboringRelation.REPLACE_ONE
+    heavy = [(1, "a", 4)] * 2 + [(1, "b", 4)] * 2
+    other = [(1, "c", -4)] * 2 + [(1, "d", -4)] * 2 if replace else [(1, None, None)]
+    base = [(0, "a", 1)]
+    for make in (
+        lambda g: Count("x"),
+        lambda g: Count("x", by=KEYS),
+        lambda g: Total("x", g),
+        lambda g: Total("x", g, by=KEYS),
+        lambda g: Moments("x", g, 1),
+        lambda g: Moments("x", g, 2),
+        lambda g: Moments("x", g, 1, by=KEYS),
+    ):
+        after = [(1, None, None)] if isinstance(make(lattice), Count) and make(lattice).by is None else other
+        moved, stated = tightest(make, lattice, privacy, base + heavy, base + after)
+        assert moved == stated, (make(lattice), moved, stated)
+
+
+def test_clipping_the_halves_of_a_mean_apart_would_break_the_bound():
+    """The broken twin: a unit with 2k rows, half at each bound, moves (F1, F2) clipped apart by 2 k M, not k M."""
+    lattice = Lattice(Fraction(1), 0, 10)
+    privacy = PrivacyUnit("u", 2, 2, 2)
+    statistic = Moments("x", lattice, 1)
+    unit = [(1, "a", 0), (1, "a", 0), (1, "a", 10), (1, "a", 10)]
+    honest = change(statistic, table([(0, "a", 5)]), table([(0, "a", 5), *unit]), privacy)
+    assert sum(map(abs, honest)) == statistic.sensitivity(privacy).l1 == 20
+    offsets = np.array([0, 0, 10, 10])
+    clipped_apart = [min(offsets.sum(), 20), min((10 - offsets).sum(), 20)]
+    assert sum(clipped_apart) == 40

@@ -1,0 +1,46 @@
+"""A view over plain arrays, so that the core is tested without pandas."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pandas_dp.core.lattice import present_mask
+from pandas_dp.core.partition import Bins, Keys
+
+
+class ArrayView:
+    """Columns as lists; None is missing."""
+
+    def __init__(self, columns: dict[str, list]) -> None:
+        self.columns = columns
+        self.rows = len(next(iter(columns.values())))
+
+    def column(self, name):
+        cells = self.columns[name]
+        present = np.array([c is not None for c in cells], dtype=bool)
+        values = np.array([0.0 if c is None else c for c in cells], dtype=float)
+        return values, None if present.all() else present
+
+    def present(self, name):
+        return np.array([c is not None for c in self.columns[name]], dtype=bool)
+
+    def parts(self, partition):
+        if isinstance(partition, Bins):
+            values, present = self.column(partition.column)
+            return partition.codes(values, present_mask(values, present))
+        if not isinstance(partition, Keys):
+            raise TypeError
+        cells = self.columns[partition.column]
+        place = {key: i for i, key in enumerate(partition.keys)}
+        return partition.codes(np.array([place.get(c, -1) for c in cells], dtype=np.intp), self.present(partition.column))
+
+    def units(self, column):
+        cells = self.columns[column]
+        names = sorted({c for c in cells if c is not None})
+        place = {name: i for i, name in enumerate(names)}
+        return np.array([-1 if c is None else place[c] for c in cells], dtype=np.int64), len(names)
+
+
+def table(rows: list[tuple], names: str = "u g x") -> ArrayView:
+    """Rows of (unit, group, value)."""
+    return ArrayView({name: [row[i] for row in rows] for i, name in enumerate(names.split())})
