@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
@@ -102,7 +101,3 @@ def _moment(stamp: pd.Timestamp, half: pd.Timedelta) -> str:
     clock = next((name for name, least in CLOCKS if half >= least), "nanoseconds")
     return stamp.isoformat(sep=" ", timespec=clock)
 
-
-def is_finite(x: Any) -> bool:
-    """Whether a number is neither infinite nor NaN."""
-    return math.isfinite(x)

@@ -1,0 +1,275 @@
+"""What every release knows beside its value: where it comes from, what it cost and how far off it may be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.base import Guarantee
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.query import Query
+from pandas_dp.report.html import scalar_html
+from pandas_dp.report.plots import draw
+from pandas_dp.report.records import jsonable
+from pandas_dp.report.text import describe
+from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
+
+LEVEL = 0.95
+HIGHEST_LEVEL = 1 - 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """Where a release comes from: public facts only.
+
+    Attributes
+    ----------
+    query : Query
+    mechanism : str
+    unit : PrivacyUnit
+    lineage : str
+        ``"source"``: the protected table itself; ``"declared"``: made from it by checked steps; ``"vouched"``: by the
+        owner's word.
+    error : ErrorModel, Guarantee or None
+        What is known of the error.
+    notes : tuple of str
+    extras : tuple of Series
+        Further columns of a vector, in its order.
+    spent : str
+        The price that was charged, ``"nothing"`` for a public number.
+    assumes : str or None
+        What the guarantee takes on the caller's word.
+    """
+
+    query: Query
+    mechanism: str
+    unit: PrivacyUnit
+    lineage: str
+    error: ErrorModel | Guarantee | None
+    notes: tuple[str, ...]
+    extras: tuple[pd.Series[Any], ...]
+    spent: str
+    assumes: str | None = None
+
+
+class Release:
+    """What every release has beside its value.
+
+    Intervals are for the noiseless statistic, not for a population; those of a vector hold for each entry by itself.
+    """
+
+    _released: Any
+    _provenance: Provenance
+
+    def _keep(self, value: Any, provenance: Provenance) -> None:
+        # past pandas' own attribute handling, which would take a name for a column
+        object.__setattr__(self, "_released", value)
+        object.__setattr__(self, "_provenance", provenance)
+
+    @property
+    def value(self) -> Any:
+        """The plain value."""
+        return self._released
+
+    @property
+    def query(self) -> Query:
+        """What was asked."""
+        return self._provenance.query
+
+    @property
+    def mechanism(self) -> str:
+        """How the noise was drawn."""
+        return self._provenance.mechanism
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose presence is hidden."""
+        return self._provenance.unit
+
+    @property
+    def neighbors(self) -> str:
+        """Which two tables look alike: ``add_remove`` or ``replace_one``."""
+        return self._provenance.unit.relation.value
+
+    @property
+    def lineage(self) -> str:
+        """How the rows came from the protected table: ``source``, ``declared`` or ``vouched``."""
+        return self._provenance.lineage
+
+    @property
+    def assumes(self) -> str | None:
+        """What the guarantee takes on the caller's word; None for nothing."""
+        return self._provenance.assumes
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else a reader should know."""
+        return self._provenance.notes
+
+    @property
+    def spent(self) -> str:
+        """The price in words; ``nothing`` for a public number."""
+        return self._provenance.spent
+
+    @property
+    def epsilon(self) -> float | None:
+        """Epsilon of the price; None where the price is a rho."""
+        return self._charged(self.query.price.epsilon)
+
+    @property
+    def delta(self) -> float | None:
+        """Delta of the price; None where the price is a rho."""
+        return None if self.query.price.rho is not None else self._charged(self.query.price.delta)
+
+    @property
+    def rho(self) -> float | None:
+        """Rho of the price; None where the price is an epsilon."""
+        return self._charged(self.query.price.rho)
+
+    def _charged(self, amount: Fraction | None) -> float | None:
+        if amount is None:
+            return None
+        return 0.0 if self.spent == "nothing" else float(amount)
+
+    def interval(self, level: float = LEVEL) -> Any:
+        """Return what is known of the error.
+
+        Parameters
+        ----------
+        level : float
+            Confidence, between 0 and 1.
+
+        Returns
+        -------
+        Interval, DataFrame, RankBound, ScoreGap or None
+            Ends for a scalar; columns ``lower`` and ``upper`` on the same index for a vector, (column, ``lower``) and
+            (column, ``upper``) for a table; the bound that is known instead for a selection; None when nothing is.
+
+        Raises
+        ------
+        ArgumentValueError
+            For a level that is not between 0 and 1.
+        """
+        if not 0 < level <= HIGHEST_LEVEL:
+            raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
+        error = self._provenance.error
+        if error is None:
+            return None
+        return error.at(level) if isinstance(error, Guarantee) else self._ends(error, level)
+
+    def _ends(self, error: ErrorModel, level: float) -> Any:
+        return Interval(*error.bounds(self._released, level), level)
+
+    def table(self, level: float = LEVEL) -> pd.DataFrame:
+        """Return value, lower and upper as columns (value alone where no interval is known), then the extras."""
+        known = self.interval(level)
+        columns = {"value": self._released}
+        if isinstance(known, Interval):
+            columns |= {"lower": known.lower, "upper": known.upper}
+        return self._with_extras(pd.DataFrame({name: [x] for name, x in columns.items()}))
+
+    def _with_extras(self, table: pd.DataFrame) -> pd.DataFrame:
+        for extra in self._provenance.extras:
+            table[extra.name] = extra.array.copy()
+        return table
+
+    def to_json(self) -> str:
+        """Return value, interval and provenance as a JSON object; dates and durations in ISO 8601."""
+        unit = self.unit
+        record = {
+            "value": self._released,
+            "interval": self.interval(),
+            "price": {"spent": self.spent, "epsilon": self.epsilon, "delta": self.delta, "rho": self.rho},
+            "mechanism": self.mechanism,
+            "unit": {
+                "column": unit.column,
+                "rows": unit.rows,
+                "groups": unit.groups,
+                "rows_per_group": unit.rows_per_group,
+            },
+            "neighbors": self.neighbors,
+            "lineage": self.lineage,
+            "assumes": self.assumes,
+            "query": str(self.query),
+            "notes": self.notes,
+            "extras": {str(extra.name): extra.tolist() for extra in self._provenance.extras},
+        }
+        return json.dumps(jsonable(record), allow_nan=False, ensure_ascii=False)
+
+    def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
+        """Draw the value with its error bars: bars for a vector, a point for a scalar or for dates.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure is made without one.
+        level : float
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib: ``pip install 'pandas-dp[plot]'``.
+        ArgumentTypeError
+            For text and other values that cannot be drawn.
+        """
+        known = self.interval(level)
+        ends = (known.lower, known.upper) if isinstance(known, Interval) else (None, None)
+        lower, upper = (None if end is None else pd.Series([end]) for end in ends)
+        column = (self.query.call, pd.Series([self._released]), lower, upper)
+        return draw([column], [""], self._price_line(level, known), ax, points=True)
+
+    def _price_line(self, level: float, known: Any) -> str:
+        """One line: what is known of the error of a vector, the price, and whose word it rests on."""
+        parts = []
+        if isinstance(self._provenance.error, NoError):
+            parts.append("exact")
+        elif isinstance(known, RankBound | ScoreGap):
+            parts.append(f"each: {known}")
+        elif known is not None:
+            parts.append(f"each interval {percent(level)}")
+        return ", ".join([*parts, self._price_words(), self.mechanism])
+
+    def _price_words(self) -> str:
+        words = [self.spent.replace("=", " ") if self.spent != "nothing" else "nothing spent"]
+        if self.lineage == "vouched":
+            words.append("vouched")
+        if self.assumes is not None:
+            words.append(f"assumes {self.assumes}")
+        return ", ".join(words)
+
+    def _facts(self) -> list[str]:
+        """Lines below the value in HTML."""
+        hidden = f"{self.mechanism}; hides {self.unit}, {self.neighbors}; {self.lineage} rows"
+        return [hidden, str(self.query), *self.notes]
+
+    def _text(self) -> str:
+        return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"
+
+    def __repr__(self) -> str:
+        """Show the value as precisely as it is known, and the price."""
+        return self._text()
+
+    def _repr_html_(self) -> str | None:
+        return scalar_html(self._text(), self._facts())
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Pickle the value and where it comes from."""
+        return type(self), (self._released, self._provenance)
+
+    def __copy__(self) -> Release:
+        """A scalar cannot change."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Release:
+        """A scalar cannot change."""
+        return self
