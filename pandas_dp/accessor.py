@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp import arguments, opening, steps
+from pandas_dp import arguments, opening
 from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, StepFailedError
 from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
+from pandas_dp.steps import steps
 
 
 class Accessor:
@@ -164,19 +165,19 @@ class Accessor:
 
     def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> pd.DataFrame:
         """Cut the values of numeric columns to public limits."""
-        return self._made(steps.clip(self._empty(), lower, upper, columns))
+        return self._made(steps.clip(lower, upper, self._empty(), columns=columns))
 
     def fillna(self, value: Any) -> pd.DataFrame:
         """Replace missing values by a public constant, or by one for each column in a dict."""
-        return self._made(steps.fillna(self._empty(), value))
+        return self._made(steps.fillna(value, self._empty()))
 
     def drop(self, columns: Any) -> pd.DataFrame:
         """Leave columns out."""
-        return self._made(steps.drop(self._empty(), columns))
+        return self._made(steps.drop(columns, self._empty()))
 
     def rename(self, columns: Mapping[str, str]) -> pd.DataFrame:
         """Give columns other names."""
-        return self._made(steps.rename(self._empty(), columns))
+        return self._made(steps.rename(columns, self._empty()))
 
     def _empty(self) -> pd.DataFrame:
         return self._frame.iloc[:0]

@@ -104,24 +104,43 @@ class ObjectRelease(Release):
 class _Vector(Release):
     """What releases of Series and DataFrames share.
 
-    pandas objects can be changed in place, and a released value cannot: the value as it was released is kept beside
-    (copy-on-write makes that free), ``.value``, ``.interval`` and ``.table`` speak of it, and a changed object shows
-    itself without error bars.
+    pandas objects can be changed in place, and a released value cannot: the value as it was released is
+    kept beside (copy-on-write makes that free), ``.value``, ``.interval`` and ``.table`` speak of it, and a
+    changed object shows itself without error bars.
     """
+
+    def __init__(self, value: Any, provenance: Provenance) -> None:
+        plain = self._constructor(value)
+        plain.attrs = {}
+        super().__init__(plain)  # type: ignore[call-arg]  # of pandas' class, the next one at run time
+        self._keep(plain, provenance)
 
     @property
     def value(self) -> Any:
         """The plain value as it was released."""
         return self._released.copy(deep=False)
 
-    def _current(self) -> Any:
-        """The plain content, with whatever was done to it in place."""
+    @property
+    def _constructor(self) -> Any:
+        """The plain class: what pandas makes of this object, and what is kept beside it."""
         raise NotImplementedError
 
+    def _current(self) -> Any:
+        """The plain content, with whatever was done to it in place."""
+        return self._constructor(self)
+
+    def _drawn(self, known: Any) -> list[Column]:
+        """Columns to draw, with their ends where an interval is known."""
+        raise NotImplementedError
+
+    def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
+        """Draw bars (points for dates) with error bars; see `Release.plot`."""
+        known = self.interval(level)
+        labels = [str(label) for label in self._released.index]
+        return draw(self._drawn(known), labels, self._price_line(level, known), ax)
+
     def _changed(self) -> bool:
-        current = self._current()
-        same_name = getattr(current, "name", None) == getattr(self._released, "name", None)
-        return not (same_name and current.equals(self._released))
+        return not self._current().equals(self._released)
 
     def __repr__(self) -> str:
         """Show the table and one line with the price."""
@@ -145,7 +164,7 @@ class _Vector(Release):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Copy the release; of a changed object the plain content."""
-        return self._current().copy() if self._changed() else type(self)(self._released.copy(), self._provenance)
+        return self.__copy__()  # copy-on-write keeps the two apart
 
 
 def _by_value(operator: str) -> Callable[[Any, Any], Any]:
@@ -160,28 +179,19 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "
     setattr(_Vector, f"__i{_name}__", _by_value(f"__{_name}__"))
 
 
-class SeriesRelease(_Vector, Series):
+class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: the release's own
     """A vector. Slices, copies and results of arithmetic are plain Series."""
-
-    def __init__(self, value: Series, provenance: Provenance) -> None:
-        plain = pd.Series(value)
-        plain.attrs = {}
-        super().__init__(plain)
-        self._keep(plain, provenance)
 
     @property
     def _constructor(self) -> Any:
         return pd.Series
-
-    def _current(self) -> Any:
-        return pd.Series(self)
 
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
         lower, upper = error.bounds(self._released, level)
         return pd.DataFrame({"lower": lower, "upper": upper})
 
     def table(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return value, lower and upper as columns (value alone where no interval is known), then the extras."""
+        """Return value, lower, upper and the extras as columns; value alone where no interval is known."""
         table = self._released.to_frame("value")
         known = self.interval(level)
         if isinstance(known, pd.DataFrame):
@@ -189,31 +199,21 @@ class SeriesRelease(_Vector, Series):
                 table[end] = known[end].array
         return self._with_extras(table)
 
-    def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
-        known = self.interval(level)
-        ends = [known["lower"], known["upper"]] if isinstance(known, pd.DataFrame) else [None, None]
-        labels = [str(label) for label in self._released.index]
-        name = str(self._released.name) if self._released.name is not None else self.query.call
-        ax = draw([(name, self._released, *ends)], labels, self._price_line(level, known), ax)
-        ax.set_xlabel(str(self._released.index.name or ""))
-        return ax
+    def _changed(self) -> bool:
+        return super()._changed() or bool(self.name != self._released.name)
+
+    def _drawn(self, known: Any) -> list[Column]:
+        ends = (known["lower"], known["upper"]) if isinstance(known, pd.DataFrame) else (None, None)
+        name = self.query.call if self._released.name is None else str(self._released.name)
+        return [(name, self._released, *ends)]
 
 
-class FrameRelease(_Vector, pd.DataFrame):
+class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
     """A table. Selections, copies and results of arithmetic are plain."""
-
-    def __init__(self, value: pd.DataFrame, provenance: Provenance) -> None:
-        plain = pd.DataFrame(value)
-        plain.attrs = {}
-        super().__init__(plain)
-        self._keep(plain, provenance)
 
     @property
     def _constructor(self) -> Any:
         return pd.DataFrame
-
-    def _current(self) -> Any:
-        return pd.DataFrame(self)
 
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
         return _side_by_side(
@@ -228,11 +228,11 @@ class FrameRelease(_Vector, pd.DataFrame):
         return [(name, self._released.iloc[:, i]) for i, name in enumerate(self._released.columns)]
 
     def table(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the columns, each with its lower and upper end where an interval is known, then the extras."""
+        """Return the columns, each with its ends where an interval is known, then the extras."""
         known = self.interval(level)
         if not isinstance(known, pd.DataFrame):
             return self._with_extras(self.value)
-        parts = {}
+        parts: dict[tuple[Any, str], Series] = {}
         for i, (name, values) in enumerate(self._columns()):
             parts |= {(name, "value"): values}
             parts |= {(name, end): known.iloc[:, 2 * i + side] for side, end in enumerate(("lower", "upper"))}
@@ -244,3 +244,59 @@ class FrameRelease(_Vector, pd.DataFrame):
             (str(name), values, *((known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]) if bars else (None, None)))
             for i, (name, values) in enumerate(self._columns())
         ]
+
+
+def make_release(answer: Answer, provenance: Provenance) -> Release:
+    """Wrap the value of an answer in the release of its kind.
+
+    Parameters
+    ----------
+    answer : Answer
+        Its value decides the kind: int, float, text, Series and DataFrame have their own, anything else
+        (dates, durations, bools, decimals, tuples, None) is an `ObjectRelease`.
+    provenance : Provenance
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from pandas_dp.aggregates.count import Count
+    >>> from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+    >>> from pandas_dp.core.privacy import Price, PrivacyUnit
+    >>> from pandas_dp.query import Query
+    >>> from pandas_dp.uncertainty import Additive
+    >>> query = Query("count()", Count(), (), Price(Fraction(1, 50)))
+    >>> noise = DiscreteLaplace(Fraction(50))
+    >>> error = Additive(noise)
+    >>> origin = Provenance(query, noise.name, PrivacyUnit(), "source", error, (), (), "epsilon 0.02")
+    >>> rows = make_release(Answer(48213, noise.name, error), origin)
+    >>> rows
+    48,210 ± 150 (95 %), epsilon 0.02
+    >>> rows.interval()
+    Interval(lower=48063, upper=48363, level=0.95)
+    >>> f"{rows / 1000:.1f} thousand"
+    '48.2 thousand'
+    """
+    value = answer.value
+    if not isinstance(value, bool):  # a bool is an int, and is none here
+        for types, form in FORMS:
+            if isinstance(value, types):
+                release: Release = form(value, provenance)
+                return release
+    return ObjectRelease(value, provenance)
+
+
+FORMS: tuple[tuple[tuple[type[Any], ...], Any], ...] = (  # types of values and the releases they become
+    ((int, np.integer), IntRelease),
+    ((float, np.floating), FloatRelease),
+    ((str,), TextRelease),
+    ((pd.Series,), SeriesRelease),
+    ((pd.DataFrame,), FrameRelease),
+)
+
+
+def _side_by_side(parts: dict[tuple[Any, str], Series]) -> pd.DataFrame:
+    """Columns named (column, part); the column of a table with several levels is a tuple itself."""
+    frame = pd.concat(list(parts.values()), axis=1)
+    names = [(*name, part) if isinstance(name, tuple) else (name, part) for name, part in parts]
+    frame.columns = pd.MultiIndex.from_tuples(names)
+    return frame

@@ -16,7 +16,7 @@ from pandas_dp import tables
 from pandas_dp.aggregates.base import Terms
 from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
 from pandas_dp.core import gate
-from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.filters import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.engines.kinds import kind_of
@@ -70,12 +70,12 @@ class Session:
     @property
     def spent(self) -> str:
         """What is spent, in every currency, as exact text."""
-        return filter_for(self.budget).spent(self._state)
+        return self._ledger.rule(self.name).spent(self._state)
 
     @property
     def left(self) -> str:
         """What is left, in every currency, as exact text."""
-        return filter_for(self.budget).left(self._state)
+        return self._ledger.rule(self.name).left(self._state)
 
     @property
     def releases(self) -> pd.DataFrame:
@@ -130,8 +130,11 @@ class Session:
             Recorded in the ledger.
         """
         self._open()
-        added = positive_epsilon(epsilon) if epsilon else 0
-        self._ledger.amend(self.name, self.budget.extended(added, small_delta(delta)), self.unit, f"extend: {reason}")
+        old, more = self.budget, small_delta(delta)
+        total = old.epsilon + (positive_epsilon(epsilon) if epsilon else 0)
+        reserved = None if old.delta == 0 else old.delta_reserved + more / 10
+        budget = Budget.of(total, old.delta + more, reserved, old.accountant)
+        self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
         return self
 
     def close(self) -> None:
@@ -158,7 +161,6 @@ class Session:
         request = gate.Request(
             ledger=self._ledger,
             name=self.name,
-            budget=budget,
             key=Query(query.call, query.aggregate, steps, query.price).key(table.token, self.unit),
             query=str(query),
             price=str(query.price) if loss.parts else "nothing",
@@ -244,8 +246,13 @@ class Session:
         state = "closed, " if self.closed else "implicit, " if self.implicit else ""
         return (
             f"<pandas_dp session {self.name!r}: {state}protects {self.unit} ({self.unit.relation}); "
-            f"spent {spent}; left {left}; {self._ledger.describe()}>"
+            f"spent {spent}; left {left}; {self._place}>"
         )
+
+    @property
+    def _place(self) -> str:
+        path = self._ledger.path
+        return "ends with the process" if path is None else f"ledger {os.path.basename(path)!r}"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"

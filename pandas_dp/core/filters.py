@@ -4,8 +4,8 @@ A filter decides before the release, from public numbers alone, while the analys
 query and price after having seen all earlier answers. Its state is three sums and a flag, so a decision costs
 the same after ten queries and after a million.
 
-Everything is an exact rational. Two things are rounded, upwards: a Renyi divergence to a multiple of 2**-64, and
-a number whose denominator has more than a thousand bits.
+Everything is an exact rational. Two things are rounded, upwards: a Renyi divergence to a multiple of 2**-64,
+and a number whose denominator has more than a thousand bits.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pandas_dp.core.filters import Budget, filter_for
+from pandas_dp.core.filters import Charge
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.measurement import Measurement, Noisy, View
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
@@ -47,7 +47,7 @@ class Request:
 
     Attributes
     ----------
-    ledger, name, budget : Ledger, str and Budget
+    ledger, name : Ledger and str
         Which budget pays.
     key : str or None
         Under which the noisy result is stored and found again; None: never.
@@ -66,7 +66,6 @@ class Request:
 
     ledger: Ledger
     name: str
-    budget: Budget
     key: str | None
     query: str
     price: str
@@ -142,8 +141,8 @@ def _answer(request: Request) -> tuple[Any, list[Noisy]]:
     """Drive the recipe on the data."""
     view = request.view()
     transcript: list[Noisy] = []
-    spent, bank = PrivacyLoss(), filter_for(request.budget)
-    declared = bank.charge(request.loss)
+    spent, rule = PrivacyLoss(), request.ledger.rule(request.name)
+    declared = rule.charge(request.loss)
     recipe = request.recipe()
     noisy: Noisy | None = None
     while True:
@@ -152,11 +151,21 @@ def _answer(request: Request) -> tuple[Any, list[Noisy]]:
         except StopIteration as stop:
             return stop.value, transcript
         spent += look.mechanism.loss(look.statistic.sensitivity(request.unit))
-        if not declared.covers(bank.charge(spent)):
+        if not covers(declared, rule.charge(spent)):
             raise QueryFailedError  # a recipe that looks more often than it declared
         exact = look.statistic.compute(view, request.unit)
         noisy = look.mechanism.draw(exact, random_bytes)
         transcript.append(noisy)
+
+
+def covers(declared: Charge, charge: Charge) -> bool:
+    """Whether a declared charge is at least another one in every currency."""
+    bounded = charge.epsilon is not None and (declared.epsilon is None or charge.epsilon <= declared.epsilon)
+    return (
+        (bounded or declared.epsilon is None)
+        and charge.renyi <= declared.renyi
+        and charge.delta <= declared.delta
+    )
 
 
 def _replay(recipe: Generator[Measurement, Noisy, Any], transcript: list[Noisy]) -> Any:

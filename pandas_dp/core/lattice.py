@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 CHUNK = 1 << 15  # rows handled at once: the buffers stay in the second-level cache
 MOST_CELLS = 1 << 31
+FAR = 1 << 51  # float64 resolves a quarter of a step up to here
 
 # Fineness by use: 2**30 cells for sums, 2**20 for sums of squares (n cells^2 stays far below 2**62), 2**16 for ranks.
 SUM_BITS, SQUARE_BITS, RANK_BITS = 30, 20, 16
@@ -85,17 +86,18 @@ class Lattice:
         Returns
         -------
         ndarray of int64, shape (rows,)
-            For all inputs every entry lies in 0..cells and depends on its own row only. Integers whose points are
-            lattice points are mapped exactly, all other values to a point less than one step from the nearest.
+            For all inputs every entry lies in 0..cells, depends on its own row only and never falls as the value
+            rises. Integers that are lattice points are mapped exactly, other values less than one step off (at bounds
+            beyond 2**52 steps: as far as float64 resolves there).
         """
         out = np.empty(values.size, dtype=np.int64)
-        write = self._rule(values.dtype)
+        write = self.rule(values.dtype)
         with np.errstate(all="ignore"):
             for at in range(0, values.size, CHUNK):
                 write(values[at : at + CHUNK], out[at : at + CHUNK])
         return out
 
-    def _rule(self, dtype: np.dtype[np.generic]) -> Rule:
+    def rule(self, dtype: np.dtype[np.generic]) -> Rule:
         """How values of one dtype are mapped; all rational arithmetic is done here, once for a column.
 
         Returns
@@ -113,6 +115,8 @@ class Lattice:
         if factor.denominator == 1 and all(abs(end) < 1 << 63 for end in ends):
             within = 0 <= ends[0] and ends[1] <= self.cells
             return self._whole_rule(info.dtype.type(first), info.dtype.type(last), int(factor), within)
+        if abs(self.low) < FAR:  # a quarter of a step at most is lost with the digits that float64 does not hold
+            return self._float_rule(self.lower)
         from_distance = self._float_rule(self.lower - first)
 
         def rule(values: NDArray[np.generic], out: NDArray[np.int64]) -> None:
@@ -151,7 +155,7 @@ class Lattice:
         """
         scale, shift = np.float64(1 / self.step), lower / self.step
         # one rounding where the origin is a lattice point nearby; far away, the lower bound must go before digits do
-        near = shift.denominator == 1 and abs(shift) < 1 << 51
+        near = shift.denominator == 1 and abs(shift) < FAR
         start, magic = np.float64(lower), np.float64((1 << 52) - (int(shift) if near else 0))
         bits = int(np.float64(1 << 52).view(np.int64))
         low, high = np.int64(bits), np.int64(bits + self.cells)
@@ -187,7 +191,7 @@ def power_sums(lattice: Lattice, raw: Raw, degree: int) -> list[int]:
         Exact for all inputs: the sums of a chunk stay below 2**15 * 2**31 and 2**15 * 2**46 in int64.
     """
     values, present = raw
-    write = lattice._rule(values.dtype)
+    write = lattice.rule(values.dtype)
     buffer, squares = np.empty((2, min(CHUNK, values.size)), dtype=np.int64)
     sums = [0] * (degree + 1)
     with np.errstate(all="ignore"):

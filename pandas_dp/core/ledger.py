@@ -1,8 +1,8 @@
 """The durable record of what was spent: the truth about every budget.
 
 A charge is one transaction: read the sums of the budget, ask its filter, append an entry, write the new sums,
-commit. In a file the commit reaches the disk before `reserve` returns, so nothing can be released that was not
-charged, whatever dies afterwards. Nothing stored depends on data except results that were released.
+commit. In a file the commit reaches the disk before `reserve` returns, so nothing can be released that was
+not charged, whatever dies afterwards. Nothing stored depends on data except results that were released.
 
 The sums are one row, so a charge costs the same after ten entries and after a million. Each entry carries a
 digest of itself and of the one before; the row carries the last digest and a seal. This finds damage, not
@@ -12,23 +12,28 @@ noticed by the processes that have it open, not by one that starts later.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sqlite3
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, fields
+from datetime import datetime
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from pandas_dp.core import tables
 from pandas_dp.core.filters import Budget, Charge, Filter, HybridFilter, PureFilter, State, filter_for
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.store import DURABLE, READ, RELAXED, Store, canonical, guard
+from pandas_dp.core.tables import Row
 from pandas_dp.errors import LedgerError
 
 _NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
-_DAMAGED = "the ledger is damaged; nothing can be charged to it"
+_ARGUMENTS = {
+    "column": "unit",
+    "rows": "max_rows",
+    "groups": "max_groups",
+    "rows_per_group": "max_rows_per_group",
+    "relation": "neighbors",
+}
 
 
 @dataclass(frozen=True)
@@ -60,41 +65,11 @@ class LedgerEntry:
     recorded: bool
 
 
-class _Row(NamedTuple):
-    """The row of one budget as stored, without its seal."""
-
-    id: int
-    name: str
-    epsilon: str
-    delta: str
-    delta_reserved: str
-    accountant: str
-    renyi_order: str
-    unit: str
-    state: str
-    last: int
-    head: str
-
-    @property
-    def rule(self) -> Filter:
-        """The budget's filter, at the order on record."""
-        return _rule(self.epsilon, self.delta, self.delta_reserved, self.accountant, self.renyi_order)
-
-    @property
-    def privacy_unit(self) -> PrivacyUnit:
-        """The unit on record."""
-        terms = json.loads(self.unit)
-        return PrivacyUnit(**{**terms, "relation": NeighboringRelation(terms["relation"])})
-
-
-_COLUMNS = ", ".join(_Row._fields)
-
-
 class Ledger:
     """Budgets and what was charged to them, in memory or in a file. `open_ledger` opens each file only once.
 
-    Safe for threads. A ledger in memory belongs to its process. A ledger file may be shared by the processes of
-    one machine.
+    Safe for threads. A ledger in memory belongs to its process. A ledger file may be shared by the processes
+    of one machine.
 
     Parameters
     ----------
@@ -133,17 +108,17 @@ class Ledger:
             It was opened on other terms. The message names the term and what to type.
         """
 
-        def create(connection: sqlite3.Connection) -> _Row | None:
+        def create(connection: sqlite3.Connection) -> Row | None:
             row = self._find(connection, name)  # another process may have been faster
             if row is None:
-                _verify(connection)  # damage must not make an old budget look new
-                _insert(connection, name, budget, unit)
+                tables.verify(connection)  # damage must not make an old budget look new
+                tables.insert(connection, name, filter_for(budget), unit)
             return row
 
         row = self._store.transact(READ, lambda connection: self._find(connection, name))
         row = row or self._store.transact(DURABLE, create)
         if row is not None:
-            _compare(row, budget)
+            _compare_terms(row, budget)
             _compare_unit(row, unit)
         return row is None
 
@@ -168,17 +143,18 @@ class Ledger:
             return connection.execute(
                 "SELECT result, digest FROM entries JOIN results USING (budget, sequence) "
                 "WHERE budget = ? AND key = ? ORDER BY sequence DESC LIMIT 1",
-                (self._row(connection, name).id, _fingerprint(key)),
+                (self._row(connection, name).id, tables.fingerprint(key)),
             ).fetchone()
 
-        blob, digest = self._store.transact(READ, look) or (b"", "")
-        return blob.decode("utf-8", "surrogatepass") if digest == _seal_of(blob) else None
+        text, digest = self._store.transact(READ, look) or (b"", b"")
+        result: str = text.decode("utf-8", "surrogatepass")
+        return result if digest == tables.fingerprint(result) else None
 
     def reserve(self, name: str, key: str | None, query: str, price: str, loss: PrivacyLoss) -> int:
         """Charge a query, durably, before anything is computed.
 
-        For all inputs: when this returns, the charge is part of the sums and every later call of any thread or
-        process meets it. When it raises, nothing may be released; a refused charge left no trace.
+        For all inputs: when this returns, the charge is part of the sums and every later call of any thread
+        or process meets it. When it raises, nothing may be released; a refused charge left no trace.
 
         Parameters
         ----------
@@ -212,7 +188,7 @@ class Ledger:
             if after is None:
                 return rule, state, asked
             row = row._replace(state=after.to_text())
-            return _append(connection, row, "query", query, price, asked.to_text(), key)
+            return tables.append(connection, row, "query", query, price, asked, key)
 
         result = self._store.transact(DURABLE, charge)
         if isinstance(result, tuple):
@@ -222,13 +198,13 @@ class Ledger:
 
     def record(self, name: str, sequence: int, result: str) -> None:
         """Store the noisy result of a charged query; the first one stays. May be lost without harm."""
-        blob = result.encode("utf-8", "surrogatepass")
+        text, digest = result.encode("utf-8", "surrogatepass"), tables.fingerprint(result)
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "INSERT OR IGNORE INTO results SELECT budget, sequence, ?, ? FROM entries "
                 "WHERE budget = ? AND sequence = ? AND kind = 'query'",
-                (blob, _seal_of(blob), self._row(connection, name).id, sequence),
+                (text, digest, self._row(connection, name).id, sequence),
             )
 
         self._store.transact(RELAXED, write)
@@ -251,13 +227,11 @@ class Ledger:
             old, state = row.rule, State.from_text(row.state)
             new = filter_for(budget, old.order)
             if isinstance(old, PureFilter) and isinstance(new, HybridFilter):
-                state = _recharge(connection, row, new)
+                state = tables.recharge(connection, row, new)
             # Sums only grow: the test they pass now would have admitted every earlier charge too.
             if new.admit(state, _NOTHING) is None:
-                raise LedgerError(f"more is spent than the new total: {new.spent(state)}. Type a larger total")
-            row = row._replace(state=state.to_text(), **_terms(budget, new.order))
-            words = ", ".join(f"{term}={value}" for term, value in _terms(budget, new.order).items() if value)
-            return _append(connection, row, "amend", why, words, None, None)
+                raise LedgerError(f"more is spent than the new total: {new.spent(state)}. Type a larger one")
+            return tables.append(connection, row.amended(new, state), "amend", why, _words(budget))
 
         self._saw(name, self._store.transact(DURABLE, write))
 
@@ -265,7 +239,7 @@ class Ledger:
         """Append an entry that costs nothing, such as an adopted frame."""
 
         def write(connection: sqlite3.Connection) -> int:
-            return _append(connection, self._row(connection, name), kind, text, "", None, None)
+            return tables.append(connection, self._row(connection, name), kind, text, "")
 
         self._saw(name, self._store.transact(DURABLE, write))
 
@@ -286,7 +260,7 @@ class Ledger:
 
     def verify(self) -> None:
         """Read everything and raise LedgerError on any damage; some ten microseconds an entry."""
-        self._store.transact(READ, _verify)
+        self._store.transact(READ, tables.verify)
 
     def close(self) -> None:
         """Close the ledger. One in memory is gone with it; `open_ledger` opens a file again."""
@@ -296,23 +270,20 @@ class Ledger:
             self._store.close()
 
     def _saw(self, name: str, sequence: int) -> int:
-        self._seen[_plain(name)] = max(sequence, self._seen.get(_plain(name), 0))
+        self._seen[tables.plain(name)] = max(sequence, self._seen.get(tables.plain(name), 0))
         return sequence
 
-    def _find(self, connection: sqlite3.Connection, name: str) -> _Row | None:
-        """Read the row of a budget, in O(1); refuse a damaged one, and one that lost entries this process saw."""
-        found = connection.execute(f"SELECT {_COLUMNS}, seal FROM budgets WHERE name = ?", (_plain(name),)).fetchone()
-        if found is None and _plain(name) not in self._seen:
-            return None
-        if found is None or found[-1] != _seal(_Row(*found[:-1])):
-            raise self._store.die(_DAMAGED)
-        row = _Row(*found[:-1])
-        if row.last < self._seen.get(row.name, 0):
-            raise self._store.die("the ledger is an older copy of itself: charges are missing")
-        self._seen[row.name] = row.last
+    def _find(self, connection: sqlite3.Connection, name: str) -> Row | None:
+        """Read the row of a budget, in O(1); refuse one that is damaged or lost entries this process saw."""
+        row = tables.find(connection, name)
+        seen = self._seen.get(tables.plain(name), 0)
+        if (0 if row is None else row.last) < seen:
+            raise self._store.die("the ledger lost charges that this process saw: it was replaced or damaged")
+        if row is not None:
+            self._seen[row.name] = row.last
         return row
 
-    def _row(self, connection: sqlite3.Connection, name: str) -> _Row:
+    def _row(self, connection: sqlite3.Connection, name: str) -> Row:
         row = self._find(connection, name)
         if row is None:
             raise LedgerError(f"the ledger has no budget named {name!r}")
@@ -331,8 +302,8 @@ def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
     """
     with guard:
         if path is None:
-            if not _memory:
-                _memory.append(Ledger(None))
+            if not _memory or _memory[0]._store.dead is not None:
+                _memory[:] = [Ledger(None)]
             return _memory[0]
         known = _ledgers.get(canonical(path))
         if known is None:
@@ -340,3 +311,36 @@ def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
         if known._store.dead is not None:
             known._store.revive()
         return known
+
+
+def _words(budget: Budget) -> str:
+    return ", ".join(f"{term.name}={_show(getattr(budget, term.name))}" for term in fields(budget))
+
+
+def _show(value: object) -> str:
+    return show(value) if isinstance(value, Fraction) else repr(value)
+
+
+def _compare_terms(row: Row, budget: Budget) -> None:
+    """Raise LedgerError unless the budget on record has these terms."""
+    recorded = row.rule.budget
+    for term in fields(budget):
+        old, new = getattr(recorded, term.name), getattr(budget, term.name)
+        if old != new:
+            raise LedgerError(
+                f"the budget {row.name!r} was opened with {term.name}={_show(old)}, not {_show(new)}: type "
+                "session.extend(...) to change its total on record, or protect(..., name='...') with a new name "
+                "for a fresh budget"
+            )
+
+
+def _compare_unit(row: Row, unit: PrivacyUnit) -> None:
+    """Raise LedgerError unless the budget on record protects this unit."""
+    recorded = row.privacy_unit
+    for term in fields(unit):
+        old, new = getattr(recorded, term.name), getattr(unit, term.name)
+        if old != new:
+            raise LedgerError(
+                f"the budget {row.name!r} was opened with {_ARGUMENTS[term.name]}={old!s}, not {new!s}: type the "
+                "same again, or protect(..., name='...') with a new name for a fresh budget"
+            )

@@ -6,11 +6,19 @@ optional part for other values and one for missing ones. A row counts in exactly
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pandas_dp.core.lattice import CHUNK, Lattice
+
+FEW_ROWS = 1000  # below, a table costs more than a search
+MOST_GRID_BITS = 16
+SMALLEST_SPACING = 1e-250
 
 
 @dataclass(frozen=True)
@@ -73,70 +81,74 @@ class Bins:
         return self.bins + self.other + self.null
 
     def codes(self, values: NDArray[np.generic], present: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-        """Part of each row; see `Keys.codes`. Infinite values lie outside the edges."""
-        edges = np.asarray(self.edges, dtype=np.int64 if values.dtype.kind in "iub" and self._whole else np.float64)
-        if values.dtype.kind == "u":  # compared as signed: larger values are outside any signed edge
-            values = np.minimum(values, np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
-        elif values.dtype.kind == "b":
-            values = values.astype(np.int64)
-        outside = self.bins if self.other else -1
-        missing = self.count - 1 if self.null else -1
-        # two more cells than bins: below the first edge, and above the last
-        guess = _cells(values, edges)  # shape (rows,), 0..bins+1
-        parts = np.empty(self.bins + 2, dtype=np.intp)
-        parts[1:-1] = np.arange(self.bins)
-        parts[0] = parts[-1] = outside
-        out = parts.take(guess)
-        out[values == edges[-1]] = self.bins - 1
+        """Part of each row; see `Keys.codes`. Infinite values lie outside the edges.
+
+        Integers are compared with the exact edges, whatever their size; floats with the edges as float64.
+        """
+        parts = np.arange(-1, self.bins + 1)  # by the number of edges at or below the value
+        parts[0] = parts[-1] = self.bins if self.other else -1
+        cuts = self._cuts(values.dtype)
+        # equal cuts, left by rounding, count as one
+        last = np.append(np.flatnonzero(cuts[1:] != cuts[:-1]), cuts.size - 1) if cuts.size else np.arange(0)
+        out = _parts_between(values, cuts[last], parts[np.append(0, last + 1)])
         if present is not None:
-            out[~present] = missing
+            np.copyto(out, self.count - 1 if self.null else -1, where=~present)
         return out
 
-    @property
-    def _whole(self) -> bool:
-        return all(isinstance(edge, int) for edge in self.edges)
+    def _cuts(self, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
+        """Edges as numbers of one dtype; the last one moved up to the next number, since the last bin is closed."""
+        if dtype.kind == "f":
+            cuts = np.array(self.edges, dtype=np.float64)
+            cuts[-1] = np.nextafter(cuts[-1], np.inf)
+            return cuts
+        info = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
+        whole = [math.ceil(edge) for edge in self.edges[:-1]] + [math.floor(self.edges[-1]) + 1]
+        # no value reaches an edge above the dtype, and every value is past one below it
+        return np.array([max(cut, info.min) for cut in whole if cut <= info.max], dtype=info.dtype)
 
 
 Partition = Keys | Bins
 
 
-def _cells(values: NDArray[np.generic], edges: NDArray[np.generic]) -> NDArray[np.intp]:
-    """Number of edges at or below each value, by comparison with the edges themselves.
+def _parts_between(
+    values: NDArray[np.generic], cuts: NDArray[np.generic], parts: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """parts[number of cuts at or below the value] of each row; `cuts` rises strictly.
 
-    For nearly equal spacing the cell is guessed by arithmetic and then corrected by two comparisons, so the result
-    is that of searchsorted in any case.
+    A lattice map never falls as the value rises, so a value whose offset differs from that of a cut lies on the same side
+    of it. Where no two cuts share an offset, one comparison therefore decides each row, without any rounding argument.
     """
-    spacing = np.diff(edges.astype(np.float64))
-    uneven = spacing.max() - spacing.min() > spacing.max() * 1e-9
-    # the guess must be off by one cell at most: far from zero, float64 does not resolve narrow bins
-    blurred = np.abs(edges.astype(np.float64)).max() > spacing.min() * 2.0**40
-    if values.size < 1000 or uneven or blurred:
-        return np.searchsorted(edges, values, side="right").astype(np.intp, copy=False)
-    bins = edges.size - 1
-    first, width = float(edges[0]), float(edges[-1] - edges[0]) / bins
-    out = np.empty(values.size, dtype=np.intp)
-    # sentinels so that each cell has a lower and an upper edge: cell j holds lows[j] <= value < lows[j + 1]
-    low_end, high_end = _ends(edges.dtype)
-    lows = np.concatenate(([low_end], edges, [high_end])).astype(edges.dtype)
-    chunk = 1 << 14
-    for at in range(0, values.size, chunk):
-        part = values[at : at + chunk]
-        with np.errstate(all="ignore"):
-            x = part.astype(np.float64)
-            x -= first
-            x *= 1 / width
-            x += 1
-            np.fmax(x, 0.0, out=x)
-            np.fmin(x, float(bins + 1), out=x)
-        cell = x.astype(np.intp)
-        cell -= part < lows.take(cell)
-        cell += part >= lows.take(cell + 1, mode="clip")
-        np.clip(cell, 0, bins + 1, out=out[at : at + chunk])
-    return out
+    lattice = _grid(values.dtype, cuts)
+    at_cuts = None if lattice is None else lattice.offsets(cuts)
+    if values.size < FEW_ROWS or lattice is None or at_cuts is None or (at_cuts[1:] == at_cuts[:-1]).any():
+        return parts.take(np.searchsorted(cuts, values, side="right"))
+    nearest = np.searchsorted(at_cuts, np.arange(lattice.cells + 1), side="right") - 1
+    np.maximum(nearest, 0, out=nearest)  # shape (cells + 1,): the one cut that values of an offset are compared with
+    cut_at = cuts.take(nearest)
+    sides = np.stack((parts.take(nearest), parts.take(nearest + 1)), axis=1).ravel()  # below, not below; cell by cell
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)
+    out = np.empty(values.size, dtype=np.int64)
+    write = lattice.rule(values.dtype)
+    with np.errstate(all="ignore"):
+        for at in range(0, values.size, CHUNK):
+            part, cells = values[at : at + CHUNK], out[at : at + CHUNK]
+            write(part, cells)
+            not_below = part >= cut_at.take(cells, mode="clip")
+            cells *= 2
+            cells += not_below
+            cells[:] = sides.take(cells, mode="clip")
+    return out.astype(np.intp, copy=False)
 
 
-def _ends(dtype: np.dtype[np.generic]) -> tuple[float, float]:
-    if dtype.kind == "i":
-        info = np.iinfo(dtype)
-        return int(info.min), int(info.max)
-    return -np.inf, np.inf
+def _grid(dtype: np.dtype[np.generic], cuts: NDArray[np.generic]) -> Lattice | None:
+    """A lattice over the cuts, fine enough to tell them apart if 2**16 to 2**17 cells can do it."""
+    if cuts.size < 2:
+        return None
+    points = cuts.astype(np.float64)
+    with np.errstate(all="ignore"):
+        spacing, width = float(np.diff(points).min()), float(points[-1] - points[0])
+    if not SMALLEST_SPACING < spacing <= width < math.inf:
+        return None
+    bits = min(math.ceil(math.log2(2 * width / spacing)), MOST_GRID_BITS)
+    return Lattice.between(Fraction(cuts[0].item()), Fraction(cuts[-1].item()), bits)

@@ -18,40 +18,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from pandas_dp.core.tables import APPLICATION_ID, DAMAGED, SCHEMA, SCHEMA_VERSION
 from pandas_dp.errors import ArgumentTypeError, ForkedSessionError, LedgerBusyError, LedgerError
 
-APPLICATION_ID = int.from_bytes(b"pdDP", "big")
-SCHEMA_VERSION = 1
 BUSY_SECONDS = 30.0  # how long a call waits for another process's charge
 
 # How a transaction begins. RELAXED ones survive a crash of the process, but perhaps not of the machine.
 DURABLE = ("PRAGMA synchronous=FULL", "BEGIN IMMEDIATE")
 RELAXED = ("PRAGMA synchronous=NORMAL", "BEGIN IMMEDIATE")
 READ = ("BEGIN",)
-
-# Entries are only ever appended. The row of a budget carries its sums, so that a charge reads one row, and a seal
-# over all its columns, so that a flipped bit cannot lower them.
-_SCHEMA = f"""
-BEGIN;
-PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {SCHEMA_VERSION};
-CREATE TABLE budgets (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
-    delta_reserved TEXT NOT NULL, accountant TEXT NOT NULL, renyi_order TEXT NOT NULL, unit TEXT NOT NULL,
-    state TEXT NOT NULL, last INTEGER NOT NULL, head TEXT NOT NULL, seal TEXT NOT NULL
-);
-CREATE TABLE entries (
-    budget INTEGER NOT NULL, sequence INTEGER NOT NULL, time TEXT NOT NULL, kind TEXT NOT NULL,
-    query TEXT NOT NULL, price TEXT NOT NULL, charge TEXT, key BLOB, head TEXT NOT NULL,
-    PRIMARY KEY (budget, sequence)
-) WITHOUT ROWID;
-CREATE INDEX entries_by_key ON entries (budget, key) WHERE key IS NOT NULL;
-CREATE TABLE results (
-    budget INTEGER NOT NULL, sequence INTEGER NOT NULL, result BLOB NOT NULL, digest TEXT NOT NULL,
-    PRIMARY KEY (budget, sequence)
-);
-COMMIT;
-"""
 
 T = TypeVar("T")
 Identity = tuple[tuple[int, int], tuple[int, int]]
@@ -84,7 +59,7 @@ class Store:
         self._connection: sqlite3.Connection | None = None
         if path is None:
             self._connection = _connect(None)
-            self._connection.executescript(_SCHEMA)
+            self._connection.executescript(SCHEMA)
             weakref.finalize(self, self._connection.close)
             return
         with guard:
@@ -152,7 +127,7 @@ class Store:
             _check(path)
             self._connection = _connect(path)
             if self._connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                raise self.die("the ledger file is damaged; nothing can be charged to it")
+                raise self.die(DAMAGED)
             self._connection.execute("SELECT count(*) FROM budgets").fetchone()  # opens the log, too
             before, self._identity = self._identity, self._look()
             if before is not None and before[0] != self._identity[0]:
@@ -185,7 +160,7 @@ class Store:
         if kind == sqlite3.SQLITE_FULL:
             return LedgerError("the disk is full: the charge could not be written, nothing was released")
         if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return self.die("the ledger file is damaged; nothing can be charged to it")
+            return self.die(DAMAGED)
         if code in (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC):
             return self.die("the disk did not confirm a charge: open the ledger again once the disk is sound")
         if self.path is not None:
@@ -256,7 +231,7 @@ def _check(path: str) -> None:
     if version > SCHEMA_VERSION:
         raise LedgerError("the ledger was written by a newer pandas_dp: type pip install --upgrade pandas_dp")
     if version < 1 or header[18:20] != b"\2\2":  # not in write-ahead mode: its log would be ignored
-        raise LedgerError("the ledger file is damaged; nothing can be charged to it")
+        raise LedgerError(DAMAGED)
     writable = os.access(path, os.R_OK | os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
     if not writable or not info.st_mode & 0o222:
         raise LedgerError("the ledger file or its folder is read-only: nothing can be charged to it")
@@ -271,7 +246,7 @@ def _create(path: str) -> None:
         try:
             if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
                 raise LedgerError("this file system cannot hold a ledger: choose a folder on a local disk")
-            connection.executescript(_SCHEMA)
+            connection.executescript(SCHEMA)
         finally:
             connection.close()
         with suppress(FileExistsError):

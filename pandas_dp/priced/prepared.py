@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from pandas_dp import arguments, steps
+from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import Lattice
@@ -19,6 +19,7 @@ from pandas_dp.opening import table_of
 from pandas_dp.query import Query
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
+from pandas_dp.steps import steps
 
 
 class PreparedFrame:
@@ -47,19 +48,19 @@ class PreparedFrame:
 
     def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> Self:
         """Cut values to public limits."""
-        return self._then(steps.clip(self._empty(), lower, upper, columns))
+        return self._then(steps.clip(lower, upper, self._empty(), columns=columns))
 
     def fillna(self, value: Any) -> Self:
         """Replace missing values by public constants."""
-        return self._then(steps.fillna(self._empty(), value))
+        return self._then(steps.fillna(value, self._empty()))
 
     def drop(self, columns: Any) -> Self:
         """Leave columns out."""
-        return self._then(steps.drop(self._empty(), columns))
+        return self._then(steps.drop(columns, self._empty()))
 
     def rename(self, columns: Mapping[str, str]) -> Self:
         """Give columns other names."""
-        return self._then(steps.rename(self._empty(), columns))
+        return self._then(steps.rename(columns, self._empty()))
 
     def _then(self, more: tuple[Any, ...]) -> Self:
         return type(self)(self._frame, self._price, self._fresh, self._steps + more)

@@ -34,8 +34,8 @@ class Provenance:
     mechanism : str
     unit : PrivacyUnit
     lineage : str
-        ``"source"``: the protected table itself; ``"declared"``: made from it by checked steps; ``"vouched"``: by the
-        owner's word.
+        ``"source"``: the protected table itself; ``"declared"``: made from it by checked steps;
+        ``"vouched"``: by the owner's word.
     error : ErrorModel, Guarantee or None
         What is known of the error.
     notes : tuple of str
@@ -61,7 +61,8 @@ class Provenance:
 class Release:
     """What every release has beside its value.
 
-    Intervals are for the noiseless statistic, not for a population; those of a vector hold for each entry by itself.
+    Intervals are for the noiseless statistic, not for a population; those of a vector hold for each entry
+    by itself.
     """
 
     _released: Any
@@ -148,8 +149,9 @@ class Release:
         Returns
         -------
         Interval, DataFrame, RankBound, ScoreGap or None
-            Ends for a scalar; columns ``lower`` and ``upper`` on the same index for a vector, (column, ``lower``) and
-            (column, ``upper``) for a table; the bound that is known instead for a selection; None when nothing is.
+            Ends for a scalar; columns ``lower`` and ``upper`` on the same index for a vector, (column,
+            ``lower``) and (column, ``upper``) for a table; the bound that is known instead for a selection;
+            None when nothing is.
 
         Raises
         ------
@@ -167,7 +169,7 @@ class Release:
         return Interval(*error.bounds(self._released, level), level)
 
     def table(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return value, lower and upper as columns (value alone where no interval is known), then the extras."""
+        """Return value, lower, upper and the extras as columns; value alone where no interval is known."""
         known = self.interval(level)
         columns = {"value": self._released}
         if isinstance(known, Interval):
@@ -185,6 +187,7 @@ class Release:
         record = {
             "value": self._released,
             "interval": self.interval(),
+            "level": LEVEL,
             "price": {"spent": self.spent, "epsilon": self.epsilon, "delta": self.delta, "rho": self.rho},
             "mechanism": self.mechanism,
             "unit": {

@@ -14,8 +14,8 @@ def scalar_html(text: str, facts: list[str]) -> str:
 
     Examples
     --------
-    >>> scalar_html("'<b>'", ["epsilon 1"])
-    "<div><strong>&#x27;&lt;b&gt;&#x27;</strong><div style='color: #666; font-size: 90%'>epsilon 1</div></div>"
+    >>> scalar_html("<b>", ["epsilon 1"])
+    "<div><strong>&lt;b&gt;</strong><div style='color: #666; font-size: 90%'>epsilon 1</div></div>"
     """
     return f"<div><strong>{escape(text)}</strong>{_facts(facts)}</div>"
 

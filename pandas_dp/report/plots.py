@@ -51,14 +51,13 @@ def draw(columns: list[Column], labels: list[str], title: str, ax: Any, points: 
     for i, (name, values, lower, upper, unit) in enumerate(prepared):
         at = [place + (i - (len(columns) - 1) / 2) * width for place in range(len(labels))]
         if points or values.dtype.kind == "M":
-            drawn = ax.plot(at, values.to_numpy(), "o", label=_literal(name))
+            ax.plot(at, values.to_numpy(), "o", label=_literal(name))
         else:
-            drawn = ax.bar(at, values.to_numpy(), width=width, alpha=0.6, label=_literal(name))
+            ax.bar(at, values.to_numpy(), width=width, alpha=0.6, label=_literal(name))
         if lower is not None and upper is not None:
             ax.vlines(at, lower.to_numpy(), upper.to_numpy(), colors="black", linewidth=1)
         if len(columns) == 1:
             ax.set_ylabel(_literal(f"{name} ({unit})" if unit else name))
-        del drawn
     _label(ax, labels)
     ax.set_title(_literal(title), fontsize="medium")
     if len(columns) > 1:
@@ -66,21 +65,22 @@ def draw(columns: list[Column], labels: list[str], title: str, ax: Any, points: 
     return ax
 
 
-def _as_numbers(column: Column) -> tuple[str, Any, Any, Any, str]:
-    """Durations in one unit, dates without their zone, numbers as float."""
-    name, values, lower, upper = column
+def _as_numbers(column: Column) -> tuple[Any, ...]:
+    """Name, values, ends and unit: durations in one unit, dates without their zone, numbers as float."""
+    name, values, *_ = column
+    ends: tuple[Any, ...] = column[1:]
     kind = values.dtype.kind
     if kind == "m":
-        longest = max(abs(end).max() for end in (values, lower, upper) if end is not None)
+        longest = max(abs(end).max() for end in ends if end is not None)
         unit, scale = duration_unit(longest)
-        return name, *(None if x is None else x / scale for x in (values, lower, upper)), unit
+        return name, *(None if x is None else x / scale for x in ends), unit
     if kind == "M":
         zone = getattr(values.dtype, "tz", None)
-        naive = [x if x is None or zone is None else x.dt.tz_localize(None) for x in (values, lower, upper)]
+        naive = [x if x is None or zone is None else x.dt.tz_localize(None) for x in ends]
         return name, *naive, str(zone or "")
     if kind not in "iufb":
         raise ArgumentTypeError("plot() draws numbers, dates and durations; show this answer with .table()")
-    return name, *(None if x is None else x.astype(float) for x in (values, lower, upper)), ""
+    return name, *(None if x is None else x.astype(float) for x in ends), ""
 
 
 def _label(ax: Any, labels: list[str]) -> None:

@@ -14,7 +14,7 @@ from pandas_dp.uncertainty import Interval, RankBound, ScoreGap
 
 
 def jsonable(value: Any) -> Any:
-    """Return plain lists, dictionaries, texts and numbers; dates and durations in ISO 8601, the unknown as text.
+    """Return plain lists, dictionaries, texts and numbers; dates and durations in ISO 8601, others as text.
 
     Examples
     --------

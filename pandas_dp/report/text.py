@@ -99,5 +99,4 @@ def _moment(stamp: pd.Timestamp, half: pd.Timedelta) -> str:
     if half >= pd.Timedelta(days=10):
         return str(stamp.date())
     clock = next((name for name, least in CLOCKS if half >= least), "nanoseconds")
-    return stamp.isoformat(sep=" ", timespec=clock)
-
+    return stamp.isoformat(sep=" ", timespec=clock)  # type: ignore[arg-type]  # one of pandas' literals

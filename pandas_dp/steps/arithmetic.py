@@ -13,7 +13,18 @@ import numpy as np
 
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import dates
-from pandas_dp.steps.values import NUMERIC, TEXTUAL, TIMES, Kind, Values, advice, decoded, family, numbers, times
+from pandas_dp.steps.values import (
+    NUMERIC,
+    TEXTUAL,
+    TIMES,
+    Kind,
+    Values,
+    advice,
+    decoded,
+    family,
+    numbers,
+    times,
+)
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "+": np.add,
@@ -60,7 +71,9 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
         kind = dates.result_kind(op, left.kind, right.kind)
         if kind is not None:
             return dates.combine(op, left, right, kind)
-    raise ArgumentTypeError(f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}")
+    raise ArgumentTypeError(
+        f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}"
+    )
 
 
 def function(name: str, operand: Values) -> Values:
@@ -68,7 +81,10 @@ def function(name: str, operand: Values) -> Values:
     if operand.kind in NUMERIC:
         with np.errstate(all="ignore"):
             return numbers(np.asarray(FUNCTIONS[name](operand.floats())))
-    if operand.kind is Kind.DURATION and name in ("negative", "abs"):  # NaT is excluded, so no count overflows
+    if operand.kind is Kind.DURATION and name in (
+        "negative",
+        "abs",
+    ):  # NaT is excluded, so no count overflows
         return times(Kind.DURATION, FUNCTIONS[name](operand.data), operand.missing, operand.unit)
     raise ArgumentTypeError(f"'{name}' does not work on {operand.kind.value}{advice(operand)}")
 
@@ -116,7 +132,9 @@ def fill(operand: Values, constant: Values) -> Values:
     constant = dates.as_time(constant, operand)
     mixed = Kind.BOOLEAN in (operand.kind, constant.kind) and operand.kind is not constant.kind
     if mixed or family(operand.kind) is not family(constant.kind):
-        raise ArgumentTypeError(f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}")
+        raise ArgumentTypeError(
+            f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}"
+        )
     if operand.kind in TIMES:
         return _fill_times(operand, constant)
     if operand.kind in TEXTUAL:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -156,7 +155,9 @@ def _text_isin(operand: Values, wanted: list[str]) -> Mask:
     if cells is None:
         known = set(wanted)
         return np.fromiter((cell in known for cell in _python_text(operand)), bool, len(operand.missing))
-    return np.asarray(pc.is_in(cells, value_set=pa.array(wanted, pa.large_string())).to_numpy(zero_copy_only=False))
+    return np.asarray(
+        pc.is_in(cells, value_set=pa.array(wanted, pa.large_string())).to_numpy(zero_copy_only=False)
+    )
 
 
 def _arrow_text(values: Values) -> Any:

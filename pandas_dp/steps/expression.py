@@ -190,7 +190,9 @@ def _plain(value: Any) -> ConstantValue:
         return bool(value)
     if isinstance(value, int | np.integer):
         if not -(2**63) <= value < 2**64:
-            raise ArgumentValueError("an integer has to lie in [-2**63, 2**64): write a larger number as 1e30")
+            raise ArgumentValueError(
+                "an integer has to lie in [-2**63, 2**64): write a larger number as 1e30"
+            )
         return int(value)
     if isinstance(value, float | np.floating | Decimal):
         if value.is_nan() if isinstance(value, Decimal) else np.isnan(value):

@@ -1,218 +1,40 @@
-"""Row-wise changes of a table as frozen data, and the functions that build them.
+"""The steps a user asks for, by pandas' names: each function checks its arguments and returns steps.
 
-A step turns each row into at most one row, which depends on that row alone. So a table with one person's rows
-left out becomes the same table with that person's rows left out: stability 1. What a step does to names and
-dtypes shows on a table without rows, and building one looks at nothing else.
+Arguments come in pandas' order, then the table without its rows, ``frame.iloc[:0]``. Its names and dtypes are all
+that is looked at: what a step refuses there it refuses on every table of these dtypes, and nowhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.expression import Column, Constant, Expression, Operation, quote
-from pandas_dp.steps.functions import METHODS, lift
+from pandas_dp.steps.changes import Assign, Clip, Drop, FillNA, Filter, Rename, Step, touches
+from pandas_dp.steps.expression import Constant, Expression, quote
+from pandas_dp.steps.functions import lift
 from pandas_dp.steps.parse import parse_assignments, parse_expression
 
-
-class Step:
-    """A row-wise change of a table.
-
-    Steps are frozen, hashable and picklable, and equal exactly when their ``repr`` is.
-
-    Attributes
-    ----------
-    factor : int
-        Rows that one row can become.
-    is_filter : bool
-        Whether rows can vanish.
-    reads : frozenset of str
-        Columns whose cells decide the result.
-    touches : frozenset of str
-        Columns that are written, removed or renamed.
-    """
-
-    factor: ClassVar[int] = 1
-    is_filter: ClassVar[bool] = False
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Columns whose cells decide the result."""
-        return frozenset()
-
-    @property
-    def touches(self) -> frozenset[str]:
-        """Columns that are written, removed or renamed."""
-        return frozenset()
-
-    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the changed table, shape (at most n, columns); the given one is left as it is.
-
-        No cell makes this raise, and none decides a dtype: a table without rows shows both.
-        """
-        raise NotImplementedError
-
-
-def touches(step: Step) -> frozenset[str]:
-    """Columns a step writes, removes or renames (under the old and the new name)."""
-    return step.touches
-
-
-@dataclass(frozen=True)
-class Filter(Step):
-    """Keep the rows for which a condition holds; a row whose condition is missing goes.
-
-    Stability 1: whether a row stays depends on that row alone. The number of rows of the result is private under
-    every neighbouring relation.
-    """
-
-    expression: Expression
-    is_filter: ClassVar[bool] = True
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Columns of the condition."""
-        return self.expression.columns()
-
-    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Rows of ``frame`` whose condition holds, in their order and with their labels."""
-        return frame.loc[self.expression.condition(frame)]
-
-
-@dataclass(frozen=True)
-class Assign(Step):
-    """Add a column, or replace it, by an expression.
-
-    Stability 1: each new cell depends on its own row alone, and the number of rows stays.
-    """
-
-    name: str
-    expression: Expression
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """Columns of the expression."""
-        return self.expression.columns()
-
-    @property
-    def touches(self) -> frozenset[str]:
-        """The column written."""
-        return frozenset((self.name,))
-
-    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """``frame`` with the column; a new one comes last."""
-        return _with_columns(frame, {self.name: self.expression})
-
-
-@dataclass(frozen=True)
-class Clip(Step):
-    """Limit columns of numbers to public bounds.
-
-    Stability 1: each new cell depends on the old one alone, and the number of rows stays.
-    """
-
-    columns: tuple[str, ...]
-    lower: Constant | None
-    upper: Constant | None
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """The columns."""
-        return frozenset(self.columns)
-
-    @property
-    def touches(self) -> frozenset[str]:
-        """The columns."""
-        return frozenset(self.columns)
-
-    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """``frame`` with the columns limited, in float64; missing cells stay missing."""
-        clip = METHODS["clip"]
-        return _with_columns(frame, {name: clip(Column(name), self.lower, self.upper) for name in self.columns})
-
-
-@dataclass(frozen=True)
-class FillNA(Step):
-    """Replace missing cells by public constants, column by column.
-
-    Stability 1: each new cell depends on the old one alone, and the number of rows stays.
-    """
-
-    values: tuple[tuple[str, Constant], ...]
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """The columns."""
-        return frozenset(name for name, _ in self.values)
-
-    @property
-    def touches(self) -> frozenset[str]:
-        """The columns."""
-        return self.reads
-
-    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """``frame`` with the columns filled."""
-        filled = {name: Operation("fillna", (Column(name), value)) for name, value in self.values}
-        return _with_columns(frame, filled)
-
-
-@dataclass(frozen=True)
-class Drop(Step):
-    """Leave columns out.
-
-    Stability 1: rows keep what is left of them, and their number stays.
-    """
-
-    columns: tuple[str, ...]
-
-    @property
-    def touches(self) -> frozenset[str]:
-        """The columns that go."""
-        return frozenset(self.columns)
-
-    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """``frame`` without the columns."""
-        return frame.drop(columns=list(self.columns))
-
-
-@dataclass(frozen=True)
-class Rename(Step):
-    """Give columns other names.
-
-    Stability 1: no cell changes.
-    """
-
-    names: tuple[tuple[str, str], ...]
-
-    @property
-    def touches(self) -> frozenset[str]:
-        """Old and new names."""
-        return frozenset(name for pair in self.names for name in pair)
-
-    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """``frame`` with the new names."""
-        return frame.rename(columns=dict(self.names))
-
-
-def _with_columns(frame: pd.DataFrame, expressions: Mapping[str, Expression]) -> pd.DataFrame:
-    """``frame`` with columns computed from it, all of them from the columns as they were."""
-    # Arrays, not Series: pandas would match a Series by its labels, and those may repeat.
-    cells = {name: expression.evaluate(frame).array for name, expression in expressions.items()}
-    result = frame.copy(deep=False)
-    added = {name: array for name, array in cells.items() if name not in frame.columns}
-    for name in cells.keys() - added.keys():
-        result[name] = cells[name]
-    if added:  # inserted one by one, the hundredth would make pandas warn
-        result = pd.concat([result, pd.DataFrame(added, index=frame.index)], axis=1)
-        result.attrs = dict(frame.attrs)
-    return result
-
-
-# Builders. Each takes its arguments in pandas' order and then the table without its rows.
+__all__ = [
+    "Assign",
+    "Clip",
+    "Drop",
+    "FillNA",
+    "Filter",
+    "Rename",
+    "Step",
+    "assign",
+    "clip",
+    "drop",
+    "eval_",
+    "fillna",
+    "filter_",
+    "query",
+    "rename",
+    "touches",
+]
 
 
 def query(expr: str, empty: pd.DataFrame) -> tuple[Step, ...]:
@@ -345,7 +167,9 @@ def fillna(value: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
         constant = _constant(value, "fillna")
         pairs = dict.fromkeys(_columns("fillna", empty.columns, empty), constant)
     step = FillNA(tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
-    _dry_run("fillna" if isinstance(value, Mapping) else "fillna: give a value by column, {'x': 0}", step, empty)
+    _dry_run(
+        "fillna" if isinstance(value, Mapping) else "fillna: give a value by column, {'x': 0}", step, empty
+    )
     return (step,)
 
 
@@ -380,7 +204,9 @@ def _without_rows(argument: str, frame: pd.DataFrame) -> pd.DataFrame:
     if frame.columns.nlevels > 1:
         raise ArgumentValueError(f"{argument}: columns of several levels cannot be used: give each one name")
     if not frame.columns.is_unique:
-        raise ArgumentValueError(f"{argument}: two columns would have the same name: rename one of them first")
+        raise ArgumentValueError(
+            f"{argument}: two columns would have the same name: rename one of them first"
+        )
     return frame.iloc[:0]
 
 

@@ -113,7 +113,9 @@ class Values:
         if self.kind is Kind.OTHER:  # nothing ever looks at these cells
             return replace(self, missing=missing)
         if not isinstance(self.data, np.ndarray):
-            return replace(self, data=self.data.take(np.where(missing, -1, positions), allow_fill=True), missing=missing)
+            return replace(
+                self, data=self.data.take(np.where(missing, -1, positions), allow_fill=True), missing=missing
+            )
         data = _pick(self.data, positions)
         if data.dtype.kind == "f":
             return numbers(np.where(missing, np.nan, data))
@@ -238,7 +240,9 @@ def _read_arrow(column: pd.Series[Any], kind: Any) -> Values:
         unit = "s" if pa.types.is_date32(kind) else "ms"
         return times(Kind.DATE, _counts(cells.cast(pa.timestamp(unit))), missing, unit)
     if pa.types.is_timestamp(kind):
-        return times(Kind.DATE if kind.tz is None else Kind.ZONED, _counts(cells), missing, kind.unit, kind.tz)
+        return times(
+            Kind.DATE if kind.tz is None else Kind.ZONED, _counts(cells), missing, kind.unit, kind.tz
+        )
     if pa.types.is_duration(kind):
         return times(Kind.DURATION, _counts(cells), missing, kind.unit)
     return Values(Kind.OTHER, array, missing)
@@ -312,7 +316,9 @@ def write(values: Values, index: pd.Index[Any]) -> pd.Series[Any]:
         counts = np.where(values.missing, NAT, values.data).astype(np.int64)
         stamps = np.broadcast_to(counts, (len(index),)).copy().view(f"{code}[{values.unit}]")
         series: pd.Series[Any] = pd.Series(stamps, index=index)
-        return series.dt.tz_localize("UTC").dt.tz_convert(values.zone) if values.kind is Kind.ZONED else series
+        return (
+            series.dt.tz_localize("UTC").dt.tz_convert(values.zone) if values.kind is Kind.ZONED else series
+        )
     if values.kind in (Kind.NUMBER, Kind.BOOLEAN):
         return pd.Series(np.broadcast_to(values.data, (len(index),)).copy(), index=index)
     return pd.Series(values.data, index=index, dtype=values.data.dtype)

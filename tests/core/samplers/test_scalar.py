@@ -127,14 +127,14 @@ def gaussian_draws(width: int, variance: F, times: int) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "scale"), LAPLACE)
 def test_discrete_laplace(width: int, scale: F) -> None:
-    draws = laplace_draws(width, scale, MANY if width == 64 else MANY // 2)
+    draws = laplace_draws(width, scale, MANY if width == 64 else MANY // 4)
     assert chi_squared(draws, discrete_laplace_law(scale)) > FALSE_ALARM
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "variance"), GAUSSIAN)
 def test_discrete_gaussian(width: int, variance: F) -> None:
-    draws = gaussian_draws(width, variance, MANY if width == 64 else MANY // 2)
+    draws = gaussian_draws(width, variance, MANY if width == 64 else MANY // 4)
     assert chi_squared(draws, discrete_gaussian_law(variance)) > FALSE_ALARM
 
 

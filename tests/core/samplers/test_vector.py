@@ -125,7 +125,7 @@ def test_vectors_and_scalars_have_one_law() -> None:
 
 # ---------------------------------------------------------------------------------------------- coarse tables
 @pytest.mark.slow
-@pytest.mark.parametrize(("guide", "full", "n"), [(3, 8, 500_000), (4, 12, MILLION)])
+@pytest.mark.parametrize(("guide", "full", "n"), [(3, 8, 250_000), (4, 12, MILLION)])
 @pytest.mark.parametrize(("scale", "digit_bits"), [(F(1, 2), 1), (F(7, 2), 1), (F(7, 2), 4), (F(60), 2)])
 def test_discrete_laplace_in_coarse_tables(scale: F, digit_bits: int, guide: int, full: int, n: int) -> None:
     draws = coarse_laplace(scale, n, digit_bits, guide, full)
@@ -133,7 +133,7 @@ def test_discrete_laplace_in_coarse_tables(scale: F, digit_bits: int, guide: int
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("guide", "full", "n"), [(3, 8, 500_000), (4, 12, MILLION)])
+@pytest.mark.parametrize(("guide", "full", "n"), [(3, 8, 250_000), (4, 12, MILLION)])
 @pytest.mark.parametrize(("variance", "cells"), [(F(1, 3), 4), (F(9), 4), (F(1000), 4), (F(1000), 16)])
 def test_discrete_gaussian_in_coarse_tables(variance: F, cells: int, guide: int, full: int, n: int) -> None:
     draws = coarse_gaussian(variance, n, cells, guide, full)

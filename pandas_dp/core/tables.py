@@ -1,0 +1,211 @@
+"""How a ledger is written down: three tables, appended to, each entry chained to the one before.
+
+Entries and results are only ever added. The row of a budget carries its sums, so that a charge reads one row; the
+digest of its last entry; and a seal over all its columns, so that a flipped bit cannot lower the sums.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from dataclasses import asdict
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from pandas_dp.core.filters import Budget, Charge, Filter, State, filter_for
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit
+from pandas_dp.errors import LedgerError
+
+APPLICATION_ID = int.from_bytes(b"pdDP", "big")
+SCHEMA_VERSION = 1
+SCHEMA = f"""
+BEGIN;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+CREATE TABLE budgets (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
+    delta_reserved TEXT NOT NULL, accountant TEXT NOT NULL, renyi_order TEXT NOT NULL, unit TEXT NOT NULL,
+    state TEXT NOT NULL, last INTEGER NOT NULL, head TEXT NOT NULL, seal TEXT NOT NULL
+);
+CREATE TABLE entries (
+    budget INTEGER NOT NULL, sequence INTEGER NOT NULL, time TEXT NOT NULL, kind TEXT NOT NULL,
+    query TEXT NOT NULL, price TEXT NOT NULL, charge TEXT, key BLOB, head TEXT NOT NULL,
+    PRIMARY KEY (budget, sequence)
+) WITHOUT ROWID;
+CREATE INDEX entries_by_key ON entries (budget, key) WHERE key IS NOT NULL;
+CREATE TABLE results (
+    budget INTEGER NOT NULL, sequence INTEGER NOT NULL, result BLOB NOT NULL, digest BLOB NOT NULL,
+    PRIMARY KEY (budget, sequence)
+);
+COMMIT;
+"""
+DAMAGED = "the ledger is damaged; nothing can be charged to it"
+
+
+class Row(NamedTuple):
+    """The row of one budget as stored, without its seal."""
+
+    id: int
+    name: str
+    epsilon: str
+    delta: str
+    delta_reserved: str
+    accountant: str
+    renyi_order: str
+    unit: str
+    state: str
+    last: int
+    head: str
+
+    @property
+    def rule(self) -> Filter:
+        """The budget's filter, at the order on record."""
+        return _rule(self.epsilon, self.delta, self.delta_reserved, self.accountant, self.renyi_order)
+
+    @property
+    def privacy_unit(self) -> PrivacyUnit:
+        """The unit on record."""
+        terms = json.loads(self.unit)
+        return PrivacyUnit(**{**terms, "relation": NeighboringRelation(terms["relation"])})
+
+    def amended(self, rule: Filter, state: State) -> Row:
+        """Return the row on the terms of another filter."""
+        return self._replace(state=state.to_text(), **_terms(rule))
+
+
+_COLUMNS = ", ".join(Row._fields)
+
+
+def find(connection: sqlite3.Connection, name: str) -> Row | None:
+    """Read the row of a budget; None when there is none.
+
+    Raises
+    ------
+    LedgerError
+        Its seal does not fit.
+    """
+    query = f"SELECT {_COLUMNS}, seal FROM budgets WHERE name = ?"  # noqa: S608 (constant text)
+    found = connection.execute(query, (plain(name),)).fetchone()
+    return None if found is None else _unseal(found)
+
+
+def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: PrivacyUnit) -> int:
+    """Add a budget with nothing spent, and the entry that says so; return its sequence number, 1."""
+    terms = _terms(rule)
+    unit_text = json.dumps(asdict(unit))
+    identifier = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM budgets").fetchone()[0]
+    row = Row(identifier, plain(name), **terms, unit=unit_text, state=State.zero().to_text(), last=0, head=plain(name))
+    marks = ", ".join("?" * (len(row) + 1))
+    connection.execute(f"INSERT INTO budgets VALUES ({marks})", (*row, _seal(row)))  # noqa: S608 (constant text)
+    return append(connection, row, "open", "", "")
+
+
+def append(
+    connection: sqlite3.Connection,
+    row: Row,
+    kind: str,
+    query: str,
+    price: str,
+    charge: Charge | None = None,
+    key: str | None = None,
+) -> int:
+    """Append an entry and write the row, its new sums included; return the sequence number."""
+    entry = (
+        row.last + 1,
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        kind,
+        plain(query),
+        plain(price),
+        None if charge is None else charge.to_text(),
+        None if key is None else fingerprint(key),
+    )
+    row = row._replace(last=row.last + 1, head=_chain(row.head, entry))
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.id, *entry, row.head))
+    connection.execute(
+        "UPDATE budgets SET epsilon = ?, delta = ?, delta_reserved = ?, accountant = ?, renyi_order = ?, unit = ?, "
+        "state = ?, last = ?, head = ?, seal = ? WHERE id = ?",
+        (*row[2:], _seal(row), row.id),
+    )
+    return row.last
+
+
+def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> State:
+    """Sum up the charges of a pure budget in the currencies of another filter.
+
+    A charge of the pure filter is an epsilon alone, so the Renyi divergence is that of any epsilon-DP mechanism.
+    """
+    state = State.zero()
+    for (text,) in connection.execute("SELECT charge FROM entries WHERE budget = ? AND charge NOTNULL", (row.id,)):
+        state = state.plus(rule.charge(PrivacyLoss.pure(Charge.from_text(text).epsilon or Fraction(0))))
+    return state
+
+
+def verify(connection: sqlite3.Connection) -> None:
+    """Read everything; raise LedgerError unless all is whole: the file, the seals, the chains and the sums."""
+    if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+        raise LedgerError(DAMAGED)
+    entries = 0
+    for found in connection.execute(f"SELECT {_COLUMNS}, seal FROM budgets").fetchall():  # noqa: S608 (constant text)
+        row, head, last, state = _unseal(found), found[1], 0, State.zero()
+        for *entry, recorded in connection.execute(
+            "SELECT sequence, time, kind, query, price, charge, key, head FROM entries WHERE budget = ? "
+            "ORDER BY sequence",
+            (row.id,),
+        ):
+            head, last = _chain(head, tuple(entry)), last + 1
+            if entry[0] != last or head != recorded:
+                raise LedgerError(DAMAGED)
+            state = state if entry[5] is None else state.plus(Charge.from_text(entry[5]))
+        sums = State.from_text(row.state)
+        if (head, last) != (row.head, row.last) or (state.epsilon, state.unbounded, state.delta) != (
+            sums.epsilon, sums.unbounded, sums.delta,
+        ):  # fmt: skip
+            raise LedgerError(DAMAGED)  # the sum of divergences is not compared: its order can change once
+        entries += last
+    if (entries,) != connection.execute("SELECT count(*) FROM entries").fetchone():
+        raise LedgerError(DAMAGED)
+
+
+def fingerprint(text: str) -> bytes:
+    """Digest of any text, however long."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def plain(text: str) -> str:
+    """Text that SQLite can hold: lone surrogates are written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+@lru_cache(maxsize=256)
+def _rule(epsilon: str, delta: str, delta_reserved: str, accountant: str, order: str) -> Filter:
+    budget = Budget(Fraction(epsilon), Fraction(delta), Fraction(delta_reserved), accountant)
+    return filter_for(budget, Fraction(order) if order else None)
+
+
+def _terms(rule: Filter) -> dict[str, str]:
+    budget = rule.budget
+    return {
+        "epsilon": str(budget.epsilon),
+        "delta": str(budget.delta),
+        "delta_reserved": str(budget.delta_reserved),
+        "accountant": budget.accountant,
+        "renyi_order": "" if rule.order is None else str(rule.order),
+    }
+
+
+def _chain(head: str, entry: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr((head, *entry)).encode()).hexdigest()
+
+
+def _seal(row: Row) -> str:
+    return hashlib.sha256(repr(tuple(row)).encode()).hexdigest()
+
+
+def _unseal(found: tuple[object, ...]) -> Row:
+    row = Row._make(found[:-1])
+    if found[-1] != _seal(row):
+        raise LedgerError(DAMAGED)
+    return row

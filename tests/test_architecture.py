@@ -1,0 +1,153 @@
+"""The layout is a rule: imports point one way, the core knows no pandas, a plain import loads nothing optional."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "pandas_dp"
+
+LEVELS = {
+    "errors": 0,
+    "datasets": 0,
+    "core": 1,
+    "engines": 2,
+    "uncertainty": 3,
+    "steps": 3,
+    "schema": 3,
+    "aggregates": 4,
+    "arguments": 5,
+    "query": 5,
+    "report": 5,
+    "release": 6,
+    "tables": 6,
+    "session": 7,
+    "opening": 8,
+    "priced": 9,
+    "accessor": 10,
+    "": 11,
+    "__main__": 12,
+}
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    """Modules imported anywhere in a file, those for type checking aside."""
+    tree = ast.parse(path.read_text())
+    skipped = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test).endswith("TYPE_CHECKING")
+        for node in ast.walk(block)
+    }
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+MODULES = modules()
+
+
+def own(path: Path) -> set[str]:
+    return {name for name in imports(path) if name in MODULES}
+
+
+def room(module: str) -> str:
+    return (module.split(".") + [""])[1]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_downwards(module):
+    for target in own(MODULES[module]):
+        if target == "pandas_dp" and module != "pandas_dp.__main__":
+            # `from pandas_dp import x` names the package; what counts is x
+            continue
+        assert LEVELS[room(target)] <= LEVELS[room(module)], f"{module} imports {target}"
+
+
+def test_no_cycles():
+    graph = {name: own(path) - {name, "pandas_dp"} for name, path in MODULES.items()}
+    packages = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join([*trail[trail.index(name) :], name]) if name in trail else ""
+        if name in done:
+            return
+        for target in sorted(graph[name]):
+            if target in packages and name.startswith(target + "."):
+                continue
+            visit(target, (*trail, name))
+        done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) == "core"])
+def test_core_knows_numpy_and_the_standard_library_only(module):
+    for name in imports(MODULES[module]):
+        top = name.split(".")[0]
+        assert top in {"pandas_dp", "numpy", "__future__"} or top in sys.stdlib_module_names, name
+        if top == "pandas_dp" and name in MODULES:
+            assert room(name) in {"core", "errors", ""}, name
+
+
+def test_trusted_rooms_stay_small():
+    trusted = [p for m, p in MODULES.items() if room(m) in {"core", "engines"}]
+    lines = {p: len(p.read_text().splitlines()) for p in trusted}
+    assert sum(lines.values()) < 4500
+    for path in MODULES.values():
+        assert len(path.read_text().splitlines()) <= 400, path
+
+
+def test_no_second_source_of_randomness():
+    for module, path in MODULES.items():
+        text = path.read_text()
+        for banned in ("np.random", "numpy.random", "import random", "default_rng", "Mersenne"):
+            assert banned not in text, module
+        if module != "pandas_dp.core.randomness":
+            assert "urandom(" not in text, module
+            assert "secrets" not in imports(path), module
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_a_plain_import_loads_nothing_optional():
+    loaded = json.loads(
+        run(
+            "import sys, json, pandas, pyarrow, numpy; before = set(sys.modules); import pandas_dp;"
+            "print(json.dumps(sorted({m.split('.')[0] for m in set(sys.modules) - before})))"
+        )
+    )
+    foreign = [m for m in loaded if m not in sys.stdlib_module_names and m not in {"pandas_dp", "pandas", "numpy", "pyarrow"}]
+    assert foreign == []
+
+
+@pytest.mark.slow
+def test_import_costs_at_most_a_tenth_of_a_second():
+    code = (
+        "import time, pandas; t = time.process_time(); import pandas_dp; print(time.process_time() - t)"
+    )
+    best = min(float(run(code)) for _ in range(5))
+    assert best <= 0.10
