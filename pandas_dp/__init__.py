@@ -1,1 +1,43 @@
-"""Differential privacy as a pandas accessor."""
+"""Differential privacy as a pandas accessor: ``df.dp(epsilon=1).mean("income", bounds=(0, 500_000))``."""
+
+from __future__ import annotations
+
+from pandas_dp import datasets
+from pandas_dp.accessor import dp
+from pandas_dp.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    BudgetExceededError,
+    ForkedSessionError,
+    LedgerBusyError,
+    LedgerError,
+    NoSessionError,
+    PandasDPError,
+    QueryFailedError,
+    StepFailedError,
+    UnknownSessionError,
+    UnverifiedFrameError,
+)
+from pandas_dp.schema import Schema
+from pandas_dp.session import Session
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "BudgetExceededError",
+    "ForkedSessionError",
+    "LedgerBusyError",
+    "LedgerError",
+    "NoSessionError",
+    "PandasDPError",
+    "QueryFailedError",
+    "Schema",
+    "Session",
+    "StepFailedError",
+    "UnknownSessionError",
+    "UnverifiedFrameError",
+    "datasets",
+    "dp",
+]

@@ -1,8 +1,9 @@
 """The public lattice on which every number is an integer before anything is added up.
 
-A column never enters a sum as a float: each row is mapped, by itself, to an offset 0..cells on a lattice that follows from
-the public bounds alone. The last operation of that map is a clip, so the sensitivity of a sum of offsets is exact
-whatever rounding happens before it (Casacuberta, Shoemate, Vadhan, Wagaman 2022 show what goes wrong otherwise).
+A column never enters a sum as a float: each row is mapped, by itself, to an offset 0..cells on a lattice that
+follows from the public bounds alone. That map ends in a clip of integers, so the sensitivity of a sum of
+offsets is exact whatever rounding happens before it (Casacuberta, Shoemate, Vadhan, Wagaman 2022 show what
+goes wrong otherwise).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ CHUNK = 1 << 15  # rows handled at once: the buffers stay in the second-level ca
 MOST_CELLS = 1 << 31
 FAR = 1 << 51  # float64 resolves a quarter of a step up to here
 
-# Fineness by use: 2**30 cells for sums, 2**20 for sums of squares (n cells^2 stays far below 2**62), 2**16 for ranks.
+# Fineness by use: 2**30 cells for sums, 2**20 for sums of squares (n cells^2 stays far below 2**62), 2**16
+# for ranks.
 SUM_BITS, SQUARE_BITS, RANK_BITS = 30, 20, 16
 
 Rule = Callable[[NDArray[np.generic], NDArray[np.int64]], None]
@@ -46,7 +48,7 @@ class Lattice:
 
     @classmethod
     def between(cls, lower: Fraction, upper: Fraction, bits: int, step: Fraction | None = None) -> Lattice:
-        """Lattice for bounds lower < upper: a power of two with 2**bits to 2**(bits+1) cells, or a given step.
+        """Lattice for bounds lower < upper: a power of two for 2**bits to 2**(bits+1) cells, or a given step.
 
         The step is never finer than float64 resolves at the larger bound, where finer cells would be empty.
         """
@@ -86,9 +88,9 @@ class Lattice:
         Returns
         -------
         ndarray of int64, shape (rows,)
-            For all inputs every entry lies in 0..cells, depends on its own row only and never falls as the value
-            rises. Integers that are lattice points are mapped exactly, other values less than one step off (at bounds
-            beyond 2**52 steps: as far as float64 resolves there).
+            For all inputs every entry lies in 0..cells, depends on its own row only and never falls as the
+            value rises. Integers that are lattice points are mapped exactly, other values less than one step
+            off (at bounds beyond 2**51 steps: as far as float64 resolves there).
         """
         out = np.empty(values.size, dtype=np.int64)
         write = self.rule(values.dtype)
@@ -107,38 +109,39 @@ class Lattice:
         """
         if dtype.kind == "f":
             return self._float_rule(self.lower)
-        info = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
+        info = integer_info(dtype)
         first, last = int(self.lower // 1), -int(-self.upper // 1)
         first, last = min(max(first, info.min), info.max), min(max(last, info.min), info.max)
         factor = 1 / self.step
         ends = [end * factor - self.low for end in (first, last)]
         if factor.denominator == 1 and all(abs(end) < 1 << 63 for end in ends):
-            within = 0 <= ends[0] and ends[1] <= self.cells
-            return self._whole_rule(info.dtype.type(first), info.dtype.type(last), int(factor), within)
-        if abs(self.low) < FAR:  # a quarter of a step at most is lost with the digits that float64 does not hold
+            within = ends[0] >= 0 and ends[1] <= self.cells
+            return self._whole_rule(info.dtype, first, last, int(factor), within)
+        if abs(self.low) < FAR:  # float64 drops digits worth a quarter of a step at most
             return self._float_rule(self.lower)
         from_distance = self._float_rule(self.lower - first)
+        least, most = info.dtype.type(first), info.dtype.type(last)
 
         def rule(values: NDArray[np.generic], out: NDArray[np.int64]) -> None:
             # clipped first, so nothing wraps and nothing loses digits: 0 <= value - first < 2**64
-            distance = np.clip(values.view(info.dtype), info.dtype.type(first), info.dtype.type(last)).astype(np.uint64)
+            distance = np.clip(values.view(info.dtype), least, most).astype(np.uint64)
             distance -= np.uint64(first % (1 << 64))
             from_distance(distance if last - first >= 1 << 63 else distance.view(np.int64), out)
 
         return rule
 
-    def _whole_rule(self, first: np.integer[Any], last: np.integer[Any], factor: int, within: bool) -> Rule:
+    def _whole_rule(self, dtype: np.dtype[Any], first: int, last: int, factor: int, within: bool) -> Rule:
         """For integers when 1 is a multiple of the step: value * factor - low, all in integers.
 
         `within` says that first and last themselves have offsets in 0..cells.
         """
-        # two's complement arithmetic is exact modulo 2**64, and the caller checked that results fit into int64
+        # two's complement arithmetic is exact modulo 2**64, and the caller checked that results fit in int64
         wrapped_factor, wrapped_low = (np.uint64(x % (1 << 64)).view(np.int64) for x in (factor, self.low))
-        cells = np.int64(self.cells)
+        least, most, cells = dtype.type(first), dtype.type(last), np.int64(self.cells)
 
         def rule(values: NDArray[np.generic], out: NDArray[np.int64]) -> None:
-            target = out.view(np.uint64) if first.dtype == np.uint64 else out
-            np.clip(values.view(first.dtype), first, last, out=target)
+            target = out.view(np.uint64) if dtype == np.uint64 else out
+            np.clip(values.view(dtype), least, most, out=target)
             out *= wrapped_factor
             out -= wrapped_low
             if not within:  # bounds need not be integers, nor values of the dtype
@@ -149,12 +152,13 @@ class Lattice:
     def _float_rule(self, lower: Fraction) -> Rule:
         """For numbers measured from an origin in which the lower bound is `lower`.
 
-        From 2**52 on float64 holds whole numbers only, so adding 2**52 rounds to the nearest, and the bits of the
-        sum, read as an integer, count from those of 2**52. The order of bits is that of the numbers, so a
+        From 2**52 on float64 holds whole numbers only, so adding 2**52 rounds to the nearest, and the bits of
+        the sum, read as an integer, count from those of 2**52. The order of bits is that of the numbers, so a
         clip of the bits is a clip of the numbers, and NaN and infinities are clipped like any other bits.
         """
         scale, shift = np.float64(1 / self.step), lower / self.step
-        # one rounding where the origin is a lattice point nearby; far away, the lower bound must go before digits do
+        # one rounding where the origin is a lattice point nearby; else the lower bound must go before digits
+        # do
         near = shift.denominator == 1 and abs(shift) < FAR
         start, magic = np.float64(lower), np.float64((1 << 52) - (int(shift) if near else 0))
         bits = int(np.float64(1 << 52).view(np.int64))
@@ -212,9 +216,14 @@ def power_sums(lattice: Lattice, raw: Raw, degree: int) -> list[int]:
 def present_mask(values: NDArray[np.generic], present: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
     """Which rows hold a value: not null and not NaN; None when all do."""
     if values.dtype.kind == "f" and values.size and np.isnan(np.maximum.reduce(values)):  # a NaN is passed on
-        number = values == values
+        number = np.equal(values, values)
         return number if present is None else present & number
     return present
+
+
+def integer_info(dtype: np.dtype[Any]) -> np.iinfo[Any]:
+    """Limits of an integer dtype; bool is uint8."""
+    return np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
 
 
 def _log2_floor(x: Fraction) -> int:

@@ -297,8 +297,8 @@ _memory: list[Ledger] = []
 def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
     """Open a ledger file, or the one ledger in memory of this process.
 
-    The same file, under whatever name, gives the same object as long as it is not closed. A file that is not there
-    is created, except when this process used it before.
+    The same file, under whatever name, gives the same object as long as that is not closed. A file that is not
+    there is created, except when this process has it open.
     """
     with guard:
         if path is None:
@@ -314,6 +314,7 @@ def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
 
 
 def _words(budget: Budget) -> str:
+    """Write the terms as one would type them."""
     return ", ".join(f"{term.name}={_show(getattr(budget, term.name))}" for term in fields(budget))
 
 
@@ -329,8 +330,8 @@ def _compare_terms(row: Row, budget: Budget) -> None:
         if old != new:
             raise LedgerError(
                 f"the budget {row.name!r} was opened with {term.name}={_show(old)}, not {_show(new)}: type "
-                "session.extend(...) to change its total on record, or protect(..., name='...') with a new name "
-                "for a fresh budget"
+                "session.extend(...) to raise its total on record, or protect(..., name='...') with a new name for "
+                "a fresh budget"
             )
 
 
@@ -341,6 +342,6 @@ def _compare_unit(row: Row, unit: PrivacyUnit) -> None:
         old, new = getattr(recorded, term.name), getattr(unit, term.name)
         if old != new:
             raise LedgerError(
-                f"the budget {row.name!r} was opened with {_ARGUMENTS[term.name]}={old!s}, not {new!s}: type the "
-                "same again, or protect(..., name='...') with a new name for a fresh budget"
+                f"the budget {row.name!r} was opened with {_ARGUMENTS[term.name]}={old!s}, not {new!s}: type "
+                "the same again, or protect(..., name='...') with a new name for a fresh budget"
             )

@@ -1,7 +1,7 @@
 """Public partitions of rows: which released part each row counts in.
 
-A partition is a list of parts fixed before any data is read: listed keys, or bins between listed edges, with an
-optional part for other values and one for missing ones. A row counts in exactly one part or in none.
+A partition is a list of parts fixed before any data is read: listed keys, or bins between listed edges, with
+an optional part for other values and one for missing ones. A row counts in exactly one part or in none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import CHUNK, Lattice
+from pandas_dp.core.lattice import CHUNK, Lattice, integer_info
 
 FEW_ROWS = 1000  # below, a table costs more than a search
 MOST_GRID_BITS = 16
@@ -23,7 +23,7 @@ SMALLEST_SPACING = 1e-250
 
 @dataclass(frozen=True)
 class Keys:
-    """One part for each listed key of a column, in the listed order, then `other`, then `null` where wanted."""
+    """One part for each listed key of a column, in this order, then `other`, then `null` where wanted."""
 
     column: str
     keys: tuple[Hashable, ...]
@@ -59,10 +59,10 @@ class Keys:
 
 @dataclass(frozen=True)
 class Bins:
-    """One part for each bin [e_i, e_{i+1}) of a numeric column, the last one closed, as numpy.histogram has it.
+    """One part for each bin [e_i, e_{i+1}) of a numeric column, the last one closed, as in numpy.histogram.
 
-    With `other`, values outside the edges have a part; with `null`, missing ones have. ``edges`` are plain numbers in
-    the unit of the raw column (nanoseconds for dates and durations).
+    With `other`, values outside the edges have a part; with `null`, missing ones have. ``edges`` are plain
+    numbers in the unit of the raw column (nanoseconds for dates and durations).
     """
 
     column: str
@@ -96,12 +96,12 @@ class Bins:
         return out
 
     def _cuts(self, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
-        """Edges as numbers of one dtype; the last one moved up to the next number, since the last bin is closed."""
+        """Edges as numbers of one dtype; the last moved up to the next, since the last bin is closed."""
         if dtype.kind == "f":
             cuts = np.array(self.edges, dtype=np.float64)
             cuts[-1] = np.nextafter(cuts[-1], np.inf)
             return cuts
-        info = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
+        info = integer_info(dtype)
         whole = [math.ceil(edge) for edge in self.edges[:-1]] + [math.floor(self.edges[-1]) + 1]
         # no value reaches an edge above the dtype, and every value is past one below it
         return np.array([max(cut, info.min) for cut in whole if cut <= info.max], dtype=info.dtype)
@@ -115,17 +115,19 @@ def _parts_between(
 ) -> NDArray[np.intp]:
     """parts[number of cuts at or below the value] of each row; `cuts` rises strictly.
 
-    A lattice map never falls as the value rises, so a value whose offset differs from that of a cut lies on the same side
-    of it. Where no two cuts share an offset, one comparison therefore decides each row, without any rounding argument.
+    A lattice map never falls as the value rises, so where the offsets of a value and a cut differ, they tell
+    which of the two is larger. Where no two cuts share an offset, one comparison therefore decides each row,
+    whatever rounding happens.
     """
     lattice = _grid(values.dtype, cuts)
     at_cuts = None if lattice is None else lattice.offsets(cuts)
     if values.size < FEW_ROWS or lattice is None or at_cuts is None or (at_cuts[1:] == at_cuts[:-1]).any():
         return parts.take(np.searchsorted(cuts, values, side="right"))
     nearest = np.searchsorted(at_cuts, np.arange(lattice.cells + 1), side="right") - 1
-    np.maximum(nearest, 0, out=nearest)  # shape (cells + 1,): the one cut that values of an offset are compared with
-    cut_at = cuts.take(nearest)
-    sides = np.stack((parts.take(nearest), parts.take(nearest + 1)), axis=1).ravel()  # below, not below; cell by cell
+    np.maximum(nearest, 0, out=nearest)
+    cut_at = cuts.take(nearest)  # shape (cells + 1,): the one cut that values of an offset are compared with
+    # shape (2 cells + 2,): for each offset the part below that cut, then the part not below it
+    sides = np.stack((parts.take(nearest), parts.take(nearest + 1)), axis=1).ravel()
     if values.dtype.kind == "b":
         values = values.view(np.uint8)
     out = np.empty(values.size, dtype=np.int64)
@@ -134,7 +136,7 @@ def _parts_between(
         for at in range(0, values.size, CHUNK):
             part, cells = values[at : at + CHUNK], out[at : at + CHUNK]
             write(part, cells)
-            not_below = part >= cut_at.take(cells, mode="clip")
+            not_below = np.greater_equal(part, cut_at.take(cells, mode="clip"))
             cells *= 2
             cells += not_below
             cells[:] = sides.take(cells, mode="clip")

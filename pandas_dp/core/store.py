@@ -1,7 +1,7 @@
 """The database under a ledger: which file may be one, transactions, forks, and what an error of SQLite means.
 
-A ledger file is either complete or absent: it is built under another name and appears under its own by one atomic
-link. So an empty, truncated or foreign file is never taken for a ledger that is still to be written.
+A ledger file is either complete or absent: it is built under another name and appears under its own by one
+atomic link. So an empty, truncated or foreign file is never taken for a ledger that is still to be written.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Store:
     def transact(self, begin: tuple[str, ...], work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` as one transaction and return its result once that is committed.
 
-        For all inputs: when anything is raised, the transaction was rolled back or was never seen to commit, and
-        the lock is free. One function instead of a context manager, so that Ctrl-C finds no gap between them.
+        For all inputs: when anything is raised, the transaction was rolled back or was never seen to commit,
+        and the lock is free. It is one frame, not a context manager, so that Ctrl-C finds no gap in between.
         """
         if self._pid != os.getpid():
             self._enter_fork()
@@ -138,8 +138,8 @@ class Store:
         """Go on in a forked child with a connection of its own, or not at all."""
         if self._connection is not None:
             raise ForkedSessionError(
-                "this ledger belongs to the process that opened it, and this is a fork of that process. Processes "
-                "share a budget through a ledger file: type protect(..., ledger='visits.dpledger')"
+                "this ledger belongs to the process that opened it, and this is a fork of that process. "
+                "Processes share a budget through a ledger file: type protect(..., ledger='visits.dpledger')"
             )
         self._pid = os.getpid()
 
@@ -194,7 +194,7 @@ def canonical(path: str | os.PathLike[str]) -> str:
         raise ArgumentTypeError("ledger= must be the name of a file: type ledger='visits.dpledger'")
     if not text or "\0" in text or text.startswith(":memory:") or text.lower().startswith("file:"):
         raise LedgerError(
-            "ledger= must be the name of a file: type ledger='visits.dpledger', or leave it out for one in memory"
+            "ledger= must be the name of a file: type ledger='visits.dpledger', or leave it out to use memory"
         )
     if ".." in Path(text).parts:
         raise LedgerError("ledger= must not climb up by '..': type the path of the folder itself")
@@ -277,7 +277,7 @@ def _connect(path: str | None) -> sqlite3.Connection:
 
 
 def _before_fork() -> None:
-    """Wait for charges under way, then close every file: SQLite must not be carried over a fork, not even idle."""
+    """Wait for charges under way, then close every file: SQLite must not cross a fork, not even idle."""
     guard.acquire()
     for store in _opened.values():
         store._lock.acquire()

@@ -1,7 +1,7 @@
 """How a ledger is written down: three tables, appended to, each entry chained to the one before.
 
-Entries and results are only ever added. The row of a budget carries its sums, so that a charge reads one row; the
-digest of its last entry; and a seal over all its columns, so that a flipped bit cannot lower the sums.
+Entries and results are only ever added. The row of a budget carries its sums, so that a charge reads one row,
+the digest of its last entry, and a seal over all its columns, so that a flipped bit cannot lower the sums.
 """
 
 from __future__ import annotations
@@ -73,10 +73,14 @@ class Row(NamedTuple):
 
     def amended(self, rule: Filter, state: State) -> Row:
         """Return the row on the terms of another filter."""
-        return self._replace(state=state.to_text(), **_terms(rule))
+        epsilon, delta, reserved, accountant, order = _terms(rule)
+        return Row(
+            self.id, self.name, epsilon, delta, reserved, accountant, order, self.unit, state.to_text(), self.last,
+            self.head,
+        )  # fmt: skip
 
 
-_COLUMNS = ", ".join(Row._fields)
+_SELECT = f"SELECT {', '.join(Row._fields)}, seal FROM budgets "  # noqa: S608 (constant text)
 
 
 def find(connection: sqlite3.Connection, name: str) -> Row | None:
@@ -87,19 +91,16 @@ def find(connection: sqlite3.Connection, name: str) -> Row | None:
     LedgerError
         Its seal does not fit.
     """
-    query = f"SELECT {_COLUMNS}, seal FROM budgets WHERE name = ?"  # noqa: S608 (constant text)
-    found = connection.execute(query, (plain(name),)).fetchone()
+    found = connection.execute(_SELECT + "WHERE name = ?", (plain(name),)).fetchone()
     return None if found is None else _unseal(found)
 
 
 def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: PrivacyUnit) -> int:
     """Add a budget with nothing spent, and the entry that says so; return its sequence number, 1."""
-    terms = _terms(rule)
-    unit_text = json.dumps(asdict(unit))
     identifier = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM budgets").fetchone()[0]
-    row = Row(identifier, plain(name), **terms, unit=unit_text, state=State.zero().to_text(), last=0, head=plain(name))
-    marks = ", ".join("?" * (len(row) + 1))
-    connection.execute(f"INSERT INTO budgets VALUES ({marks})", (*row, _seal(row)))  # noqa: S608 (constant text)
+    unit_text, state_text = json.dumps(asdict(unit)), State.zero().to_text()
+    row = Row(identifier, plain(name), *_terms(rule), unit_text, state_text, 0, plain(name))
+    connection.execute("INSERT INTO budgets VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", (*row, _seal(row)))
     return append(connection, row, "open", "", "")
 
 
@@ -125,8 +126,8 @@ def append(
     row = row._replace(last=row.last + 1, head=_chain(row.head, entry))
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.id, *entry, row.head))
     connection.execute(
-        "UPDATE budgets SET epsilon = ?, delta = ?, delta_reserved = ?, accountant = ?, renyi_order = ?, unit = ?, "
-        "state = ?, last = ?, head = ?, seal = ? WHERE id = ?",
+        "UPDATE budgets SET epsilon = ?, delta = ?, delta_reserved = ?, accountant = ?, renyi_order = ?, "
+        "unit = ?, state = ?, last = ?, head = ?, seal = ? WHERE id = ?",
         (*row[2:], _seal(row), row.id),
     )
     return row.last
@@ -135,20 +136,21 @@ def append(
 def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> State:
     """Sum up the charges of a pure budget in the currencies of another filter.
 
-    A charge of the pure filter is an epsilon alone, so the Renyi divergence is that of any epsilon-DP mechanism.
+    A charge of the pure filter is an epsilon alone, so the divergence is that of any epsilon-DP mechanism.
     """
     state = State.zero()
-    for (text,) in connection.execute("SELECT charge FROM entries WHERE budget = ? AND charge NOTNULL", (row.id,)):
+    query = "SELECT charge FROM entries WHERE budget = ? AND charge NOT NULL ORDER BY sequence"
+    for (text,) in connection.execute(query, (row.id,)):
         state = state.plus(rule.charge(PrivacyLoss.pure(Charge.from_text(text).epsilon or Fraction(0))))
     return state
 
 
 def verify(connection: sqlite3.Connection) -> None:
-    """Read everything; raise LedgerError unless all is whole: the file, the seals, the chains and the sums."""
+    """Read everything; raise LedgerError unless the file, the seals, the chains and the sums are whole."""
     if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         raise LedgerError(DAMAGED)
     entries = 0
-    for found in connection.execute(f"SELECT {_COLUMNS}, seal FROM budgets").fetchall():  # noqa: S608 (constant text)
+    for found in connection.execute(_SELECT).fetchall():
         row, head, last, state = _unseal(found), found[1], 0, State.zero()
         for *entry, recorded in connection.execute(
             "SELECT sequence, time, kind, query, price, charge, key, head FROM entries WHERE budget = ? "
@@ -185,15 +187,9 @@ def _rule(epsilon: str, delta: str, delta_reserved: str, accountant: str, order:
     return filter_for(budget, Fraction(order) if order else None)
 
 
-def _terms(rule: Filter) -> dict[str, str]:
-    budget = rule.budget
-    return {
-        "epsilon": str(budget.epsilon),
-        "delta": str(budget.delta),
-        "delta_reserved": str(budget.delta_reserved),
-        "accountant": budget.accountant,
-        "renyi_order": "" if rule.order is None else str(rule.order),
-    }
+def _terms(rule: Filter) -> tuple[str, str, str, str, str]:
+    budget, order = rule.budget, "" if rule.order is None else str(rule.order)
+    return str(budget.epsilon), str(budget.delta), str(budget.delta_reserved), budget.accountant, order
 
 
 def _chain(head: str, entry: tuple[object, ...]) -> str:

@@ -233,14 +233,13 @@ class Release:
 
     def _price_line(self, level: float, known: Any) -> str:
         """One line: what is known of the error of a vector, the price, and whose word it rests on."""
-        parts = []
         if isinstance(self._provenance.error, NoError):
-            parts.append("exact")
+            error = "exact"
         elif isinstance(known, RankBound | ScoreGap):
-            parts.append(f"each: {known}")
-        elif known is not None:
-            parts.append(f"each interval {percent(level)}")
-        return ", ".join([*parts, self._price_words(), self.mechanism])
+            error = f"each: {known}"
+        else:
+            error = "no interval known" if known is None else f"each interval {percent(level)}"
+        return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:
         words = [self.spent.replace("=", " ") if self.spent != "nothing" else "nothing spent"]

@@ -1,7 +1,7 @@
 """Arithmetic on ``Values``: one meaning for every storage, and no cell makes any of it raise.
 
-For all inputs: element i of a result depends on element i of the operands and on constants only; the kind of the result,
-and whether the operation is refused, depend on the kinds of the operands and on constants only.
+For all inputs: element i of a result depends on element i of the operands and on constants only; the kind of
+the result, and whether the operation is refused, depend on the kinds of the operands and on constants only.
 """
 
 from __future__ import annotations

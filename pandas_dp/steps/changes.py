@@ -64,8 +64,8 @@ def touches(step: Step) -> frozenset[str]:
 class Filter(Step):
     """Keep the rows for which a condition holds; a row whose condition is missing goes.
 
-    Stability 1: whether a row stays depends on that row alone. The number of rows of the result is private under
-    every neighbouring relation.
+    Stability 1: whether a row stays depends on that row alone. The number of rows of the result is private
+    under every neighbouring relation.
     """
 
     expression: Expression

@@ -1,7 +1,8 @@
 """Comparison of ``Values``: one meaning for every storage, and no cell makes any of it raise.
 
-For all inputs: element i of a result depends on element i of the operands and on constants only; whether a comparison is
-refused depends on the kinds of the operands and on constants only, and never on the list of a category column.
+For all inputs: element i of a result depends on element i of the operands and on constants only; whether a
+comparison is refused depends on the kinds of the operands and on constants only, and never on the list of a
+category column.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ _ARROW_OPERATORS: dict[str, Callable[..., Any]] = {
 def compare(op: str, left: Values, right: Values) -> Values:
     """``left op right`` for each row; False where either is missing, except that ``!=`` is then True.
 
-    Two integers are compared exactly, other numbers in float64, text by code points, dates and durations exactly whatever
-    their units. Categories are compared by value, for equality only: their order is a list that other rows shape.
+    Two integers are compared exactly, other numbers in float64, text by code points, dates and durations
+    exactly whatever their units. Categories are compared by value, for equality only: their order is a list
+    that other rows shape.
 
     Raises
     ------
@@ -54,7 +56,8 @@ def _holds(op: str, left: Values, right: Values) -> Mask:
     if Kind.CATEGORY in (left.kind, right.kind):
         if op != "==":
             raise ArgumentTypeError(
-                f"'{op}' does not work on categories, whose order is not a fact of the row: list the values, as in "
+                f"'{op}' does not work on categories, whose order is not a fact of the row: list the "
+                "values, as in "
                 ".isin(['b', 'c']), or turn the column into text or numbers before it is protected"
             )
         return _equal_categories(left, right)

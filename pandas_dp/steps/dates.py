@@ -23,8 +23,8 @@ _DURATION_TEXT = re.compile(
 def as_time(values: Values, other: Values) -> Values:
     """Return a text constant as the date or duration that ``other`` compares with, as pandas reads it.
 
-    Only ISO dates and plain durations are read: ``"today"`` would mean something else each day. Anything but a text
-    constant beside dates or durations comes back as it is.
+    Only ISO dates and plain durations are read: ``"today"`` would mean something else each day. Anything but
+    a text constant beside dates or durations comes back as it is.
 
     Raises
     ------

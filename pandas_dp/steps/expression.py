@@ -1,7 +1,8 @@
 """The expression tree: every computation a row-wise step may do, as frozen data.
 
-A node computes each row of its result from the same row of its columns and from constants. There is no node that sees two
-rows, so a tree cannot either. That, and that no cell can make an evaluation raise, is what the privacy of steps rests on.
+A node computes each row of its result from the same row of its columns and from constants. There is no node
+that sees two rows, so a tree cannot either. That, and that no cell can make an evaluation raise, is what the
+privacy of steps rests on.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Expression:
         nodes = 1 + sum(operand._nodes for operand in self.operands)
         if depth > MAX_DEPTH or nodes > MAX_NODES:
             raise ArgumentValueError(
-                f"an expression has at most {MAX_NODES:,} operations, {MAX_DEPTH} deep: split it into several assigns"
+                f"an expression has at most {MAX_NODES:,} operations, {MAX_DEPTH} deep: split it into "
+                "several assigns"
             )
         object.__setattr__(self, "_depth", depth)
         object.__setattr__(self, "_nodes", nodes)
@@ -92,8 +94,8 @@ class Expression:
         Returns
         -------
         Series, shape (n,)
-            A column by itself comes back as it is. Computed numbers are float64, conditions bool, dates and durations
-            datetime64 and timedelta64. The dtype depends on the dtypes of the columns only.
+            A column by itself comes back as it is. Computed numbers are float64, conditions bool, dates and
+            durations datetime64 and timedelta64. The dtype depends on the dtypes of the columns only.
 
         Raises
         ------
@@ -102,8 +104,8 @@ class Expression:
 
         Notes
         -----
-        Numbers are computed in float64 whatever stores them. A missing operand makes a missing result, and every
-        comparison with a missing cell is False, except ``!=``, which is True.
+        Numbers are computed in float64 whatever stores them. A missing operand makes a missing result, and
+        every comparison with a missing cell is False, except ``!=``, which is True.
         """
         return write(self.values(frame), frame.index)
 
@@ -150,8 +152,8 @@ class Column(Expression):
 class Constant(Expression):
     """A public value: true/false, a number, text, a date or a duration.
 
-    Numpy scalars, Decimal, datetime and timedelta become their Python or pandas counterparts; dates with a time zone
-    become UTC, and dates and durations count microseconds unless they need nanoseconds.
+    Numpy scalars, Decimal, datetime and timedelta become their Python or pandas counterparts; dates with a
+    time zone become UTC, and dates and durations count microseconds unless they need nanoseconds.
 
     Raises
     ------

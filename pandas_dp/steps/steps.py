@@ -1,7 +1,7 @@
 """The steps a user asks for, by pandas' names: each function checks its arguments and returns steps.
 
-Arguments come in pandas' order, then the table without its rows, ``frame.iloc[:0]``. Its names and dtypes are all
-that is looked at: what a step refuses there it refuses on every table of these dtypes, and nowhere else.
+Arguments come in pandas' order, then the table without its rows, ``frame.iloc[:0]``. Its names and dtypes are
+all that is looked at: what a step refuses there it refuses on every table of these dtypes, and nowhere else.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def filter_(condition: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
     """
     if isinstance(condition, str) or not callable(condition):
         raise ArgumentTypeError(
-            "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), and columns "
+            "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), "
+            "and columns "
             "are left out by .drop(columns=[...])"
         )
     return _filter("filter", condition, empty)

@@ -1,7 +1,7 @@
 """Stand-ins for a table and its columns that record what a function does with them.
 
-A callable or a ``pd.col`` expression is run once on a ``TracedFrame``, which holds column names and no data. Row-wise operations
-on it come back as a tree; everything else raises on the line where it is written.
+A callable or a ``pd.col`` expression is run once on a ``TracedFrame``, which holds column names and no data.
+Row-wise operations on it come back as a tree; everything else raises on the line where it is written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pandas_dp.steps.expression import Column, Expression, Operation, quote
 from pandas_dp.steps.functions import METHODS, call, compare, lift, logical, negate, refusal
 
 _NOT_A_TRUTH = (
-    "a column has no single truth value: use & | ~ instead of and, or, not, if and chained comparisons, with each comparison in "
+    "a column has no single truth value: use & | ~ instead of and, or, not, if and chained comparisons, "
+    "with each comparison in "
     "parentheses, as in (d.x > 0) & (d.x < 9), or .between(0, 9), or .isin([...]) instead of in"
 )
 
@@ -99,7 +100,8 @@ class TracedColumn:
             return value._expression
         if isinstance(value, pd.Series | pd.DataFrame | pd.Index | np.ndarray):
             raise ArgumentTypeError(
-                "a Series, Index or array from outside is data that nobody checked, and it would have to be matched to the "
+                "a Series, Index or array from outside is data that nobody checked, and it would have to "
+                "be matched to the "
                 "rows. Use columns of this table, as in lambda d: d.x > d.y, and public constants"
             )
         if isinstance(value, list | tuple | set | frozenset):
@@ -155,7 +157,8 @@ class TracedColumn:
             name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
             allowed = ", ".join(sorted(set(FUNCTIONS) - {"negative"}))
             raise ArgumentValueError(
-                f"{self._argument}: np.{name} is not among the functions that can be checked row by row. Of numpy's, besides "
+                f"{self._argument}: np.{name} is not among the functions that can be checked row by row. "
+                "Of numpy's, besides "
                 f"operators, these can: {allowed}"
             )
         return self._build(build, *op, *inputs)

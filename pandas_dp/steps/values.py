@@ -1,8 +1,9 @@
 """What the cells of a column mean to an expression, whatever stores them.
 
-Every dtype backend is read into the same few forms, so that ``Int64``, ``int64[pyarrow]`` and ``float64`` columns of
-equal values give equal results. The form is chosen by the dtype alone, never by the cells. A missing cell is one
-thing however it is spelled: NaN, None, NaT, ``pd.NA`` and an Arrow null are all ``missing``.
+Every dtype backend is read into the same few forms, so that ``Int64``, ``int64[pyarrow]`` and ``float64``
+columns of equal values give equal results. The form is chosen by the dtype alone, never by the cells. A
+missing cell is one thing however it is spelled: NaN, None, NaT, ``pd.NA`` and an Arrow null are all
+``missing``.
 """
 
 from __future__ import annotations
@@ -72,10 +73,10 @@ class Values:
     kind : Kind
         What the cells are.
     data : object
-        By kind. Numbers: int64, uint64 or float64 array (NaN where missing). True/false: bool array. Dates and
-        durations: int64 array counting ``unit`` (dates since 1970 in UTC). Text, objects, categories and others: the
-        pandas array itself. A constant has shape ``()``; a text constant is the ``str``. What stands at a missing
-        position of an integer or bool array has no meaning.
+        By kind. Numbers: int64, uint64 or float64 array (NaN where missing). True/false: bool array. Dates
+        and durations: int64 array counting ``unit`` (dates since 1970 in UTC). Text, objects, categories and
+        others: the pandas array itself. A constant has shape ``()``; a text constant is the ``str``. What
+        stands at a missing position of an integer or bool array has no meaning.
     missing : ndarray of bool
         Which cells are missing; shape of ``data``.
     unit : str

@@ -13,7 +13,6 @@ from pandas_dp.core.lattice import Lattice, present_mask
 from pandas_dp.core.measurement import Exact, View
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
-
 SKEW = 7
 
 
@@ -28,10 +27,8 @@ class Points(NamedTuple):
 class LatticeCounts:
     """Rows at each lattice point of a column; rows without a value count nowhere.
 
-    Notes
-    -----
-    Each unit keeps at most k random rows. Any count of rows at, below or above a point moves by at most k; under
-    add/remove all of them move in one direction (`linf` and `sign_uniform` say so).
+    Notes ----- Each unit keeps at most k random rows. Any count of rows at, below or above a point moves by
+    at most k; under add/remove all of them move in one direction (`linf` and `sign_uniform` say so).
     """
 
     column: str
@@ -57,8 +54,8 @@ class LatticeCounts:
         if offsets.size * 4 < self.lattice.cells:  # few rows: sorting beats a table of all points
             occupied, counts = np.unique(offsets, return_counts=True)
             return Exact([Points(occupied, counts.astype(np.int64))])
-        # whole numbers meet a fine lattice at a power-of-two stride, where all points share one set of the processor's
-        # cache: o + o // 128 rises with o and breaks the stride
+        # whole numbers meet a fine lattice at a power-of-two stride, where all points share one set of the
+        # processor's cache: o + o // 128 rises with o and breaks the stride
         offsets *= (1 << SKEW) + 1
         offsets >>= SKEW
         table = np.bincount(offsets)  # shape (at most cells * 129 / 128 + 1,)

@@ -1,0 +1,401 @@
+"""Columns as pandas stores them, seen in one of three ways: numbers, Arrow values, codes of distinct values.
+
+Each way tells which rows hold a value, where a row's value stands among public keys, and which unit a row
+belongs to. All of it depends on the values of cells alone, never on their order, on category lists, on chunks
+or on the backend, and nothing here quotes a cell.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import numbers
+from collections.abc import Hashable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pandas_dp.core.lattice import Lattice, Raw, present_mask
+from pandas_dp.engines.kinds import Kind, exact_number, kind_of
+from pandas_dp.errors import ArgumentTypeError
+
+Keys = tuple[Hashable, ...]
+Mask = NDArray[np.bool_]
+Positions = NDArray[np.signedinteger[Any]]
+
+NO_KEY, MISSING = -1, -2  # positions of a value that is not listed, and of none
+UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 is a missing one
+SMALL_RANGE = 1 << 16
+SECONDS_A_DAY = 86_400
+DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
+NUMBERS = (numbers.Real, Decimal, np.bool_)
+NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+class Listed(Protocol):
+    """Values that can be looked up among public keys."""
+
+    def positions(self, keys: Keys) -> Positions:
+        """Position of each value among `keys`, NO_KEY or MISSING, shape (values,)."""
+
+
+class Stored(Listed, Protocol):
+    """One column in one of the three ways."""
+
+    def numbers(self) -> Numbers:
+        """Return the column as numbers, as near as float64 where it must be."""
+
+    def present(self) -> Mask | None:
+        """Which rows hold a value; None when all do."""
+
+    def units(self) -> tuple[NDArray[np.int64], int]:
+        """Dense codes 0..count-1 of the values, -1 where missing or unkeyable, and count."""
+
+
+def stored(column: pd.Series[Any]) -> Stored:
+    """How pandas stores a column.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For dtypes that cannot be answered.
+    """
+    dtype, array = column.dtype, column.array
+    kind = kind_of(dtype)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return Coded(array.codes, _stored_or_objects(pd.Series(array.categories)))
+    if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
+        return _from_arrow(array.__arrow_array__(), kind)
+    if kind.name == "key":
+        return Coded.of_objects(np.asarray(array, dtype=object))
+    if kind.name in ("datetime", "timedelta"):
+        ticks = array.asi8
+        missing = ticks == np.iinfo(np.int64).min
+        return Numbers(ticks, ~missing if missing.any() else None, kind, array.unit)
+    if hasattr(array, "_mask"):  # the nullable dtypes keep values and mask side by side
+        return Numbers.of(array._data, ~array._mask if array._mask.any() else None, kind)
+    return Numbers.of(column.to_numpy(), None, kind)
+
+
+def _stored_or_objects(column: pd.Series[Any]) -> Stored:
+    """Like `stored`, for the values of a category: of other dtypes, such as intervals, as plain objects."""
+    try:
+        return stored(column)
+    except ArgumentTypeError:
+        return Coded.of_objects(np.asarray(column, dtype=object))
+
+
+def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
+    dtype = column.type
+    if pa.types.is_dictionary(dtype):
+        # each chunk may have a dictionary of its own, with values twice or null
+        plain = column.cast(dtype.value_type)
+        return _stored_or_objects(pd.Series(pd.arrays.ArrowExtensionArray(plain)))
+    if pa.types.is_decimal(dtype):
+        # narrower decimals have no kernels
+        wide = pa.decimal128(dtype.precision, dtype.scale) if dtype.bit_width < 128 else dtype
+        return ArrowValues(column.cast(wide), kind)
+    if kind.name == "key":
+        # views of text have no kernels
+        return ArrowValues(column.cast(pa.large_string()) if pa.types.is_string_view(dtype) else column, kind)
+    mask = _valid(column)
+    if pa.types.is_boolean(dtype):
+        return Numbers.of(pc.fill_null(column, False).to_numpy(), mask, kind)
+    whole = column.combine_chunks()
+    if pa.types.is_date32(dtype):
+        return Numbers(_values_of(whole, pa.int32()).astype(np.int64) * SECONDS_A_DAY, mask, kind, "s")
+    if kind.name != "number":
+        unit = getattr(dtype, "unit", "ms")  # date64 has none
+        return Numbers(_values_of(whole, pa.int64()), mask, kind, unit)
+    return Numbers(_values_of(whole, dtype), mask, kind)
+
+
+def _values_of(array: pa.Array, dtype: pa.DataType) -> NDArray[Any]:
+    """Look at the values of an array of fixed width without copying, arbitrary where it is null."""
+    bare = pa.Array.from_buffers(dtype, len(array), [None, array.buffers()[1]], 0, array.offset)
+    return bare.to_numpy()  # type: ignore[no-any-return]
+
+
+def _valid(column: pa.ChunkedArray) -> Mask | None:
+    return pc.is_valid(column).to_numpy() if column.null_count else None
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Raw numbers: `mask` is False where a value is missing (NaN is missing too), None when no row is masked.
+
+    Dates and durations are int64 ticks of `unit`; bool is uint8.
+    """
+
+    values: NDArray[Any]
+    mask: Mask | None
+    kind: Kind
+    unit: str | None = None
+
+    @classmethod
+    def of(cls, values: NDArray[Any], mask: Mask | None, kind: Kind) -> Numbers:
+        """Return plain numbers, in the byte order of the machine."""
+        values = values.view(np.uint8) if values.dtype.kind == "b" else values
+        return cls(values.astype(values.dtype.newbyteorder("="), copy=False), mask, kind)
+
+    def numbers(self) -> Numbers:
+        """Return itself."""
+        return self
+
+    def raw(self) -> Raw:
+        """Values, and which are present; dates and durations in nanoseconds, held at the ends of int64."""
+        factor = NANOSECONDS.get(self.unit or "ns", 1)
+        if factor == 1:
+            return self.values, self.mask
+        info = np.iinfo(np.int64)
+        limit = info.max // factor
+        nanoseconds = self.values * np.int64(factor)  # wraps around for extreme dates, mended below
+        if self.values.size and (self.values.max() > limit or self.values.min() < -limit):
+            nanoseconds[self.values > limit] = info.max
+            nanoseconds[self.values < -limit] = info.min
+        return nanoseconds, self.mask
+
+    def filled(self, constant: float) -> Numbers:
+        """The same column with a public constant, in raw units, for every missing value.
+
+        The dtype follows from the old one and the constant alone: were it to follow from the rows, one
+        missing value would decide how all others are rounded.
+        """
+        values, mask = self.raw()
+        dtype = values.dtype if _holds(values.dtype, constant) else np.dtype(np.float64)
+        values = values.astype(dtype, copy=False)
+        mask = present_mask(values, mask)
+        if mask is not None:
+            values = np.where(mask, values, dtype.type(constant))
+        return Numbers(values, None, self.kind, None if self.unit is None else "ns")
+
+    def present(self) -> Mask | None:
+        """Which rows hold a value; None when all do."""
+        return present_mask(self.values, self.mask)
+
+    def positions(self, keys: Keys) -> Positions:
+        """Position of each row's value among `keys`; see `Listed`."""
+        listed: dict[Any, int] = {}
+        for place, key in enumerate(keys):
+            number = self._number(key)
+            if number is not None:
+                listed.setdefault(number, place)
+        values = _hashable_floats(self.values)
+        found = np.array(list(listed), dtype=values.dtype)  # shape (keys that the column can hold,)
+        places = np.array([*listed.values(), NO_KEY], dtype=_position_dtype(keys))
+        lattice = _small_lattice(found, max(SMALL_RANGE, 4 * found.size))
+        if lattice is not None:
+            table = np.full(lattice.cells + 1, NO_KEY, dtype=places.dtype)
+            table[lattice.offsets(found)] = places[:-1]
+            position = table.take(lattice.offsets(values), mode="clip")
+        else:
+            position = places.take(pd.Index(found).get_indexer(values), mode="wrap")
+        return _mark_missing(position, self.present())
+
+    def units(self) -> tuple[NDArray[np.int64], int]:
+        """Dense codes; see `Stored`."""
+        return _dense(_hashable_floats(self.values), self.present())
+
+    def _number(self, key: Hashable) -> Any:
+        """The number of the column's dtype that equals a key, None when there is none."""
+        try:
+            if self.kind.name == "datetime":
+                return self._tick(pd.Timestamp(key)) if isinstance(key, DATES) else None
+            if self.kind.name == "timedelta":
+                return self._tick(pd.Timedelta(key)) if isinstance(key, DURATIONS) else None
+            return _as_dtype(self.values.dtype, key) if isinstance(key, NUMBERS) else None
+        except (ValueError, OverflowError):
+            return None
+
+    def _tick(self, value: Any) -> int | None:
+        if value is pd.NaT or (self.kind.name == "datetime" and (value.tz is None) != (self.kind.tz is None)):
+            return None
+        return int(value.as_unit(self.unit, round_ok=False).asm8.view("i8"))
+
+
+@dataclass(frozen=True)
+class ArrowValues:
+    """Text or decimals in Arrow memory."""
+
+    column: pa.ChunkedArray
+    kind: Kind
+
+    def numbers(self) -> Numbers:
+        """Return decimals as float64."""
+        if self.kind.name == "key":
+            raise ArgumentTypeError("a column of text holds no numbers")
+        values = _values_of(self.column.cast(pa.float64()).combine_chunks(), pa.float64())
+        return Numbers(values, _valid(self.column), self.kind)
+
+    def present(self) -> Mask | None:
+        """Which rows hold a value; None when all do."""
+        return _valid(self.column)
+
+    def positions(self, keys: Keys) -> Positions:
+        """Position of each row's value among `keys`; see `Listed`."""
+        listed: dict[Any, int] = {}
+        for place, key in enumerate(keys):
+            scalar = self._scalar(key)
+            if scalar is not None:
+                listed.setdefault(scalar, place)
+        places = np.array([*listed.values(), NO_KEY], dtype=_position_dtype(keys))
+        found = pc.index_in(self.column, value_set=pa.array(list(listed), self.column.type))
+        position = places.take(found.fill_null(NO_KEY).to_numpy(), mode="wrap")
+        return _mark_missing(position, self.present())
+
+    def units(self) -> tuple[NDArray[np.int64], int]:
+        """Dense codes; see `Stored`."""
+        encoded = self.column.dictionary_encode().combine_chunks()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return codes.astype(np.int64, copy=False), len(encoded.dictionary)
+
+    def _scalar(self, key: Hashable) -> Any:
+        """The key as a value of the column's type, None when the type has no such value."""
+        try:
+            if self.kind.name == "key":
+                return key if isinstance(key, str) and key.encode() is not None else None
+            exact = Fraction(int(key)) if isinstance(key, bool | np.bool_) else exact_number(key, "keys")
+            scale = self.column.type.scale
+            whole = exact * Fraction(10) ** scale
+            if whole.denominator != 1:
+                return None
+            return pa.scalar(Decimal(f"{whole}E{-scale}"), self.column.type).as_py()
+        except (ValueError, TypeError):  # a lone surrogate; no number, or too many digits
+            return None
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Codes of distinct values: 0.. in `values`, -1 if missing, UNKEYABLE if a cell cannot be compared."""
+
+    codes: NDArray[np.signedinteger[Any]]
+    values: Listed
+
+    @classmethod
+    def of_objects(cls, cells: NDArray[np.object_]) -> Coded:
+        """Codes of arbitrary cells, equal where Python finds them equal."""
+        # a last cell that is no text: for text alone pandas takes a lone surrogate for the text of its escape
+        padded = np.append(cells, np.array([None], dtype=object))
+        try:
+            codes, values = pd.factorize(padded)
+        except Exception:  # noqa: BLE001 - a cell's own __hash__ may raise anything
+            keyable = np.array([*map(_has_hash, cells), True])
+            padded[~keyable] = None
+            codes, values = pd.factorize(padded)
+            codes[~keyable] = UNKEYABLE
+        return cls(codes[:-1], Objects(values))
+
+    def numbers(self) -> Numbers:
+        """Refuse."""
+        raise ArgumentTypeError("a column of categories, text or objects holds no numbers")
+
+    def present(self) -> Mask | None:
+        """Which rows hold a value; None when all do."""
+        present = self.codes != -1
+        return None if present.all() else present
+
+    def positions(self, keys: Keys) -> Positions:
+        """Position of each row's value among `keys`; see `Listed`."""
+        # codes -2 and -1 wrap around to the last two
+        table = np.append(self.values.positions(keys), [NO_KEY, MISSING]).astype(_position_dtype(keys))
+        return table.take(self.codes, mode="wrap")
+
+    def units(self) -> tuple[NDArray[np.int64], int]:
+        """Dense codes; see `Stored`."""
+        known = self.codes >= 0
+        return _dense(self.codes, None if known.all() else known)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Distinct cells of any type."""
+
+    cells: NDArray[np.object_]
+
+    def positions(self, keys: Keys) -> Positions:
+        """Position of each cell among `keys`, as Python's equality has it; see `Listed`."""
+        listed: dict[Hashable, int] = {}
+        for place, key in enumerate(keys):
+            listed.setdefault(key, place)
+        return np.array([_look_up(listed, cell) for cell in self.cells], dtype=_position_dtype(keys))
+
+
+def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
+    try:
+        return listed.get(cell, NO_KEY)
+    except Exception:  # noqa: BLE001 - a cell's own __eq__ may raise anything
+        return NO_KEY
+
+
+def _has_hash(cell: Any) -> bool:
+    try:
+        hash(cell)
+    except Exception:  # noqa: BLE001 - a cell's own __hash__ may raise anything
+        return False
+    return True
+
+
+def _as_dtype(dtype: np.dtype[Any], key: Any) -> float | None:
+    """The number of a dtype that equals a key, or None; float dtypes round the key, as == does."""
+    if dtype.kind != "f":
+        info = np.iinfo(dtype)
+        whole = int(key)
+        return whole if whole == key and info.min <= whole <= info.max else None
+    wide = float(key)
+    with np.errstate(over="ignore"):
+        number = float(dtype.type(wide))
+    return None if np.isnan(wide) or np.isinf(number) > np.isinf(wide) else number
+
+
+def _holds(dtype: np.dtype[Any], constant: float) -> bool:
+    """Whether a dtype has exactly this number."""
+    return _as_dtype(dtype, constant) == constant
+
+
+def _hashable_floats(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in a dtype that pandas can hash."""
+    return values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def _position_dtype(keys: Keys) -> np.dtype[Any]:
+    """Narrow integers for positions: they stay in memory as long as the table."""
+    return np.min_scalar_type(-len(keys) - 2)
+
+
+def _mark_missing(position: Positions, present: Mask | None) -> Positions:
+    if present is not None:
+        np.copyto(position, MISSING, where=~present)
+    return position
+
+
+def _small_lattice(values: NDArray[Any], most: int) -> Lattice | None:
+    """Lattice of the integers from one below the least value to one above the largest, when they are few."""
+    if values.dtype.kind == "f" or not values.size:
+        return None
+    least, largest = int(values.min()), int(values.max())
+    return Lattice(Fraction(1), least - 1, largest - least + 2) if largest - least <= most else None
+
+
+def _dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64], int]:
+    """Codes 0..count-1 of distinct numbers, -1 where not present, and count."""
+    known = values if present is None else values[present]
+    lattice = _small_lattice(known, 4 * known.size)
+    if lattice is not None:
+        offsets = lattice.offsets(known)
+        used = np.zeros(lattice.cells + 1, dtype=bool)
+        used[offsets] = True
+        codes, count = (np.cumsum(used) - 1).take(offsets), int(np.count_nonzero(used))
+    else:
+        codes, distinct = pd.factorize(known)
+        count = len(distinct)
+    if present is None:
+        return codes.astype(np.int64, copy=False), count
+    spread = np.full(values.size, -1, dtype=np.int64)
+    spread[present] = codes
+    return spread, count

@@ -1,0 +1,99 @@
+"""One pandas DataFrame as the statistics see it: raw numbers, and codes of keys and units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_dp.core.lattice import Raw, present_mask
+from pandas_dp.core.partition import Bins, Keys, Partition
+from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
+
+
+class PandasView:
+    """`View` of one DataFrame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Prepared rows; column names are unique.
+    cache : dict
+        Encodings of columns of exactly these rows: codes of keys, of units and of objects. Sums are never
+        kept. It lives as long as the rows do; for other rows pass a new one.
+    nulls : mapping of str to number
+        Columns whose missing values count as a public constant, in raw units (nanoseconds for dates and
+        durations). Such a column is treated as if it held the constant, except as unit: a row without a unit
+        has none.
+
+    Notes ----- For all frames: what is said of a row depends on that row's cells alone (codes of units up to
+    a renaming), and no exception that is raised here quotes a cell. Code that cells bring along, such as an
+    ``__eq__`` of their own, is run when the column serves as key or unit; what it raises means "equal to no
+    key".
+    """
+
+    def __init__(
+        self, frame: pd.DataFrame, cache: dict[Any, Any], nulls: Mapping[str, int | float] | None = None
+    ) -> None:
+        self._frame = frame
+        self._cache = cache
+        self._nulls = {} if nulls is None else dict(nulls)
+        self.rows = len(frame)
+
+    def column(self, name: str) -> Raw:
+        """Raw numbers of a column and which are present (None: all, but for NaN).
+
+        Returns
+        -------
+        values : ndarray of int, uint or float, shape (rows,)
+            Bool as uint8, decimals as float64, dates and durations as int64 nanoseconds; those beyond the
+            range of int64 are held at its ends.
+        present : ndarray of bool, shape (rows,), or None
+        """
+        return self._values(name).numbers().raw()
+
+    def present(self, name: str) -> NDArray[np.bool_] | None:
+        """Which rows hold a value in a column of any kind; None when all do."""
+        return self._values(name).present()
+
+    def parts(self, partition: Partition) -> NDArray[np.intp]:
+        """Part of each row, -1 for none, shape (rows,)."""
+        if isinstance(partition, Bins):
+            values, present = self.column(partition.column)
+            return partition.codes(values, present_mask(values, present))
+        position = self._positions(partition)
+        missing = position == MISSING
+        return partition.codes(position.astype(np.intp), ~missing if missing.any() else None)
+
+    def units(self, column: str) -> tuple[NDArray[np.int64], int]:
+        """Dense codes of the units, -1 where the key is missing or unhashable, and the number of units."""
+        key = ("units", column)
+        if key not in self._cache:
+            self._cache[key] = self._stored(column).units()
+        codes, count = self._cache[key]
+        return codes, count
+
+    def _positions(self, partition: Keys) -> NDArray[np.signedinteger[Any]]:
+        """Position of each row's value among the keys, once for each list of keys."""
+        key = ("keys", partition.column, partition.keys, self._nulls.get(partition.column))
+        if key not in self._cache:
+            self._cache[key] = self._values(partition.column).positions(partition.keys)
+        return self._cache[key]  # type: ignore[no-any-return]
+
+    def _values(self, name: str) -> Stored:
+        """The column, with the public constant for missing values where there is one."""
+        column = self._stored(name)
+        return column if name not in self._nulls else column.numbers().filled(self._nulls[name])
+
+    def _stored(self, name: str) -> Stored:
+        """The column as stored; what took a pass over Python objects is kept."""
+        key = ("objects", name)
+        if key in self._cache:
+            return self._cache[key]  # type: ignore[no-any-return]
+        column = stored(self._frame[name])
+        if isinstance(column, Coded):
+            self._cache[key] = column
+        return column
