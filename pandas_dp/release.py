@@ -136,8 +136,12 @@ class _Vector(Release):
     def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
         """Draw bars (points for dates) with error bars; see `Release.plot`."""
         known = self.interval(level)
-        labels = [str(label) for label in self._released.index]
-        return draw(self._drawn(known), labels, self._price_line(level, known), ax)
+        index = self._released.index
+        labels, names = (
+            [str(label) for label in index],
+            [str(name) for name in index.names if name is not None],
+        )
+        return draw(self._drawn(known), labels, self._price_line(level, known), ax, axis=", ".join(names))
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
@@ -156,7 +160,7 @@ class _Vector(Release):
 
     def __reduce__(self) -> Any:
         """Pickle the release; a changed object goes as the plain data it is."""
-        return self._current().__reduce_ex__(4) if self._changed() else super().__reduce__()
+        return (_itself, (self._current(),)) if self._changed() else super().__reduce__()
 
     def __copy__(self) -> Any:
         """Copy the release; of a changed object the plain content."""
@@ -165,6 +169,10 @@ class _Vector(Release):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Copy the release; of a changed object the plain content."""
         return self.__copy__()  # copy-on-write keeps the two apart
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _by_value(operator: str) -> Callable[[Any, Any], Any]:
@@ -217,11 +225,11 @@ class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
 
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
         return _side_by_side(
-            {
-                (name, end): series
+            [
+                (name, end, series)
                 for name, values in self._columns()
                 for end, series in zip(("lower", "upper"), error.bounds(values, level), strict=True)
-            }
+            ]
         )
 
     def _columns(self) -> list[tuple[Any, Series]]:
@@ -232,10 +240,10 @@ class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         known = self.interval(level)
         if not isinstance(known, pd.DataFrame):
             return self._with_extras(self.value)
-        parts: dict[tuple[Any, str], Series] = {}
+        parts = []
         for i, (name, values) in enumerate(self._columns()):
-            parts |= {(name, "value"): values}
-            parts |= {(name, end): known.iloc[:, 2 * i + side] for side, end in enumerate(("lower", "upper"))}
+            lower, upper = known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]
+            parts += [(name, "value", values), (name, "lower", lower), (name, "upper", upper)]
         return self._with_extras(_side_by_side(parts))
 
     def _drawn(self, known: Any) -> list[Column]:
@@ -294,9 +302,9 @@ FORMS: tuple[tuple[tuple[type[Any], ...], Any], ...] = (  # types of values and 
 )
 
 
-def _side_by_side(parts: dict[tuple[Any, str], Series]) -> pd.DataFrame:
+def _side_by_side(parts: list[tuple[Any, str, Series]]) -> pd.DataFrame:
     """Columns named (column, part); the column of a table with several levels is a tuple itself."""
-    frame = pd.concat(list(parts.values()), axis=1)
-    names = [(*name, part) if isinstance(name, tuple) else (name, part) for name, part in parts]
+    frame = pd.concat([series for _, _, series in parts], axis=1)
+    names = [(*name, part) if isinstance(name, tuple) else (name, part) for name, part, _ in parts]
     frame.columns = pd.MultiIndex.from_tuples(names)
     return frame

@@ -1,8 +1,7 @@
-"""Releases drop into any code, lose their error bars with their value, and never show what is not public."""
+"""Releases drop into any code, and lose their error bars with their value."""
 
 from __future__ import annotations
 
-import builtins
 import copy
 import decimal
 import json
@@ -15,92 +14,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_dp.aggregates.base import Answer, Guarantee
-from pandas_dp.aggregates.count import Count
-from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
-from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
-from pandas_dp.engines.kinds import Kind
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.query import Query
+from pandas_dp.core.privacy import Price
 from pandas_dp.release import (
     FloatRelease,
     FrameRelease,
     IntRelease,
     ObjectRelease,
-    Provenance,
     Release,
     SeriesRelease,
     TextRelease,
-    make_release,
 )
-from pandas_dp.report.text import describe
-from pandas_dp.uncertainty import Additive, Interval, NoError, RankBound, Ratio, ScoreGap
-
-NOISE = DiscreteLaplace(Fraction(50))  # half-width 150 at 95 %
-RANKS = Guarantee(RankBound, 11.0, 0.05)
-SCORES = Guarantee(ScoreGap, 3.0, 0.3)
-
-
-def release(value, error=None, price=Price(Fraction(1, 5)), **changes) -> Release:  # noqa: B008 - frozen
-    facts = {
-        "query": Query("count()", Count(), (), price),
-        "mechanism": "discrete Laplace",
-        "unit": PrivacyUnit("pid", 3, 2, 2, NeighboringRelation.REPLACE_ONE),
-        "lineage": "source",
-        "error": error,
-        "notes": ("a note",),
-        "extras": (),
-        "spent": "epsilon 0.2",
-    }
-    answer = Answer(value, "discrete Laplace", error)
-    return make_release(answer, Provenance(**(facts | changes)))
-
-
-def a_float() -> FloatRelease:
-    return release(1234.56, Additive(NOISE, Fraction(1, 10)))
-
-
-def an_int() -> IntRelease:
-    return release(48213, Additive(NOISE))
-
-
-def a_series(**changes) -> SeriesRelease:
-    series = pd.Series([10, 20, 30], index=pd.Index(["a", "b", "c"], name="ward"), name="n")
-    return release(series, Additive(NOISE), **changes)
-
-
-def a_frame() -> FrameRelease:
-    return release(pd.DataFrame({"x": [1.5, 2.5], "n": [3, 4]}, index=["a", "b"]), Additive(NOISE))
-
-
-def a_date() -> ObjectRelease:
-    lattice = Lattice.between(Fraction(pd.Timestamp("2013-01-01").value), Fraction(10**18 * 2), 20)
-    error = Ratio(((10**5, 9 * 10**5),), DiscreteLaplace(Fraction(10)), lattice, Kind("datetime"))
-    return release(pd.Timestamp("2018-03-28 12:00"), error)
-
-
-EXAMPLES = {
-    "float": a_float,
-    "int": an_int,
-    "text": lambda: release("ICU", SCORES),
-    "series": a_series,
-    "frame": a_frame,
-    "date": a_date,
-    "duration": lambda: release(pd.Timedelta("90 min"), Additive(NOISE, Fraction(10**9), Kind("timedelta"))),
-    "bool": lambda: release(True),
-    "decimal": lambda: release(decimal.Decimal("1.50")),
-    "key": lambda: release(("ICU", 3), SCORES),
-    "nothing": lambda: release(None),
-}
-EVERY = pytest.mark.parametrize("make", EXAMPLES.values(), ids=EXAMPLES)
-NUMBERS = pytest.mark.parametrize("make", [a_float, an_int], ids=["float", "int"])
-VECTORS = pytest.mark.parametrize("make", [a_series, a_frame], ids=["series", "frame"])
-
-
-def same(a, b) -> bool:
-    return a.equals(b) if isinstance(a, pd.Series | pd.DataFrame) else a == b
-
+from pandas_dp.uncertainty import Additive, NoError
+from tests.support.releases import (
+    EVERY,
+    NOISE,
+    NUMBERS,
+    VECTORS,
+    a_frame,
+    a_series,
+    release,
+    same,
+)
 
 # The kind of a release ------------------------------------------------------------------------------------
 
@@ -344,16 +278,16 @@ def test_changed_in_place_shows_no_error_bar():
     assert "epsilon" not in repr(frame)
     assert "epsilon" not in frame._repr_html_()
     frame = a_frame()
-    frame.drop(columns="x", inplace=True)
+    frame.pop("x")
     assert repr(frame) == repr(pd.DataFrame(frame))
 
 
 def test_what_is_handed_out_is_not_shared():
     extra = pd.Series([1, 2, 3], name="size")
     made = a_series(extras=(extra,))
-    made.value["a"] = 99
-    made.interval().loc["a", "lower"] = 99
-    table = made.table()
+    plain, known, table = made.value, made.interval(), made.table()
+    plain["a"] = 99
+    known.loc["a"] = 99
     table.loc["a"] = 99
     assert made.value["a"] == 10
     assert made.interval().loc["a", "lower"] == -140
@@ -387,299 +321,3 @@ def test_extras_and_assumption_survive_a_pickle():
     twin = pickle.loads(pickle.dumps(made))
     assert twin.assumes == "sensitivity 3"
     assert twin.table()["size"].tolist() == [1, 2, 3]
-
-
-# Intervals and tables -------------------------------------------------------------------------------------
-
-
-def test_intervals_of_scalars():
-    assert an_int().interval() == Interval(48063, 48363, 0.95)
-    low, high, level = a_float().interval(0.5)
-    assert high - 1234.56 == pytest.approx(3.4)
-    assert 1234.56 - low == pytest.approx(3.4)
-    assert level == 0.5
-    assert release("ICU", SCORES).interval(0.9) == SCORES.at(0.9)
-    assert release(1.5, RANKS).interval() == RANKS.at(0.95)
-    assert release(1.5).interval() is None
-    assert isinstance(a_date().interval().lower, pd.Timestamp)
-
-
-def test_intervals_of_vectors():
-    known = a_series().interval()
-    assert known.to_dict("list") == {"lower": [-140, -130, -120], "upper": [160, 170, 180]}
-    assert known.index.equals(a_series().index)
-    assert type(known) is pd.DataFrame
-    assert release(pd.Series([1.5]), RANKS).interval() == RANKS.at(0.95)
-    assert release(pd.Series([1.5])).interval() is None
-    frame = a_frame().interval()
-    assert frame.columns.tolist() == [("x", "lower"), ("x", "upper"), ("n", "lower"), ("n", "upper")]
-    assert frame[("n", "upper")].tolist() == [153, 154]
-
-
-@pytest.mark.parametrize("level", [0, 1, -1, 95, float("nan")])
-def test_level_must_be_a_probability(level):
-    for made in (an_int(), a_series(), release(1.5), release("ICU", SCORES)):
-        with pytest.raises(ArgumentValueError, match=r"level=0\.95"):
-            made.interval(level)
-
-
-def test_tables():
-    assert an_int().table().to_dict("list") == {"value": [48213], "lower": [48063], "upper": [48363]}
-    assert release("ICU", SCORES).table().to_dict("list") == {"value": ["ICU"]}
-    assert release(("a", 1)).table().to_dict("list") == {"value": [("a", 1)]}
-    size = pd.Series([100, 200, 300], name="size")  # in the order of the vector, whatever its own index
-    table = a_series(extras=(size,)).table(0.5)
-    assert table.columns.tolist() == ["value", "lower", "upper", "size"]
-    assert table.loc["b"].tolist() == [20, -14, 54, 200]
-    assert table.index.name == "ward"
-    ranks = release(pd.Series([1.5, 2.5]), RANKS, extras=(pd.Series([3, 4], name="size"),)).table()
-    assert ranks.columns.tolist() == ["value", "size"]
-    frame = a_frame().table()
-    assert frame[("x", "value")].tolist() == [1.5, 2.5]
-    assert frame[("x", "lower")].tolist() == [-148.5, -147.5]
-    assert release(pd.DataFrame({"a": ["x"]})).table().equals(pd.DataFrame({"a": ["x"]}))
-
-
-def test_tables_with_repeated_labels():
-    series = pd.Series([1, 2], index=["a", "a"])
-    assert release(series, Additive(NOISE)).table()["upper"].tolist() == [151, 152]
-    frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    assert release(frame, Additive(NOISE)).table().shape == (1, 6)
-    deep = pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")]))
-    assert release(deep, Additive(NOISE)).table().columns.tolist()[1] == ("a", "b", "lower")
-
-
-# Words ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("made", "text"),
-    [
-        (an_int, "48,210 ± 150 (95 %), epsilon 0.2"),
-        (a_float, "1,235 ± 15 (95 %), epsilon 0.2"),
-        (lambda: release(7, NoError(), spent="nothing"), "7 (exact), nothing spent"),
-        (lambda: release(37.0, RANKS), "37 (its rank is within 280 of the wanted one, 95 %), epsilon 0.2"),
-        (lambda: release("ICU", SCORES), "'ICU' (its count is within 20 of the largest, 95 %), epsilon 0.2"),
-        (lambda: release(1234.5678), "1,234.57 (no interval known), epsilon 0.2"),
-        (lambda: release(True), "True (no interval known), epsilon 0.2"),
-        (lambda: release(3, Additive(DiscreteLaplace(Fraction(1)))), "3 ± 3 (95 %), epsilon 0.2"),
-        (lambda: release(3, Additive(DiscreteLaplace(Fraction(1, 99)))), "3 ± 0 (95 %), epsilon 0.2"),
-        (
-            lambda: release(12.3456, Additive(NOISE, Fraction(1, 10**5)), spent="epsilon=0.2, delta=0.1"),
-            "12.3456 ± 0.0015 (95 %), epsilon 0.2, delta 0.1",
-        ),
-        (lambda: release(0.001, Additive(NOISE), lineage="vouched"), "0 ± 150 (95 %), epsilon 0.2, vouched"),
-        (lambda: release(5, assumes="L1 = 3"), "5 (no interval known), epsilon 0.2, assumes L1 = 3"),
-    ],
-)
-def test_repr_of_scalars(made, text):
-    assert repr(made()) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "ends", "text"),
-    [
-        (38.441, (37.849, 39.051), "38.44 [37.84, 39.06]"),
-        (0.05, (0.0, 0.123), "0.050 [0.000, 0.123]"),
-        (1e20, (0.9e20, 1.1e20), "1e+20 [9e+19, 1.1e+20]"),
-        (2.5, (2.5, 2.5), "2.5 [2.5, 2.5]"),
-        (-0.001, (-90.0, 90.0), "0 [-90, 90]"),
-    ],
-)
-def test_digits_follow_the_noise_and_ends_round_outward(value, ends, text):
-    assert describe(value, Interval(*ends, 0.95), None) == f"{text} (95 %)"
-
-
-def test_repr_of_dates_and_durations():
-    day = pd.Timestamp("2013-03-05 10:22:31", tz="Europe/Berlin")
-    shown = {
-        "30 days": "2013-03-05 [2013-02-03, 2013-04-04]",
-        "2 h": "2013-03-05 10:22+01:00 [2013-03-05 08:22+01:00, 2013-03-05 12:22+01:00]",
-    }
-    for half, text in shown.items():
-        ends = (day - pd.Timedelta(half), day + pd.Timedelta(half))
-        assert describe(day, Interval(*ends, 0.95), None) == f"{text} (95 %)"
-    assert repr(EXAMPLES["duration"]()) == "1.500 ± 0.042 h (95 %), epsilon 0.2"
-
-
-def test_repr_of_vectors():
-    lines = repr(a_series()).splitlines()
-    assert lines[0].split() == ["value", "lower", "upper"]
-    assert lines[2].split() == ["a", "10", "-140", "160"]
-    assert lines[-1] == "each interval 95 %, epsilon 0.2, discrete Laplace"
-    assert repr(release(pd.Series([1]), NoError(), spent="nothing")).endswith(
-        "exact, nothing spent, discrete Laplace"
-    )
-    assert "each: its rank is within 280 of the wanted one (95 %), epsilon" in repr(
-        release(pd.Series([1]), RANKS)
-    )
-    assert "no interval known, epsilon 0.2" in repr(release(pd.Series([1.5])))
-    assert len(repr(release(pd.Series(range(10_000)), Additive(NOISE)))) < 10_000
-
-
-@EVERY
-def test_html_is_there(make):
-    html = make()._repr_html_()
-    assert html.startswith("<div>")
-    assert "epsilon 0.2" in html
-    assert "a note" in html
-
-
-def test_html_escapes_everything():
-    evil = "<script>alert(1)</script>"
-    index = pd.Index([evil, "b"], name=f"{evil}index")
-    series = pd.Series([evil, "x"], index=index, name=evil)
-    releases = [
-        release(evil, SCORES, notes=(evil,), assumes=evil, mechanism=evil),
-        release((evil, 1)),
-        release(series, notes=(evil,)),
-        release(pd.Series([1, 2], index=index), Additive(NOISE), extras=(pd.Series([evil] * 2, name=evil),)),
-        release(series.to_frame(), unit=PrivacyUnit(evil, 2)),
-        release(5, query=Query(f"mean('{evil}')", Count(), (), Price(Fraction(1)))),
-        release(
-            pd.Series([1, 2], index=pd.MultiIndex.from_tuples([(evil, 1), ("b", 2)], names=[evil, None]))
-        ),
-    ]
-    for made in releases:
-        html = made._repr_html_()
-        assert "<script" not in html
-        assert "&lt;script" in html
-
-
-# JSON -----------------------------------------------------------------------------------------------------
-
-
-@EVERY
-def test_json_is_strict_and_complete(make):
-    record = json.loads(make().to_json(), parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
-    assert record["price"] == {"spent": "epsilon 0.2", "epsilon": 0.2, "delta": 0.0, "rho": None}
-    assert record["unit"] == {"column": "pid", "rows": 3, "groups": 2, "rows_per_group": 2}
-    assert record["neighbors"] == "replace_one"
-    assert record["lineage"] == "source"
-    assert record["mechanism"] == "discrete Laplace"
-    assert record["query"] == "count() at epsilon=0.2"
-    assert record["notes"] == ["a note"]
-
-
-def test_json_of_values_and_intervals():
-    def parts(made: Release):
-        record = json.loads(made.to_json())
-        return record["value"], record["interval"]
-
-    assert parts(an_int()) == (48213, {"level": 0.95, "lower": 48063, "upper": 48363})
-    assert parts(release("ICU", SCORES))[1].keys() == {"level", "score_within"}
-    assert parts(release(1.5, RANKS))[1].keys() == {"level", "rank_within"}
-    assert parts(release(float("inf"))) == (None, None)
-    date, ends = parts(a_date())
-    assert date == "2018-03-28T12:00:00"
-    assert ends["lower"] < date < ends["upper"]
-    assert parts(EXAMPLES["duration"]())[0] == "P0DT1H30M0S"
-    bins = pd.IntervalIndex.from_breaks([0, 10, 20], closed="left")
-    value, ends = parts(release(pd.Series([1, 2], index=bins, name="n"), Additive(NOISE)))
-    assert value == {"index": ["[0, 10)", "[10, 20)"], "name": "n", "values": [1, 2]}
-    assert ends["columns"] == ["lower", "upper"]
-    assert ends["values"] == [[-149, -148], [151, 152]]
-    stamps = pd.Series(
-        pd.to_datetime(["2013-01-31", None]), index=pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])
-    )
-    assert parts(release(stamps))[0] == {
-        "index": [["a", 1], ["b", 2]],
-        "name": None,
-        "values": ["2013-01-31T00:00:00", None],
-    }
-
-
-def test_json_has_the_extras():
-    extras = (pd.Series([1, 2, 3], name="size"), pd.Series([True, False, True], name="enough_rows"))
-    assert json.loads(a_series(extras=extras).to_json())["extras"] == {
-        "size": [1, 2, 3],
-        "enough_rows": [True, False, True],
-    }
-
-
-# Plots ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def figures():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    yield pyplot
-    pyplot.close("all")
-
-
-def drawn(ax) -> list[tuple[float, float]]:
-    """Lower and upper ends of the error bars, after the figure was rendered."""
-    ax.figure.canvas.draw()
-    segments = [line for collection in ax.collections for line in collection.get_segments()]
-    return [(line[0][1], line[1][1]) for line in segments]
-
-
-def test_plot_of_a_series(figures):
-    ax = a_series().plot()
-    assert [bar.get_height() for bar in ax.patches] == [10, 20, 30]
-    assert drawn(ax) == [(-140, 160), (-130, 170), (-120, 180)]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c"]
-    assert "epsilon 0.2" in ax.get_title()
-    assert drawn(a_series().plot(level=0.5))[0] == (-24, 44)
-
-
-def test_plot_into_given_axes(figures):
-    _, axes = figures.subplots(1, 2)
-    assert a_series().plot(axes[1]) is axes[1]
-    assert not axes[0].patches
-
-
-def test_plot_of_scalars(figures):
-    ax = an_int().plot()
-    assert drawn(ax) == [(48063, 48363)]
-    assert ax.lines[0].get_ydata().tolist() == [48213]
-    assert drawn(release(1.5).plot()) == []
-    assert len(drawn(a_date().plot())) == 1
-    ax = EXAMPLES["duration"]().plot()
-    assert ax.lines[0].get_ydata().tolist() == [1.5]
-    assert "(h)" in ax.get_ylabel()
-
-
-def test_plot_of_a_table_and_of_dates(figures):
-    ax = a_frame().plot()
-    assert len(ax.patches) == len(drawn(ax)) == 4
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x", "n"]
-    days = pd.Series(pd.to_datetime(["2013-01-31", "2013-02-28"]).tz_localize("Europe/Berlin"))
-    error = Additive(NOISE, Fraction(10**9 * 3600), Kind("datetime", "Europe/Berlin"))
-    assert len(drawn(release(days, error).plot())) == 2
-    assert len(release(pd.Series([1.5, 2.5]), RANKS).plot().patches) == 2
-
-
-def test_plot_takes_keys_literally(figures):
-    keys = ["$x_", "a$b$", "$\\frac{$", "_hidden"]
-    ax = release(pd.Series([1, 2, 3, 4], index=keys, name="$n^"), Additive(NOISE)).plot()
-    assert len(drawn(ax)) == 4  # rendering would fail on a broken formula
-
-
-def test_plot_of_many_bars_labels_some(figures):
-    ax = release(pd.Series(range(500)), Additive(NOISE)).plot()
-    assert len(ax.get_xticks()) <= 30
-    assert len(drawn(ax)) == 500
-
-
-@pytest.mark.parametrize("make", [EXAMPLES["text"], EXAMPLES["nothing"], lambda: release(pd.Series(["x"]))])
-def test_plot_refuses_text(make):
-    with pytest.raises(ArgumentTypeError, match=r"\.table\(\)"):
-        make().plot()
-
-
-def test_plot_without_matplotlib_says_what_to_install(monkeypatch):
-    real = builtins.__import__
-
-    def missing(name, *args, **kwargs):
-        if name.split(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(ImportError, match=r"pip install 'pandas-dp\[plot\]'") as caught:
-        an_int().plot()
-    assert caught.value.__suppress_context__

@@ -19,7 +19,9 @@ Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] |
 """Name, values and, where known, lower and upper ends."""
 
 
-def draw(columns: list[Column], labels: list[str], title: str, ax: Any, points: bool = False) -> Any:
+def draw(
+    columns: list[Column], labels: list[str], title: str, ax: Any, axis: str = "", points: bool = False
+) -> Any:
     """Draw bars (points for dates and single answers) with error bars.
 
     Parameters
@@ -30,6 +32,8 @@ def draw(columns: list[Column], labels: list[str], title: str, ax: Any, points: 
     title : str
     ax : matplotlib Axes or None
         None makes a new figure.
+    axis : str
+        Name of the labels.
     points : bool
         Points instead of bars.
 
@@ -59,6 +63,7 @@ def draw(columns: list[Column], labels: list[str], title: str, ax: Any, points: 
         if len(columns) == 1:
             ax.set_ylabel(_literal(f"{name} ({unit})" if unit else name))
     _label(ax, labels)
+    ax.set_xlabel(_literal(axis))
     ax.set_title(_literal(title), fontsize="medium")
     if len(columns) > 1:
         ax.legend()

@@ -79,7 +79,8 @@ def _numbers(value: float, lower: float, upper: float, symmetric: bool) -> str:
         place = max(place, 0)
     shown = _rounded(value, place, ROUND_HALF_EVEN)
     if symmetric:
-        return f"{shown} ± {_rounded(half, place, ROUND_CEILING)}"
+        # up, but not for the last bit that the float difference upper - value may carry
+        return f"{shown} ± {_rounded(half - 10.0 ** (place - 2), place, ROUND_CEILING)}"
     return f"{shown} [{_rounded(lower, place, ROUND_FLOOR)}, {_rounded(upper, place, ROUND_CEILING)}]"
 
 

@@ -1,0 +1,109 @@
+"""Plots of releases."""
+
+from __future__ import annotations
+
+import builtins
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+from pandas_dp.engines.kinds import Kind
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.uncertainty import Additive
+from tests.support.releases import (
+    EXAMPLES,
+    NOISE,
+    RANKS,
+    a_date,
+    a_frame,
+    a_series,
+    an_int,
+    release,
+)
+
+
+@pytest.fixture
+def figures():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def drawn(ax) -> list[tuple[float, float]]:
+    """Lower and upper ends of the error bars, after the figure was rendered."""
+    ax.figure.canvas.draw()
+    segments = [line for collection in ax.collections for line in collection.get_segments()]
+    return [(line[0][1], line[1][1]) for line in segments]
+
+
+def test_plot_of_a_series(figures):
+    ax = a_series().plot()
+    assert [bar.get_height() for bar in ax.patches] == [10, 20, 30]
+    assert drawn(ax) == [(-140, 160), (-130, 170), (-120, 180)]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("ward", "n")
+    assert "epsilon 0.2" in ax.get_title()
+    assert drawn(a_series().plot(level=0.5))[0] == (-25, 45)
+
+
+def test_plot_into_given_axes(figures):
+    _, axes = figures.subplots(1, 2)
+    assert a_series().plot(axes[1]) is axes[1]
+    assert not axes[0].patches
+
+
+def test_plot_of_scalars(figures):
+    ax = an_int().plot()
+    assert drawn(ax) == [(48063, 48363)]
+    assert ax.lines[0].get_ydata().tolist() == [48213]
+    assert drawn(release(1.5).plot()) == []
+    assert len(drawn(a_date().plot())) == 1
+    ax = EXAMPLES["duration"]().plot()
+    assert ax.lines[0].get_ydata().tolist() == [1.5]
+    assert "(h)" in ax.get_ylabel()
+
+
+def test_plot_of_a_table_and_of_dates(figures):
+    ax = a_frame().plot()
+    assert len(ax.patches) == len(drawn(ax)) == 4
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x", "n"]
+    days = pd.Series(pd.to_datetime(["2013-01-31", "2013-02-28"]).tz_localize("Europe/Berlin"))
+    error = Additive(NOISE, Fraction(10**9 * 3600), Kind("datetime", "Europe/Berlin"))
+    assert len(drawn(release(days, error).plot())) == 2
+    assert len(release(pd.Series([1.5, 2.5]), RANKS).plot().patches) == 2
+
+
+def test_plot_takes_keys_literally(figures):
+    keys = ["$x_", "a$b$", "$\\frac{$", "_hidden"]
+    ax = release(pd.Series([1, 2, 3, 4], index=keys, name="$n^"), Additive(NOISE)).plot()
+    assert len(drawn(ax)) == 4  # rendering would fail on a broken formula
+
+
+def test_plot_of_many_bars_labels_some(figures):
+    ax = release(pd.Series(range(500)), Additive(NOISE)).plot()
+    assert len(ax.get_xticks()) <= 30
+    assert len(drawn(ax)) == 500
+
+
+@pytest.mark.parametrize("make", [EXAMPLES["text"], EXAMPLES["nothing"], lambda: release(pd.Series(["x"]))])
+def test_plot_refuses_text(make):
+    with pytest.raises(ArgumentTypeError, match=r"\.table\(\)"):
+        make().plot()
+
+
+def test_plot_without_matplotlib_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def missing(name, *args, **kwargs):
+        if name.split(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ImportError, match=r"pip install 'pandas-dp\[plot\]'") as caught:
+        an_int().plot()
+    assert caught.value.__suppress_context__
