@@ -180,6 +180,7 @@ class Accessor:
         return self._made(steps.rename(columns, self._empty()))
 
     def _empty(self) -> pd.DataFrame:
+        opening.table_of(self._frame)  # whose frame this is comes before what is asked of it
         return self._frame.iloc[:0]
 
     def _made(self, done: tuple[Any, ...]) -> pd.DataFrame:

@@ -89,6 +89,7 @@ def protect(
                 "needs a fresh process, or a budget of its own: protect(..., name='people')"
             )
         opened.amend(name, budget, unit, "protect: takes over the implicit session")
+        session.refresh()
         session.implicit = False
     else:
         opened.open(name, budget, unit)

@@ -57,7 +57,12 @@ class Session:
         self.id = f"dp:{uuid.uuid4()}"
         self.name, self.unit, self.implicit, self.closed = name, unit, implicit, False
         self._ledger = ledger
+        self.refresh()
         self._held: dict[str, Table] = {}
+
+    def refresh(self) -> None:
+        """Read the budget's rule again after its terms were amended."""
+        self._rule = self._ledger.rule(self.name)
 
     @property
     def budget(self) -> Budget:
@@ -135,6 +140,7 @@ class Session:
         reserved = None if old.delta == 0 else old.delta_reserved + more / 10
         budget = Budget.of(total, old.delta + more, reserved, old.accountant)
         self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
+        self.refresh()
         return self
 
     def close(self) -> None:
@@ -155,12 +161,12 @@ class Session:
         table.verify(frame, ((read - made) | (read & set(frame.columns)) | unit))
         steps = table.steps + query.steps
         filtered = any(step.is_filter for step in steps)
-        budget = self.budget
-        terms = Terms(self.unit, query.price, budget.accountant == "pure", self._public_rows(table, filtered))
+        terms = Terms(self.unit, query.price, self._rule.order is None, self._public_rows(table, filtered))
         loss = query.aggregate.loss(terms)
         request = gate.Request(
             ledger=self._ledger,
             name=self.name,
+            rule=self._rule,
             key=Query(query.call, query.aggregate, steps, query.price).key(table.token, self.unit),
             query=str(query),
             price=str(query.price) if loss.parts else "nothing",

@@ -52,6 +52,13 @@ class Table:
     steps: tuple[Any, ...] = ()
     schema: Schema = field(default_factory=lambda: Schema({}))
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
+
+    def column(self, name: str) -> pd.Series[Any]:
+        """The protected column: taking it out of a frame again and again would cost more than many queries."""
+        if name not in self._columns:
+            self._columns[name] = self.source[name]
+        return self._columns[name]
 
     @property
     def filtered(self) -> bool:
@@ -71,11 +78,12 @@ class Table:
         UnverifiedFrameError
             With the one constant text.
         """
-        if frame.index is not self.index or frame.columns.has_duplicates:
+        names = frame.columns
+        if frame.index is not self.index or not names.is_unique:
             raise UnverifiedFrameError
         for column in columns:
-            same = column in frame.columns and column in self.source.columns
-            if not same or not same_storage(frame[column].array, self.source[column].array):
+            same = column in names and column in self.source.columns
+            if not same or not same_storage(frame[column].array, self.column(column).array):
                 raise UnverifiedFrameError
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pandas_dp.core.filters import Charge
+from pandas_dp.core.filters import Charge, Filter
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.measurement import Measurement, Noisy, View
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
@@ -49,6 +49,8 @@ class Request:
     ----------
     ledger, name : Ledger and str
         Which budget pays.
+    rule : Filter
+        How the budget turns a loss into a charge.
     key : str or None
         Under which the noisy result is stored and found again; None: never.
     query, price : str
@@ -66,6 +68,7 @@ class Request:
 
     ledger: Ledger
     name: str
+    rule: Filter
     key: str | None
     query: str
     price: str
@@ -141,7 +144,7 @@ def _answer(request: Request) -> tuple[Any, list[Noisy]]:
     """Drive the recipe on the data."""
     view = request.view()
     transcript: list[Noisy] = []
-    spent, rule = PrivacyLoss(), request.ledger.rule(request.name)
+    spent, rule = PrivacyLoss(), request.rule
     declared = rule.charge(request.loss)
     recipe = request.recipe()
     noisy: Noisy | None = None

@@ -157,8 +157,7 @@ class Lattice:
         clip of the bits is a clip of the numbers, and NaN and infinities are clipped like any other bits.
         """
         scale, shift = np.float64(1 / self.step), lower / self.step
-        # one rounding where the origin is a lattice point nearby; else the lower bound must go before digits
-        # do
+        # one rounding where the origin is a lattice point nearby; else the bound must go before digits do
         near = shift.denominator == 1 and abs(shift) < FAR
         start, magic = np.float64(lower), np.float64((1 << 52) - (int(shift) if near else 0))
         bits = int(np.float64(1 << 52).view(np.int64))
@@ -216,7 +215,7 @@ def power_sums(lattice: Lattice, raw: Raw, degree: int) -> list[int]:
 def present_mask(values: NDArray[np.generic], present: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
     """Which rows hold a value: not null and not NaN; None when all do."""
     if values.dtype.kind == "f" and values.size and np.isnan(np.maximum.reduce(values)):  # a NaN is passed on
-        number = np.equal(values, values)
+        number: NDArray[np.bool_] = np.equal(values, values)
         return number if present is None else present & number
     return present
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.lattice import CHUNK, Lattice, integer_info
 
 FEW_ROWS = 1000  # below, a table costs more than a search
-MOST_GRID_BITS = 16
+MOST_GRID = 1 << 17  # most widths of the narrowest bin that a table is made for
 SMALLEST_SPACING = 1e-250
 
 
@@ -110,47 +110,81 @@ class Bins:
 Partition = Keys | Bins
 
 
+def match(
+    values: NDArray[np.generic], listed: NDArray[np.generic], places: NDArray[np.intp]
+) -> NDArray[np.intp] | None:
+    """places[i] where a value equals listed[i], -1 where it equals none; None where no table can tell.
+
+    `listed` rises strictly and has the dtype of the values.
+    """
+    grid = _grid(values.dtype, listed)
+    if grid is None:
+        return None
+    lattice, offsets = grid
+    nearest = np.zeros(lattice.cells + 1, dtype=np.intp)
+    nearest[offsets] = np.arange(listed.size)  # a value of any other offset equals nothing listed
+    sides = np.stack((np.full(nearest.size, -1), places.take(nearest)), axis=1)
+    return _decide(values, lattice, listed.take(nearest), sides, np.equal)
+
+
 def _parts_between(
     values: NDArray[np.generic], cuts: NDArray[np.generic], parts: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """parts[number of cuts at or below the value] of each row; `cuts` rises strictly.
+    """parts[number of cuts at or below the value] of each row; `cuts` rises strictly."""
+    grid = _grid(values.dtype, cuts) if values.size >= FEW_ROWS else None
+    if grid is None:
+        return parts.take(np.searchsorted(cuts, values, side="right"))
+    lattice, offsets = grid
+    nearest = np.searchsorted(offsets, np.arange(lattice.cells + 1), side="right") - 1
+    np.maximum(nearest, 0, out=nearest)
+    sides = np.stack((parts.take(nearest), parts.take(nearest + 1)), axis=1)
+    return _decide(values, lattice, cuts.take(nearest), sides, np.greater_equal)
+
+
+def _decide(
+    values: NDArray[np.generic],
+    lattice: Lattice,
+    cut_at: NDArray[np.generic],
+    sides: NDArray[np.intp],
+    compare: np.ufunc,
+) -> NDArray[np.intp]:
+    """One comparison for each row, with the one cut that its offset leaves in doubt.
 
     A lattice map never falls as the value rises, so where the offsets of a value and a cut differ, they tell
-    which of the two is larger. Where no two cuts share an offset, one comparison therefore decides each row,
-    whatever rounding happens.
+    which of the two is larger, whatever rounding happens.
+
+    Parameters
+    ----------
+    cut_at : ndarray, shape (cells + 1,)
+        The cut for each offset.
+    sides : ndarray of intp, shape (cells + 1, 2)
+        Result for each offset where the comparison fails, and where it holds.
     """
-    lattice = _grid(values.dtype, cuts)
-    at_cuts = None if lattice is None else lattice.offsets(cuts)
-    if values.size < FEW_ROWS or lattice is None or at_cuts is None or (at_cuts[1:] == at_cuts[:-1]).any():
-        return parts.take(np.searchsorted(cuts, values, side="right"))
-    nearest = np.searchsorted(at_cuts, np.arange(lattice.cells + 1), side="right") - 1
-    np.maximum(nearest, 0, out=nearest)
-    cut_at = cuts.take(nearest)  # shape (cells + 1,): the one cut that values of an offset are compared with
-    # shape (2 cells + 2,): for each offset the part below that cut, then the part not below it
-    sides = np.stack((parts.take(nearest), parts.take(nearest + 1)), axis=1).ravel()
     if values.dtype.kind == "b":
         values = values.view(np.uint8)
-    out = np.empty(values.size, dtype=np.int64)
+    results, out = sides.ravel(), np.empty(values.size, dtype=np.int64)
     write = lattice.rule(values.dtype)
     with np.errstate(all="ignore"):
         for at in range(0, values.size, CHUNK):
             part, cells = values[at : at + CHUNK], out[at : at + CHUNK]
             write(part, cells)
-            not_below = np.greater_equal(part, cut_at.take(cells, mode="clip"))
+            holds = compare(part, cut_at.take(cells, mode="clip"))
             cells *= 2
-            cells += not_below
-            cells[:] = sides.take(cells, mode="clip")
+            cells += holds
+            cells[:] = results.take(cells, mode="clip")
     return out.astype(np.intp, copy=False)
 
 
-def _grid(dtype: np.dtype[np.generic], cuts: NDArray[np.generic]) -> Lattice | None:
-    """A lattice over the cuts, fine enough to tell them apart if 2**16 to 2**17 cells can do it."""
+def _grid(dtype: np.dtype[np.generic], cuts: NDArray[np.generic]) -> tuple[Lattice, NDArray[np.int64]] | None:
+    """A lattice on which no two cuts share an offset, and their offsets; None if that takes too many cells."""
     if cuts.size < 2:
         return None
     points = cuts.astype(np.float64)
     with np.errstate(all="ignore"):
         spacing, width = float(np.diff(points).min()), float(points[-1] - points[0])
-    if not SMALLEST_SPACING < spacing <= width < math.inf:
+    if not (SMALLEST_SPACING < spacing <= width < math.inf and width / spacing < MOST_GRID):
         return None
-    bits = min(math.ceil(math.log2(2 * width / spacing)), MOST_GRID_BITS)
-    return Lattice.between(Fraction(cuts[0].item()), Fraction(cuts[-1].item()), bits)
+    bits = math.ceil(math.log2(2 * width / spacing))  # at least two steps from each cut to the next
+    lattice = Lattice.between(Fraction(cuts[0].item()), Fraction(cuts[-1].item()), bits)
+    offsets = lattice.offsets(cuts)
+    return None if (offsets[1:] == offsets[:-1]).any() else (lattice, offsets)

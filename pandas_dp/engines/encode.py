@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Lattice, Raw, present_mask
+from pandas_dp.core.partition import match
 from pandas_dp.engines.kinds import Kind, exact_number, kind_of
 from pandas_dp.errors import ArgumentTypeError
 
@@ -31,7 +32,6 @@ Positions = NDArray[np.signedinteger[Any]]
 
 NO_KEY, MISSING = -1, -2  # positions of a value that is not listed, and of none
 UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 is a missing one
-SMALL_RANGE = 1 << 16
 SECONDS_A_DAY = 86_400
 DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
@@ -187,16 +187,15 @@ class Numbers:
             if number is not None:
                 listed.setdefault(number, place)
         values = _hashable_floats(self.values)
-        found = np.array(list(listed), dtype=values.dtype)  # shape (keys that the column can hold,)
-        places = np.array([*listed.values(), NO_KEY], dtype=_position_dtype(keys))
-        lattice = _small_lattice(found, max(SMALL_RANGE, 4 * found.size))
-        if lattice is not None:
-            table = np.full(lattice.cells + 1, NO_KEY, dtype=places.dtype)
-            table[lattice.offsets(found)] = places[:-1]
-            position = table.take(lattice.offsets(values), mode="clip")
-        else:
+        found = np.array(sorted(listed), dtype=values.dtype)  # shape (keys that the column can hold,)
+        places = np.array([*(listed[number] for number in sorted(listed)), NO_KEY], dtype=np.intp)
+        position = match(values, found, places)
+        if position is None:
             position = places.take(pd.Index(found).get_indexer(values), mode="wrap")
-        return _mark_missing(position, self.present())
+        present = self.present()
+        if present is not None:
+            np.copyto(position, MISSING, where=~present)
+        return position.astype(_position_dtype(keys))
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Stored`."""
@@ -244,13 +243,16 @@ class ArrowValues:
             scalar = self._scalar(key)
             if scalar is not None:
                 listed.setdefault(scalar, place)
-        places = np.array([*listed.values(), NO_KEY], dtype=_position_dtype(keys))
-        found = pc.index_in(self.column, value_set=pa.array(list(listed), self.column.type))
-        position = places.take(found.fill_null(NO_KEY).to_numpy(), mode="wrap")
-        return _mark_missing(position, self.present())
+        # null is listed last, so that one look-up tells what is missing
+        places = np.array([*listed.values(), MISSING, NO_KEY], dtype=_position_dtype(keys))
+        found = pc.index_in(self.column, value_set=pa.array([*listed, None], self.column.type))
+        positions: Positions = places.take(found.fill_null(-1).to_numpy(), mode="wrap")
+        return positions
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Stored`."""
+        if not len(self.column):  # pyarrow cannot combine no chunks of decimals
+            return np.empty(0, dtype=np.int64), 0
         encoded = self.column.dictionary_encode().combine_chunks()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return codes.astype(np.int64, copy=False), len(encoded.dictionary)
@@ -368,34 +370,30 @@ def _position_dtype(keys: Keys) -> np.dtype[Any]:
     return np.min_scalar_type(-len(keys) - 2)
 
 
-def _mark_missing(position: Positions, present: Mask | None) -> Positions:
-    if present is not None:
-        np.copyto(position, MISSING, where=~present)
-    return position
-
-
 def _small_lattice(values: NDArray[Any], most: int) -> Lattice | None:
-    """Lattice of the integers from one below the least value to one above the largest, when they are few."""
+    """Lattice of the integers from the least value to the largest, when they are few."""
     if values.dtype.kind == "f" or not values.size:
         return None
     least, largest = int(values.min()), int(values.max())
-    return Lattice(Fraction(1), least - 1, largest - least + 2) if largest - least <= most else None
+    return Lattice(Fraction(1), least, max(largest - least, 1)) if largest - least <= most else None
 
 
 def _dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64], int]:
     """Codes 0..count-1 of distinct numbers, -1 where not present, and count."""
-    known = values if present is None else values[present]
-    lattice = _small_lattice(known, 4 * known.size)
+    if present is not None:
+        if not present.any():
+            return np.full(values.size, -1, dtype=np.int64), 0
+        values = np.where(present, values, values[present.argmax()])  # any value that is there anyway
+    lattice = _small_lattice(values, 4 * values.size)
     if lattice is not None:
-        offsets = lattice.offsets(known)
+        offsets = lattice.offsets(values)
         used = np.zeros(lattice.cells + 1, dtype=bool)
         used[offsets] = True
         codes, count = (np.cumsum(used) - 1).take(offsets), int(np.count_nonzero(used))
     else:
-        codes, distinct = pd.factorize(known)
+        codes, distinct = pd.factorize(values)
         count = len(distinct)
-    if present is None:
-        return codes.astype(np.int64, copy=False), count
-    spread = np.full(values.size, -1, dtype=np.int64)
-    spread[present] = codes
-    return spread, count
+    codes = codes.astype(np.int64, copy=False)
+    if present is not None:
+        np.copyto(codes, -1, where=~present)
+    return codes, count

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from pandas_dp import arguments
+from pandas_dp import arguments, tables
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import Lattice
@@ -73,14 +73,17 @@ class PreparedFrame:
         return empty
 
     def _kind(self, column: str) -> Kind:
-        columns = self._empty() if self._steps else self._frame
         if not isinstance(column, str):
             raise ArgumentTypeError("name one column by its text, such as .mean('cost', bounds=(0, 100))")
-        if isinstance(columns.columns, pd.MultiIndex) or columns.columns.has_duplicates:
+        frame = self._empty() if self._steps else self._frame
+        names = frame.columns
+        if isinstance(names, pd.MultiIndex) or not names.is_unique:
             raise ArgumentValueError("column names must be unique and have one level")
-        if column not in columns.columns:
+        if column not in names:
             raise ArgumentValueError(f"this table has no column named {column!r}"[:200])
-        return kind_of(columns.dtypes[column] if self._steps else columns[column].dtype)
+        table = None if self._steps else tables.lookup(frame)
+        known = table is not None and column in table.source.columns
+        return kind_of(table.column(column).dtype if table is not None and known else frame[column].dtype)
 
     def _facts(self, column: str) -> ColumnFacts:
         return table_of(self._frame).schema[column]

@@ -42,10 +42,8 @@ def quote(name: object) -> str:
 class Expression:
     """A node. Nodes are immutable, hashable and picklable; two are equal exactly when their ``repr`` is."""
 
-    @property
-    def operands(self) -> tuple[Expression, ...]:
-        """The nodes this one computes from."""
-        return ()
+    operands: tuple[Expression, ...] = ()
+    """The nodes this one computes from."""
 
     def apply(self, *operands: Values) -> Values:
         """Compute this node, given its operands' values, row by row."""
@@ -251,25 +249,20 @@ class Operation(Expression):
 class IsIn(Expression):
     """Whether a value is one of a public list; the order and repeats of the list do not matter."""
 
-    operand: Expression
-    constants: tuple[Constant, ...]
+    operands: tuple[Expression, ...]
+    constants: tuple[Constant, ...] = ()
 
     def __post_init__(self) -> None:
         unique = {repr(constant): constant for constant in self.constants}
         object.__setattr__(self, "constants", tuple(unique[key] for key in sorted(unique)))
         super().__post_init__()
 
-    @property
-    def operands(self) -> tuple[Expression, ...]:
-        """The value looked up."""
-        return (self.operand,)
-
     def apply(self, *operands: Values) -> Values:
         """Truth values."""
         return comparison.isin(*operands, [read_constant(constant.value) for constant in self.constants])
 
     def __str__(self) -> str:
-        return f"{self.operand}.isin([{', '.join(map(str, self.constants))}])"
+        return f"{self.operands[0]}.isin([{', '.join(map(str, self.constants))}])"
 
 
 def _and(*conditions: Values) -> Values:

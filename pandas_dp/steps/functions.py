@@ -53,7 +53,7 @@ def _isin(operand: Expression, values: Any) -> Expression:
         raise ArgumentTypeError("isin needs a list of public constants, as in .isin(['a', 'b'])")
     if any(isinstance(value, Expression) and not isinstance(value, Constant) for value in values):
         raise ArgumentTypeError("isin needs constants: compare columns with ==, joined by |")
-    return IsIn(operand, tuple(lift(value) for value in values))  # type: ignore[misc]
+    return IsIn((operand,), tuple(lift(value) for value in values))  # type: ignore[misc]
 
 
 def _between(operand: Expression, left: Any, right: Any, inclusive: str = "both") -> Expression:

@@ -28,7 +28,7 @@ from scipy.special import betaincinv
 from pandas_dp.release import Release
 
 FEATURES = 64  # coordinates that are searched
-MOST_THRESHOLDS = 150
+MOST_THRESHOLDS = 100
 ODD_BITS = 9999  # lowest bit of zero
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -118,7 +118,13 @@ def tight_bound(claim: float, n: int, alpha: float) -> float:
 def expected_bound(p0: float, p1: float, n: int, alpha: float, delta: float = 0.0) -> float:
     """Bound that an event of these probabilities gets from `n` samples a side at its expected counts."""
     m = n - n // 2
-    return float(_lower_bound(np.array([round(p0 * m)]), m, np.array([round(p1 * m)]), m, alpha, delta)[0])
+    bound = _lower_bound(np.array([round(p0 * m)]), m, np.array([round(p1 * m)]), m, alpha, delta)
+    return max(0.0, float(bound[0]))
+
+
+def structure(value: Any) -> str:
+    """All of an output but its numbers, as text: equal for all outputs of a method whose answers only differ there."""
+    return "".join(_flatten(value, []))
 
 
 def observe(call: Callable[[], Any]) -> Callable[[], Any]:
@@ -305,7 +311,7 @@ def _scores(samples: Samples, fit: NDArray[np.bool_]) -> Iterator[tuple[str, Flo
     yield "argmax", learn.ratio(x.argmax(axis=1))
     for i, j in combinations(range(min(d, 8)), 2):
         yield f"x[{i}] - x[{j}]", x[:, i] - x[:, j]
-    yield "naive Bayes", sum((learn.ratio(learn.bins(x[:, j], 32)) for j in range(d)), np.zeros(len(x)))
+    yield "naive Bayes", sum((learn.ratio(learn.bins(x[:, j], 16)) for j in range(d)), np.zeros(len(x)))
     yield "logistic", learn.logistic(np.column_stack([x, np.sign(x), np.sign(x) * np.log1p(np.abs(x))]))
 
 

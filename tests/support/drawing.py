@@ -1,16 +1,28 @@
 """Drawing one question many times on one table, for audits: the gate's own recipe and mechanisms, without its charge.
 
-`capture` puts a question through the public API once and keeps the request that reached the gate; `Drawer` then drives the
-same recipe again and again, computing each deterministic exact result once.
+`capture` puts a question through the public API once and keeps the request that reached the gate; `Drawer` then drives
+the same recipe again and again. An exact result that no random choice enters is computed once. One that random blocks or
+samples of rows enter is computed anew for every draw, by the very code of the package: on many copies of the table at
+once, each copy with parts and units of its own, where the statistic works by part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from pandas_dp.core import gate
+from pandas_dp.core.measurement import Exact, Measurement
+from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
+from pandas_dp.core.statistics.lattice_counts import LatticeCounts
+
+MOST_ROWS = 1 << 20  # of all copies together
+CHECKED = 20  # answers that check whether a look depends on earlier ones
 
 
 def capture(ask: Callable[[], Any]) -> gate.Request:
@@ -40,18 +52,136 @@ class Drawer:
 
     def __call__(self) -> Any:
         """Return one answer's value, drawn afresh."""
-        recipe = self.request.recipe()
+        return self.draw()[0]
+
+    def draw(self) -> tuple[Any, list[int]]:
+        """Return one answer's value and the noisy integers behind it, drawn look by look as the gate does."""
+        recipe, transcript = self.request.recipe(), []
         try:
             look = next(recipe)
             while True:
-                look = recipe.send(look.mechanism.draw(self._exact(look.statistic)))
+                noisy = look.mechanism.draw(self._exact(look.statistic))
+                transcript += noisy
+                look = recipe.send(noisy)
         except StopIteration as stop:
-            return stop.value.value
+            return stop.value.value, transcript
 
-    def _exact(self, statistic: Any) -> Any:
-        random = isinstance(statistic, BlockPoints | BlockSums) or self.request.unit.column is not None
-        if random:  # rows or blocks are drawn at random: computed anew for each answer
+    def transcripts(self, n: int, adaptive: bool = False) -> np.ndarray:
+        """Return the noisy integers of n answers, as floats, shape (n, integers of one answer).
+
+        Answers are functions of them. With `adaptive` later looks may depend on earlier integers: the recipe is asked for each look of each answer,
+        and equal looks are drawn together. Otherwise they must not, which a few answers check.
+        """
+        stages: list[list[list[int]]] = []
+        while self._look(stages, 0) is not None:
+            asked = n if adaptive and stages else min(n, CHECKED)
+            looks = [self._look(stages, i) for i in range(asked)]
+            different = set(looks)
+            if len(different) > 1 and not adaptive:
+                raise ValueError("a later look depends on earlier answers: transcripts(n, adaptive=True)")
+            stage: list[list[int]] = [[]] * n
+            for look in different:
+                which = [i for i, other in enumerate(looks) if other == look] if len(different) > 1 else range(n)
+                for i, integers in zip(which, self._many(look, len(which)), strict=True):
+                    stage[i] = integers
+            stages.append(stage)
+        return np.concatenate([np.array(stage, dtype=float) for stage in stages] or [np.empty((n, 0))], axis=1)
+
+    def _look(self, stages: list[list[list[int]]], i: int) -> Measurement | None:
+        """Return the look that a recipe wants after the integers of answer i; None after the last one."""
+        recipe = self.request.recipe()
+        try:
+            look = next(recipe)
+            for stage in stages:
+                look = recipe.send(stage[i])
+        except StopIteration:
+            return None
+        return look
+
+    def _many(self, look: Measurement, n: int) -> list[list[int]]:
+        """Draw one look n times."""
+        mechanism = look.mechanism
+        exact = self._exacts(look.statistic, n)
+        if isinstance(mechanism, DiscreteLaplace | DiscreteGaussian):  # every entry has its own noise
+            flat = mechanism.draw(Exact([x for one in exact for x in one]))
+            size = len(flat) // n
+            return [flat[i : i + size] for i in range(0, n * size, size)]
+        return [mechanism.draw(Exact(one)) for one in exact]
+
+    def _random(self, statistic: Any) -> bool:
+        """Whether rows or blocks are drawn at random."""
+        if isinstance(statistic, BlockSums | BlockPoints):
+            return True
+        by_part = getattr(statistic, "by", None) is not None
+        return self.request.unit.column is not None and (by_part or isinstance(statistic, LatticeCounts))
+
+    def _exact(self, statistic: Any) -> Exact:
+        if self._random(statistic):
             return statistic.compute(self.view, self.request.unit)
         if statistic not in self.exact:
             self.exact[statistic] = statistic.compute(self.view, self.request.unit)
         return self.exact[statistic]
+
+    def _exacts(self, statistic: Any, n: int) -> list[list[Any]]:
+        """Exact results of n draws."""
+        unit = self.request.unit
+        if not self._random(statistic):
+            return [self._exact(statistic).open()] * n
+        if isinstance(statistic, LatticeCounts):
+            return [statistic.compute(self.view, unit).open() for _ in range(n)]
+        results: list[list[Any]] = []
+        most = max(1, MOST_ROWS // max(1, self.view.rows))
+        while len(results) < n:
+            copies = min(most, n - len(results))
+            flat = _of_copies(statistic, copies).compute(_Copies(self.view, copies), unit).open()
+            size = len(flat) // copies
+            results += [flat[i * size : (i + 1) * size] for i in range(copies)]
+        return results
+
+
+@dataclass(frozen=True)
+class _PartsOfCopies:
+    """A partition with parts of its own for each copy of the table."""
+
+    by: Any
+    copies: int
+
+    @property
+    def count(self) -> int:
+        return self.copies * self.by.count
+
+
+def _of_copies(statistic: Any, copies: int) -> Any:
+    """The same statistic of each copy."""
+    if isinstance(statistic, BlockSums | BlockPoints):
+        return replace(statistic, means=_of_copies(statistic.means, copies))
+    return replace(statistic, by=_PartsOfCopies(statistic.by, copies))
+
+
+class _Copies:
+    """Several copies of one table, one below the other, with no part and no unit in common."""
+
+    def __init__(self, view: Any, copies: int) -> None:
+        self.view, self.copies = view, copies
+        self.rows = view.rows * copies
+
+    def column(self, name: str) -> Any:
+        values, present = self.view.column(name)
+        return np.tile(values, self.copies), None if present is None else np.tile(present, self.copies)
+
+    def present(self, name: str) -> Any:
+        present = self.view.present(name)
+        return None if present is None else np.tile(present, self.copies)
+
+    def parts(self, partition: _PartsOfCopies) -> Any:
+        return self._apart(self.view.parts(partition.by), partition.by.count)
+
+    def units(self, column: str) -> Any:
+        codes, count = self.view.units(column)
+        return self._apart(codes, count), count * self.copies
+
+    def _apart(self, codes: np.ndarray, count: int) -> np.ndarray:
+        """Codes of all copies, those of the next one above those of the one before; -1 stays."""
+        above = np.repeat(np.arange(self.copies) * count, codes.size)
+        tiled = np.tile(codes, self.copies)
+        return np.where(tiled < 0, -1, tiled + above).astype(codes.dtype)

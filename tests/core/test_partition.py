@@ -1,0 +1,138 @@
+"""Parts of rows, compared with exact comparisons in Python and with numpy.histogram."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pandas_dp.core.lattice import CHUNK, present_mask
+from pandas_dp.core.partition import FEW_ROWS, Bins, Keys
+
+MANY = FEW_ROWS + 50
+
+
+def bin_of(value: int | float, edges: tuple[int | float, ...]) -> int:
+    """Bin of a value by exact comparison; the last bin is closed; -1 outside."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return -1
+    exact = [Fraction(edge) for edge in edges]
+    if Fraction(value) == exact[-1]:
+        return len(edges) - 2
+    place = bisect_right(exact, Fraction(value)) - 1
+    return place if 0 <= place < len(edges) - 1 else -1
+
+
+whole_edges = st.one_of(
+    st.lists(st.integers(-1000, 1000), min_size=2, max_size=30, unique=True),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=10, unique=True),
+    st.integers(-(2**62), 2**62).flatmap(
+        lambda at: st.lists(st.integers(at, at + 50), min_size=2, max_size=10, unique=True)
+    ),
+).map(lambda edges: tuple(sorted(edges)))
+
+float_edges = st.one_of(
+    st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=20),
+    st.lists(st.floats(-100, 100), min_size=2, max_size=20),
+    st.builds(
+        lambda a, w, n: list(np.linspace(a, a + w, n)),
+        st.floats(-1e6, 1e6),
+        st.floats(1e-3, 1e6),
+        st.integers(2, 60),
+    ),
+    st.builds(lambda n: [10.0**i for i in range(n)], st.integers(2, 12)),
+).map(lambda edges: tuple(sorted(float(edge) for edge in set(edges))))
+float_edges = float_edges.filter(lambda edges: len(edges) >= 2)
+
+
+@given(
+    float_edges, st.lists(st.floats(allow_nan=False), max_size=20), st.sampled_from(["float64", "float32"])
+)
+@settings(max_examples=120, deadline=None)
+def test_float_bins_are_exact(edges: tuple[float, ...], cells: list[float], dtype: str) -> None:
+    at = np.array(edges)
+    between = np.linspace(at[0] / 2, at[-1] / 2, MANY) * 2
+    values = np.concatenate((cells, at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf), between))
+    with np.errstate(over="ignore"):
+        values = values.astype(dtype)
+    codes = Bins("x", edges).codes(values, None)
+    assert codes.dtype == np.intp
+    assert codes.tolist() == [bin_of(value, edges) for value in values.tolist()]
+    if dtype == "float64":
+        with np.errstate(all="ignore"):
+            counts = np.histogram(values, np.array(edges))[0]
+        assert np.bincount(codes[codes >= 0], minlength=len(edges) - 1).tolist() == counts.tolist()
+
+
+@given(
+    st.one_of(whole_edges, float_edges),
+    st.sampled_from(["int8", "uint8", "int32", "int64", "uint64"]),
+    st.data(),
+)
+@settings(max_examples=400, deadline=None)
+def test_integer_bins_are_exact(edges: tuple[int | float, ...], dtype: str, data: st.DataObject) -> None:
+    info = np.iinfo(dtype)
+    near = [math.floor(edge) + i for edge in edges for i in (-1, 0, 1, 2)]
+    cells = data.draw(st.lists(st.integers(int(info.min), int(info.max)), max_size=20))
+    cells += [value for value in near if info.min <= value <= info.max] + [int(info.min), int(info.max)]
+    values = np.resize(np.array(cells, dtype=dtype), MANY)
+    expected = [bin_of(value, edges) for value in cells]
+    assert Bins("x", edges).codes(values, None).tolist() == np.resize(expected, MANY).tolist()
+    assert (
+        Bins("x", edges).codes(values[: len(cells)], None).tolist() == expected
+    )  # few rows take another way
+
+
+def test_uneven_and_even_edges_over_several_chunks() -> None:
+    values = np.random.default_rng(0).normal(50, 30, 2 * CHUNK + 7)
+    values[::100] = 10.0
+    for edges in (tuple(range(0, 101, 2)), (0, 18, 65, 70.5, 100), (0.1, 0.2, 0.30000000000000004, 99)):
+        codes = Bins("x", edges).codes(values, None)
+        assert np.bincount(codes[codes >= 0]).tolist() == np.histogram(values, edges)[0].tolist()
+
+
+def test_edges_that_float64_does_not_resolve() -> None:
+    start = 2**62
+    values = np.arange(start, start + 2000)
+    codes = Bins("x", (start, start + 1, start + 2, start + 1999)).codes(values, None)
+    assert codes.tolist() == [0, 1] + [2] * 1998
+
+
+@pytest.mark.parametrize("rows", [9, 9 * MANY])
+def test_bins_outside_and_missing(rows: int) -> None:
+    values = np.resize([-1.0, 0.0, 1.0, 5.0, 10.0, 10.5, np.nan, np.inf, -np.inf], rows)
+    present = present_mask(values, None)
+    for other, null, expected in [
+        (False, False, [-1, 0, 0, 1, 1, -1, -1, -1, -1]),
+        (True, False, [2, 0, 0, 1, 1, 2, -1, 2, 2]),
+        (False, True, [-1, 0, 0, 1, 1, -1, 2, -1, -1]),
+        (True, True, [2, 0, 0, 1, 1, 2, 3, 2, 2]),
+    ]:
+        bins = Bins("x", (0, 5, 10), other, null)
+        assert bins.codes(values, present).tolist() == np.resize(expected, rows).tolist()
+        assert bins.count == 2 + other + null
+
+
+def test_bool_bins() -> None:
+    values = np.resize([True, False], MANY)
+    assert Bins("x", (0, 1, 2)).codes(values, None).tolist() == np.resize([1, 0], MANY).tolist()
+
+
+def test_key_codes() -> None:
+    position = np.array([0, 1, -1, -1, 0])
+    present = np.array([True, True, True, False, False])
+    for other, null, expected in [
+        (False, False, [0, 1, -1, -1, -1]),
+        (True, False, [0, 1, 2, -1, -1]),
+        (False, True, [0, 1, -1, 2, 2]),
+        (True, True, [0, 1, 2, 3, 3]),
+    ]:
+        keys = Keys("x", ("a", "b"), other, null)
+        assert keys.codes(position, present).tolist() == expected
+        assert keys.count == 2 + other + null
+    assert Keys("x", ("a", "b")).codes(position, None).tolist() == [0, 1, -1, -1, 0]

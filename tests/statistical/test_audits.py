@@ -1,0 +1,105 @@
+"""Every method on every kind of pair of neighbours: no audit refutes the epsilon of the call.
+
+Each audit accuses a right method with probability at most 1e-6 (`ALPHA`). With 4,000 samples a side a method with half
+the noise is caught for certain on the pairs that move its answer most; `test_twins` shows it for a broken twin of each.
+Audited are the noisy integers, of which an answer is a function, in batches; that answers themselves, drawn one by
+one, have the same law and carry nothing else, is tested here too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.auditor import audit, observe, structure
+from support.neighbours import (
+    METHOD,
+    METHODS,
+    PAIRS,
+    RELATIONS,
+    SHUFFLED,
+    SHUFFLED_UNITS,
+    Method,
+    Pair,
+    drawer,
+    protected,
+    suits,
+)
+
+ALPHA = 1e-6
+SAMPLES = 4000
+OBSERVED = 250  # samples through the public call; what is no noise at all is caught by far fewer
+
+MEDIAN_OFTEN = ("empty, one row", "one row", "around the median", "NaN added", "becomes NaN")
+
+
+def marks(method: Method, pair: Pair) -> list[pytest.MarkDecorator]:
+    """A quantile has no vector form: most of its pairs wait for the whole suite."""
+    return [pytest.mark.slow] if method.name == "median" and pair.name not in MEDIAN_OFTEN else []
+
+
+CASES = [
+    pytest.param(
+        method, relation, pair, id=f"{method.name}, {relation}: {pair.name}", marks=marks(method, pair)
+    )
+    for method in METHODS
+    for relation in RELATIONS
+    for pair in PAIRS[relation]
+    if suits(pair, method)
+]
+
+
+@pytest.mark.parametrize(("method", "relation", "pair"), CASES)
+def test_pair(method: Method, relation: str, pair: Pair):
+    sides = [drawer(table, method.ask, **pair.terms(relation)) for table in pair.frames()]
+    result = audit(*(side.transcripts for side in sides), SAMPLES, claim=1, alpha=ALPHA, batch=True)
+    assert not result.violated, str(result)
+    if method.name != "mode":  # its answer is a text; all others differ in numbers alone
+        assert len({structure(side()) for side in sides * 3}) == 1
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("pair", [SHUFFLED, SHUFFLED_UNITS], ids=str)
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_order_of_rows_does_not_matter(method: Method, pair: Pair, relation: str):
+    sides = [drawer(table, method.ask, **pair.terms(relation)) for table in pair.frames()]
+    result = audit(*(side.transcripts for side in sides), SAMPLES // 2, claim=0, alpha=ALPHA, batch=True)
+    assert not result.violated, str(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_batches_have_the_law_of_single_answers(method: Method, relation: str):
+    """Also where rows and blocks are drawn at random, in a session with units of several rows."""
+    pair = SHUFFLED_UNITS
+    side = drawer(pair.frames()[0], method.ask, **pair.terms(relation))
+
+    def one_by_one(n: int) -> np.ndarray:
+        return np.array([side.draw()[1] for _ in range(n)], dtype=np.int64)
+
+    result = audit(side.transcripts, one_by_one, 1500, claim=0, alpha=ALPHA, batch=True)
+    assert not result.violated, str(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_public_call(method: Method, relation: str):
+    """All a caller sees: value, type, interval, notes, price, warnings and what is printed, through the ledger."""
+    tables = [protected(table, neighbors=relation) for table in PAIRS[relation][0].frames()]
+    calls = [observe(lambda table=table: method.ask(table.dp(epsilon=1, fresh=True))) for table in tables]
+    result = audit(*calls, OBSERVED, claim=1, alpha=ALPHA)
+    assert not result.violated, str(result)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["count", "count column", "sum", "mean", "var", "median"])
+def test_float32_where_a_running_sum_stops(name: str):
+    """2**24 rows of float32: one more is lost by a float32 sum, and must not show more than its epsilon."""
+    values = np.ones(2**24 + 1, dtype=np.float32)
+    sides = []
+    for rows in (2**24, 2**24 + 1):
+        sides.append(drawer(pd.DataFrame({"x": values[:rows]}), METHOD[name].ask))
+    result = audit(*(side.transcripts for side in sides), SAMPLES, claim=1, alpha=ALPHA, batch=True)
+    assert not result.violated, str(result)
