@@ -156,21 +156,14 @@ class Lattice:
         the sum, read as an integer, count from those of 2**52. The order of bits is that of the numbers, so a
         clip of the bits is a clip of the numbers, and NaN and infinities are clipped like any other bits.
         """
-        scale, shift = np.float64(1 / self.step), lower / self.step
-        # one rounding where the origin is a lattice point nearby; else the bound must go before digits do
-        near = shift.denominator == 1 and abs(shift) < FAR
-        start, magic = np.float64(lower), np.float64((1 << 52) - (int(shift) if near else 0))
+        scale, shift = np.float64(1 / self.step), np.float64((1 << 52) - lower / self.step)
         bits = int(np.float64(1 << 52).view(np.int64))
         low, high = np.int64(bits), np.int64(bits + self.cells)
 
         def rule(values: NDArray[np.generic], out: NDArray[np.int64]) -> None:
             x = out.view(np.float64)
-            if near:
-                np.multiply(values, scale, out=x)
-            else:
-                np.subtract(values, start, out=x)
-                x *= scale
-            x += magic
+            np.multiply(values, scale, out=x)
+            x += shift
             np.clip(out, low, high, out=out)
             out -= low
 

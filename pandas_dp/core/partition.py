@@ -176,7 +176,7 @@ def _decide(
 
 
 def _grid(dtype: np.dtype[np.generic], cuts: NDArray[np.generic]) -> tuple[Lattice, NDArray[np.int64]] | None:
-    """A lattice on which no two cuts share an offset, and their offsets; None if that takes too many cells."""
+    """A lattice on which no two cuts share an offset, and their offsets; None if it takes too many cells."""
     if cuts.size < 2:
         return None
     points = cuts.astype(np.float64)
@@ -184,7 +184,7 @@ def _grid(dtype: np.dtype[np.generic], cuts: NDArray[np.generic]) -> tuple[Latti
         spacing, width = float(np.diff(points).min()), float(points[-1] - points[0])
     if not (SMALLEST_SPACING < spacing <= width < math.inf and width / spacing < MOST_GRID):
         return None
-    bits = math.ceil(math.log2(2 * width / spacing))  # at least two steps from each cut to the next
+    bits = math.ceil(1 + math.log2(width / spacing))  # at least two steps from each cut to the next
     lattice = Lattice.between(Fraction(cuts[0].item()), Fraction(cuts[-1].item()), bits)
     offsets = lattice.offsets(cuts)
     return None if (offsets[1:] == offsets[:-1]).any() else (lattice, offsets)

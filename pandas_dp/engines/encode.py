@@ -107,17 +107,17 @@ def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
     mask = _valid(column)
     if pa.types.is_boolean(dtype):
         return Numbers.of(pc.fill_null(column, False).to_numpy(), mask, kind)
-    whole = column.combine_chunks()
     if pa.types.is_date32(dtype):
-        return Numbers(_values_of(whole, pa.int32()).astype(np.int64) * SECONDS_A_DAY, mask, kind, "s")
+        return Numbers(_values_of(column, pa.int32()).astype(np.int64) * SECONDS_A_DAY, mask, kind, "s")
     if kind.name != "number":
         unit = getattr(dtype, "unit", "ms")  # date64 has none
-        return Numbers(_values_of(whole, pa.int64()), mask, kind, unit)
-    return Numbers(_values_of(whole, dtype), mask, kind)
+        return Numbers(_values_of(column, pa.int64()), mask, kind, unit)
+    return Numbers(_values_of(column, dtype), mask, kind)
 
 
-def _values_of(array: pa.Array, dtype: pa.DataType) -> NDArray[Any]:
-    """Look at the values of an array of fixed width without copying, arbitrary where it is null."""
+def _values_of(column: pa.ChunkedArray, dtype: pa.DataType) -> NDArray[Any]:
+    """Look at values of fixed width, arbitrary where they are null; one chunk is not copied."""
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     bare = pa.Array.from_buffers(dtype, len(array), [None, array.buffers()[1]], 0, array.offset)
     return bare.to_numpy()  # type: ignore[no-any-return]
 
@@ -229,7 +229,7 @@ class ArrowValues:
         """Return decimals as float64."""
         if self.kind.name == "key":
             raise ArgumentTypeError("a column of text holds no numbers")
-        values = _values_of(self.column.cast(pa.float64()).combine_chunks(), pa.float64())
+        values = _values_of(self.column.cast(pa.float64()), pa.float64())
         return Numbers(values, _valid(self.column), self.kind)
 
     def present(self) -> Mask | None:

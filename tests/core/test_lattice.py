@@ -97,10 +97,9 @@ def integer_cells(draw: st.DrawFn) -> tuple[str, list[int]]:
 def test_integers_fall_less_than_a_step_off_and_inside(lattice: Lattice, case: tuple[str, list[int]]) -> None:
     dtype, cells = case
     offsets = lattice.offsets(np.array(cells, dtype=dtype))
-    slack = max(Fraction(1), Fraction(max(abs(lattice.low), abs(lattice.low + lattice.cells)), 2**51))
     for value, offset in zip(cells, offsets.tolist(), strict=True):
         assert 0 <= offset <= lattice.cells
-        assert distance(lattice, Fraction(value), offset) < slack
+        assert distance(lattice, Fraction(value), offset) < 1
 
 
 @given(integer_cells(), st.data())
@@ -117,6 +116,15 @@ def test_integers_are_exact_on_integer_lattices(case: tuple[str, list[int]], dat
     values = cells + near + far
     exact = [min(max(value * denominator - lattice.low, 0), lattice.cells) for value in values]
     assert lattice.offsets(np.array(values, dtype=dtype)).tolist() == exact
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_integers_far_from_zero_keep_their_digits(dtype: str) -> None:
+    start = 2**62 + 1 if dtype == "int64" else 2**63 + 1
+    lattice = Lattice.between(Fraction(start), Fraction(start + 2**24), SUM_BITS, step=Fraction(3))
+    values = [start + i for i in (-5, 0, 1, 2, 3, 4, 1000, 2**24 - 1, 2**24, 2**24 + 9)]
+    for value, offset in zip(values, lattice.offsets(np.array(values, dtype=dtype)).tolist(), strict=True):
+        assert distance(lattice, Fraction(value), offset) < 1
 
 
 @given(lattices(), st.lists(st.floats(allow_nan=False), min_size=2))

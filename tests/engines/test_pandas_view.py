@@ -39,6 +39,13 @@ def arrow(cells: list[Any], kind: pa.DataType) -> pd.Series:
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(chunks)))
 
 
+def arrow_slice(cells: list[Any], kind: pa.DataType) -> pd.Series:
+    """An Arrow column in one chunk that starts in the middle of its memory."""
+    return pd.Series(
+        pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array([*cells[:3], *cells], kind)[3:]]))
+    )
+
+
 def block(cells: list[float]) -> pd.Series:
     """A column that is every third number of a wide block."""
     return pd.DataFrame(np.stack((np.zeros(len(cells)), cells, np.ones(len(cells))), axis=1))[1]
@@ -81,6 +88,10 @@ NUMERIC: dict[str, tuple[Any, list[Any], tuple[Any, ...]]] = {
     **{name: (pd.Series(HOLED, dtype=name), HOLED, NUMBER_KEYS) for name in NULLABLE},
     **{f"{name} in Arrow": (arrow(HOLED, getattr(pa, name)()), HOLED, NUMBER_KEYS) for name in INTEGERS},
     "int64 in Arrow without nulls": (arrow(WHOLE, pa.int64()), WHOLE, NUMBER_KEYS),
+    "slice of int32 in Arrow": (arrow_slice(HOLED, pa.int32()), HOLED, NUMBER_KEYS),
+    "slice of bool in Arrow": (arrow_slice(FLAGS_HOLED, pa.bool_()), FLAGS_HOLED, (True, False)),
+    "slice of dates in Arrow": (arrow_slice([c and c.date() for c in DATES], pa.date32()), DATES, DATE_KEYS),
+    "slice of decimals": (arrow_slice(DECIMALS, pa.decimal128(10, 2)), DECIMALS, (Decimal("1.1"), 0)),
     "int64 made float by a null": (pd.Series(HOLED, dtype="float64"), HOLED, NUMBER_KEYS),
     "big-endian": (pd.Series(np.array(WHOLE, dtype=">i4")), WHOLE, NUMBER_KEYS),
     "float64": (pd.Series(REAL_HOLED, dtype="float64"), REAL_HOLED, NUMBER_KEYS),
@@ -157,6 +168,7 @@ KEYED: dict[str, tuple[Any, list[Any], tuple[Any, ...]]] = {
     "string[pyarrow]": (pd.Series(TEXT, dtype="string[pyarrow]"), TEXT, TEXT_KEYS),
     "str in Arrow memory": (pd.Series(TEXT, dtype=STR_ARROW), TEXT, TEXT_KEYS),
     "Arrow string": (arrow(TEXT, pa.string()), TEXT, TEXT_KEYS),
+    "slice of Arrow string": (arrow_slice(TEXT, pa.string()), TEXT, TEXT_KEYS),
     "Arrow large_string": (arrow(TEXT, pa.large_string()), TEXT, TEXT_KEYS),
     "Arrow string_view": (arrow(TEXT, pa.string_view()), TEXT, TEXT_KEYS),
     "Arrow dictionary": (DICTIONARY, TEXT, TEXT_KEYS),
