@@ -38,7 +38,9 @@ def make(rows: int) -> pd.DataFrame:
     )
 
 
-def questions(df: pd.DataFrame, people: pd.DataFrame) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
+def questions(
+    df: pd.DataFrame, people: pd.DataFrame
+) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
     """Name -> (ours, pandas')."""
     ask = lambda: df.dp(epsilon=1, fresh=True)  # noqa: E731
     user = lambda: people.dp(epsilon=1, fresh=True)  # noqa: E731
@@ -54,7 +56,10 @@ def questions(df: pd.DataFrame, people: pd.DataFrame) -> dict[str, tuple[Callabl
         "var float": (lambda: ask().var("income", bounds=money), lambda: df["income"].var()),
         "std float": (lambda: ask().std("income", bounds=money), lambda: df["income"].std()),
         "median float": (lambda: ask().median("income", bounds=money), lambda: df["income"].median()),
-        "quantile float": (lambda: ask().quantile("income", 0.9, bounds=money), lambda: df["income"].quantile(0.9)),
+        "quantile float": (
+            lambda: ask().quantile("income", 0.9, bounds=money),
+            lambda: df["income"].quantile(0.9),
+        ),
         "histogram int bins": (
             lambda: ask().histogram("age", bins=edges),
             lambda: np.histogram(df["age"].to_numpy(), bins=edges)[0],
@@ -63,9 +68,18 @@ def questions(df: pd.DataFrame, people: pd.DataFrame) -> dict[str, tuple[Callabl
             lambda: ask().histogram("income", bins=fine),
             lambda: np.histogram(df["income"].to_numpy(), bins=fine)[0],
         ),
-        "histogram strings": (lambda: ask().histogram("state", keys=STATES), lambda: df["state"].value_counts()),
-        "histogram category": (lambda: ask().histogram("region", keys=STATES), lambda: df["region"].value_counts()),
-        "mode strings": (lambda: ask().mode("state", keys=STATES), lambda: df["state"].value_counts().index[0]),
+        "histogram strings": (
+            lambda: ask().histogram("state", keys=STATES),
+            lambda: df["state"].value_counts(),
+        ),
+        "histogram category": (
+            lambda: ask().histogram("region", keys=STATES),
+            lambda: df["region"].value_counts(),
+        ),
+        "mode strings": (
+            lambda: ask().mode("state", keys=STATES),
+            lambda: df["state"].value_counts().index[0],
+        ),
         "grouped mean strings": (
             lambda: ask().groupby("state", keys=STATES)["income"].mean(bounds=money),
             lambda: df.groupby("state")["income"].mean(),
@@ -99,7 +113,13 @@ def clock(call: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def compare(frames: list[pd.DataFrame], ours: Callable[[], object], theirs: Callable[[], object], repeats: int, cold: bool) -> tuple[float, float]:
+def compare(
+    frames: list[pd.DataFrame],
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    repeats: int,
+    cold: bool,
+) -> tuple[float, float]:
     """Median CPU seconds of both sides, in turns."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):

@@ -17,7 +17,9 @@ OCCUPATION = ["Adm-clerical", "Craft-repair", "Exec-managerial", "Other-service"
 def demo() -> None:
     """Protect a real table, ask five questions, show the books and a refusal."""
     df = datasets.load_adult()
-    df.dp.protect(epsilon=3, name="demo", schema={"age": {"bounds": (0, 100)}, "hours_per_week": {"bounds": (0, 100)}})
+    df.dp.protect(
+        epsilon=3, name="demo", schema={"age": {"bounds": (0, 100)}, "hours_per_week": {"bounds": (0, 100)}}
+    )
     print(f"Adult census data, one row a person. {df.dp.session!r}\n")
 
     def show(call: str, release: object, exact: object) -> None:
@@ -28,7 +30,11 @@ def demo() -> None:
     bins = list(range(0, 101, 20))
     cut = pd.cut(df["age"], bins, right=False).value_counts(sort=False)
     show("df.dp(epsilon=0.2).count()", df.dp(epsilon=0.2).count(), len(df))
-    show("df.dp(epsilon=0.5).histogram('age', bins=range(0, 101, 20))", df.dp(epsilon=0.5).histogram("age", bins=bins), cut)
+    show(
+        "df.dp(epsilon=0.5).histogram('age', bins=range(0, 101, 20))",
+        df.dp(epsilon=0.5).histogram("age", bins=bins),
+        cut,
+    )
     show("df.dp(epsilon=0.5).median('age')", df.dp(epsilon=0.5).median("age"), df["age"].median())
     mode = df.dp(epsilon=0.3).mode("occupation", keys=OCCUPATION)
     listed = df.loc[df["occupation"].isin(OCCUPATION), "occupation"]
@@ -51,7 +57,9 @@ def demo() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
+    parser = argparse.ArgumentParser(
+        prog="pandas-dp", description="Differential privacy as a pandas accessor."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="answer five questions about a bundled census table")
     parser.parse_args(arguments)

@@ -122,13 +122,25 @@ class Accessor:
         """
         if session is not None:
             if epsilon is not None or unit is not None:
-                raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
+                raise ArgumentTypeError(
+                    "session= brings its own total and unit: df2.dp.protect(session=session)"
+                )
             return opening.join(self._frame, session, schema, table, version)
         if epsilon is None:
             raise ArgumentTypeError("protect needs the total: df.dp.protect(epsilon=3)")
         bounds = opening.privacy_unit(unit, max_rows, max_groups, max_rows_per_group, neighbors)
         return opening.protect(
-            self._frame, epsilon, delta, bounds, schema, accountant, delta_reserved, ledger, name, table, version
+            self._frame,
+            epsilon,
+            delta,
+            bounds,
+            schema,
+            accountant,
+            delta_reserved,
+            ledger,
+            name,
+            table,
+            version,
         )
 
     @property

@@ -66,7 +66,9 @@ def lattice(
     line = f"{call}({column!r}, bounds=(lower, upper))"
     if bounds is None:
         raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}")
-    if isinstance(bounds, str | bytes | dict | set) or not isinstance(bounds, Sequence | np.ndarray | pd.Index):
+    if isinstance(bounds, str | bytes | dict | set) or not isinstance(
+        bounds, Sequence | np.ndarray | pd.Index
+    ):
         raise ArgumentTypeError(f"bounds must be a pair of numbers: {line}")
     if len(bounds) != 2:
         raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
@@ -141,7 +143,9 @@ def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str
     """Bin edges, as numpy.histogram takes a sequence of them."""
     line = f"{call}({column!r}, bins=range(0, 101, 10))"
     if not kind.numeric:
-        raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
+        raise ArgumentTypeError(
+            f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])"
+        )
     if isinstance(edges, int | np.integer | float | str) or not isinstance(edges, Iterable):
         raise ArgumentTypeError(f"bins must be the list of public edges, not their number: {line}")
     if hasattr(edges, "__len__") and len(edges) > MOST_PARTS:
@@ -154,7 +158,10 @@ def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str
         raw = tuple(float(e) for e in raw)
     if any(not a < b for a, b in zip(raw, raw[1:], strict=False)):
         raise ArgumentValueError(f"bins must rise from edge to edge: {line}")
-    shown = [kind.value(e) if kind.name != "number" else (int(e) if e.denominator == 1 else float(e)) for e in exact]
+    shown = [
+        kind.value(e) if kind.name != "number" else (int(e) if e.denominator == 1 else float(e))
+        for e in exact
+    ]
     pairs: tuple[Any, ...] = tuple(zip(shown, shown[1:], strict=False))
     labels = pairs + (("other",) if other else ()) + ((None,) if null else ())
     return Bins(column, raw, other, null), Labels(column, labels, bins=True)

@@ -96,7 +96,9 @@ class Session:
     def _entries(self) -> list[LedgerEntry]:
         return self._ledger.entries(self.name)
 
-    def adopt(self, frame: pd.DataFrame, reason: str, *, table: str | None = None, version: str | None = None) -> Session:
+    def adopt(
+        self, frame: pd.DataFrame, reason: str, *, table: str | None = None, version: str | None = None
+    ) -> Session:
         """Answer for a frame on the owner's word that it was derived row by row from a protected table.
 
         Parameters
@@ -118,7 +120,9 @@ class Session:
         """
         self._open()
         if not isinstance(reason, str) or not reason.strip():
-            raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
+            raise ArgumentTypeError(
+                "reason must say why this frame is derived row by row: adopt(df, reason='...')"
+            )
         check_frame(frame, self.unit)
         self._ledger.note(self.name, "adopt", reason)
         self._attach(frame, "vouched", None, table, version)
@@ -158,7 +162,7 @@ class Session:
         read = {*columns, *(c for step in query.steps for c in step.reads)}
         made = {c for step in query.steps for c in step.touches}
         unit = {self.unit.column} if self.unit.column else set()
-        table.verify(frame, ((read - made) | (read & set(frame.columns)) | unit))
+        table.verify(frame, {c for c in read if c not in made or c in frame.columns} | unit)
         steps = table.steps + query.steps
         filtered = any(step.is_filter for step in steps)
         terms = Terms(self.unit, query.price, self._rule.order is None, self._public_rows(table, filtered))
@@ -210,7 +214,9 @@ class Session:
         made = Table(self, source, frame.index, table.token, lineage, table.steps + steps, table.schema)
         tables.register(frame, made)
 
-    def attach(self, frame: pd.DataFrame, schema: Schema | None, table: str | None, version: str | None) -> None:
+    def attach(
+        self, frame: pd.DataFrame, schema: Schema | None, table: str | None, version: str | None
+    ) -> None:
         """Answer for a source frame; one that equals a table still held, without a version, is that table."""
         known = tables.lookup(frame)
         if known is not None and known.session is self and version is None:
@@ -225,7 +231,9 @@ class Session:
         token = tables.new_token() if version is None else f"{lineage}:{table}@{version}"
         held = self._held.get(f"{lineage}:{table}")
         if version is None and lineage == "source":
-            equal = next((t for t in self._held.values() if t.source.equals(source) and t.lineage == lineage), None)
+            equal = next(
+                (t for t in self._held.values() if t.source.equals(source) and t.lineage == lineage), None
+            )
             token = token if equal is None else equal.token
         if schema is None:
             schema = held.schema if held is not None else self.schema
@@ -241,7 +249,9 @@ class Session:
 
     def _open(self) -> None:
         if self.closed:
-            raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
+            raise NoSessionError(
+                "this session is closed; protect the frame again: df.dp.protect(epsilon=...)"
+            )
 
     def __repr__(self) -> str:
         """Say what is protected, spent and left; nothing of the data."""

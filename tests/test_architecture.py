@@ -140,14 +140,16 @@ def test_a_plain_import_loads_nothing_optional():
             "print(json.dumps(sorted({m.split('.')[0] for m in set(sys.modules) - before})))"
         )
     )
-    foreign = [m for m in loaded if m not in sys.stdlib_module_names and m not in {"pandas_dp", "pandas", "numpy", "pyarrow"}]
+    foreign = [
+        m
+        for m in loaded
+        if m not in sys.stdlib_module_names and m not in {"pandas_dp", "pandas", "numpy", "pyarrow"}
+    ]
     assert foreign == []
 
 
 @pytest.mark.slow
 def test_import_costs_at_most_a_tenth_of_a_second():
-    code = (
-        "import time, pandas; t = time.process_time(); import pandas_dp; print(time.process_time() - t)"
-    )
+    code = "import time, pandas; t = time.process_time(); import pandas_dp; print(time.process_time() - t)"
     best = min(float(run(code)) for _ in range(5))
     assert best <= 0.10

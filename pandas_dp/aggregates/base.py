@@ -108,7 +108,9 @@ def noised(statistic: Statistic, price: Price, unit: PrivacyUnit) -> Measurement
     """Return a measurement of an integer vector with the least noise that the price buys."""
     sensitivity = statistic.sensitivity(unit)
     if not price.gaussian:
-        return Measurement(statistic, DiscreteLaplace.calibrate(pure_epsilon(price, "this query"), sensitivity))
+        return Measurement(
+            statistic, DiscreteLaplace.calibrate(pure_epsilon(price, "this query"), sensitivity)
+        )
     if price.epsilon is not None and price.epsilon < SMALLEST_GAUSSIAN_EPSILON:
         raise ArgumentValueError("epsilon must be at least 1e-8 for Gaussian noise; leave delta= out")
     return Measurement(

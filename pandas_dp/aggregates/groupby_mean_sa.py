@@ -11,7 +11,16 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Guarantee, Steps, Terms, noise_of, noised, pure_epsilon
+from pandas_dp.aggregates.base import (
+    Aggregate,
+    Answer,
+    Guarantee,
+    Steps,
+    Terms,
+    noise_of,
+    noised,
+    pure_epsilon,
+)
 from pandas_dp.aggregates.count import Labels, int64s
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -87,7 +96,11 @@ class GroupbyMeanSA(Aggregate):
         step = self.lattice.step / means.blocks
         inside = [min(max(total, 0), means.blocks * self.lattice.cells) for total in noisy]
         values = [self.kind.value(self.lattice.lower + total * step) for total in inside]
-        return values, f"sample and aggregate, {noise_of(look).name}", Additive(noise_of(look), step, self.kind)
+        return (
+            values,
+            f"sample and aggregate, {noise_of(look).name}",
+            Additive(noise_of(look), step, self.kind),
+        )
 
     def _median(
         self, means: BlockMeans, epsilon: Fraction, terms: Terms

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ class Lattice:
     cells: int
 
     @classmethod
+    @lru_cache(maxsize=256)  # noqa: B019 - a class, not an instance
     def between(cls, lower: Fraction, upper: Fraction, bits: int, step: Fraction | None = None) -> Lattice:
         """Lattice for bounds lower < upper: a power of two for 2**bits to 2**(bits+1) cells, or a given step.
 

@@ -64,9 +64,13 @@ class PandasView:
         if isinstance(partition, Bins):
             values, present = self.column(partition.column)
             return partition.codes(values, present_mask(values, present))
-        position = self._positions(partition)
-        missing = position == MISSING
-        return partition.codes(position.astype(np.intp), ~missing if missing.any() else None)
+        key = ("keys", partition, self._nulls.get(partition.column))
+        if key not in self._cache:
+            position = self._values(partition.column).positions(partition.keys)
+            missing = position == MISSING
+            self._cache[key] = partition.codes(position.astype(np.intp), ~missing if missing.any() else None)
+        codes: NDArray[np.intp] = self._cache[key]
+        return codes
 
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Dense codes of the units, -1 where the key is missing or unhashable, and the number of units."""
@@ -75,13 +79,6 @@ class PandasView:
             self._cache[key] = self._stored(column).units()
         codes, count = self._cache[key]
         return codes, count
-
-    def _positions(self, partition: Keys) -> NDArray[np.signedinteger[Any]]:
-        """Position of each row's value among the keys, once for each list of keys."""
-        key = ("keys", partition.column, partition.keys, self._nulls.get(partition.column))
-        if key not in self._cache:
-            self._cache[key] = self._values(partition.column).positions(partition.keys)
-        return self._cache[key]  # type: ignore[no-any-return]
 
     def _values(self, name: str) -> Stored:
         """The column, with the public constant for missing values where there is one."""

@@ -50,7 +50,9 @@ class PricedColumn:
         """See `PricedFrame.quantile`."""
         return self._frame.quantile(self._column, q, bounds=bounds, step=step)
 
-    def histogram(self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False) -> Release:
+    def histogram(
+        self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
+    ) -> Release:
         """See `PricedFrame.histogram`."""
         return self._frame.histogram(self._column, bins=bins, keys=keys, other=other, null=null)
 

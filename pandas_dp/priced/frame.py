@@ -34,7 +34,9 @@ class PricedFrame(PreparedFrame):
     def __getitem__(self, column: str) -> PricedColumn:
         """Select one column, as in pandas."""
         if not isinstance(column, str):
-            raise ArgumentTypeError("select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100))")
+            raise ArgumentTypeError(
+                "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100))"
+            )
         self._kind(column)
         return PricedColumn(self, column)
 
@@ -231,7 +233,13 @@ class PricedFrame(PreparedFrame):
     def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
         levels, scalar = arguments.quantiles(q)
         kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
-        text = call_text(name, column, bounds, **({} if name == "median" else {"q": q}), **({} if step is None else {'step': step}))
+        text = call_text(
+            name,
+            column,
+            bounds,
+            **({} if name == "median" else {"q": q}),
+            **({} if step is None else {"step": step}),
+        )
         return self._ask(text, QuantileOf(column, levels, lattice, kind, scalar), (column,))
 
     def histogram(
@@ -269,7 +277,9 @@ class PricedFrame(PreparedFrame):
         if bins is None:
             keyed, labels = self._keys("histogram", column, keys, other, null)
             return self._ask(
-                call_text("histogram", column, None, keys=len(keyed.keys)), CountBy(keyed, labels, name="count"), (column,)
+                call_text("histogram", column, None, keys=len(keyed.keys)),
+                CountBy(keyed, labels, name="count"),
+                (column,),
             )
         kind = self._kind(column)
         binned, labels = arguments.bins(bins, other, null, kind, "histogram", column)

@@ -11,7 +11,9 @@ from pandas_dp.errors import ArgumentTypeError
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:
     """Refuse sums of dates, and squares of durations."""
     if kind.name == "datetime" or (durations and kind.name == "timedelta"):
-        raise ArgumentTypeError(f"{name}() of dates has no meaning; ask mean({column!r}) or median({column!r})")
+        raise ArgumentTypeError(
+            f"{name}() of dates has no meaning; ask mean({column!r}) or median({column!r})"
+        )
 
 
 def bounds_text(bounds: Any) -> str:
@@ -21,5 +23,9 @@ def bounds_text(bounds: Any) -> str:
 
 def call_text(name: str, column: str, bounds: Any, **more: Any) -> str:
     """Write a call for the ledger and for people."""
-    parts = [repr(column), bounds_text(bounds).rstrip(", "), *(f"{key}={value!r}" for key, value in more.items())]
+    parts = [
+        repr(column),
+        bounds_text(bounds).rstrip(", "),
+        *(f"{key}={value!r}" for key, value in more.items()),
+    ]
     return f"{name}({', '.join(part for part in parts if part)})"

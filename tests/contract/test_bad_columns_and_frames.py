@@ -141,7 +141,12 @@ class Spiteful:
 
 @pytest.mark.parametrize(
     "cells",
-    [["1", "secret42"], [[1], {"secret42": 1}], [Spiteful(), 1], [pd.Timestamp("2013", tz="UTC"), pd.Timestamp("2013")]],
+    [
+        ["1", "secret42"],
+        [[1], {"secret42": 1}],
+        [Spiteful(), 1],
+        [pd.Timestamp("2013", tz="UTC"), pd.Timestamp("2013")],
+    ],
     ids=["B41", "B42", "B43-44", "B46"],
 )
 def test_object_columns_serve_as_keys_only(monkeypatch, cells):
@@ -162,7 +167,18 @@ def test_b45_odd_texts():
 def test_b47_b48_edges(monkeypatch):
     df = protected()
     endless = (i for i in range(10**9))
-    for bins in (None, 10, "auto", [0], [], [1, 0], [0, 0], [0, float("nan")], [0, float("inf")], range(10**9)):
+    for bins in (
+        None,
+        10,
+        "auto",
+        [0],
+        [],
+        [1, 0],
+        [0, 0],
+        [0, float("nan")],
+        [0, float("inf")],
+        range(10**9),
+    ):
         with refused(monkeypatch, df, (TypeError, ValueError), "bins|keys"):
             df.dp(epsilon=1).histogram("age", bins=bins)
     del endless
@@ -314,7 +330,15 @@ def test_b69_multiplied_rows_are_refused_and_bounded_once_adopted(monkeypatch):
 def test_b70_filtered_frames(monkeypatch):
     df = protected()
     texts = set()
-    for frame in (df[df.age > 40], df[df.age > -1], df.head(1), df.head(100), df.query("age > -1"), df.iloc[:], df[:]):
+    for frame in (
+        df[df.age > 40],
+        df[df.age > -1],
+        df.head(1),
+        df.head(100),
+        df.query("age > -1"),
+        df.iloc[:],
+        df[:],
+    ):
         with refused(monkeypatch, df, UnverifiedFrameError) as caught:
             frame.dp(epsilon=1).count()
         texts.add(str(caught.value))
@@ -347,7 +371,11 @@ def test_b71_files_that_are_no_ledger_of_these_terms(tmp_path):
     assert text.read_text() == "not a ledger"
     file = tmp_path / "a.dpledger"
     people().dp.protect(epsilon=1, ledger=file)
-    for terms in ({"epsilon": 2}, {"epsilon": 1, "neighbors": "replace_one"}, {"epsilon": 1, "unit": "pid", "max_rows": 2}):
+    for terms in (
+        {"epsilon": 2},
+        {"epsilon": 1, "neighbors": "replace_one"},
+        {"epsilon": 1, "unit": "pid", "max_rows": 2},
+    ):
         with pytest.raises(LedgerError):
             people().dp.protect(**terms, ledger=file)
 
@@ -361,7 +389,14 @@ def test_b72_nothing_of_the_data_shows():
     df.dp(epsilon=1).histogram("name", keys=["x"], other=True)
     df.dp(epsilon=1).mean("pay", bounds=(0, 1))
     priced = df.dp(epsilon=1)
-    objects = [df.dp, priced, priced["pay"], priced.groupby("name", keys=["x"]), df.dp.session, df.dp.session.releases]
+    objects = [
+        df.dp,
+        priced,
+        priced["pay"],
+        priced.groupby("name", keys=["x"]),
+        df.dp.session,
+        df.dp.session.releases,
+    ]
     for thing in objects:
         html = getattr(thing, "_repr_html_", lambda: "")()
         shown = [repr(thing), str(thing), html or "", repr(dir(thing)), repr(getattr(thing, "__dict__", ""))]

@@ -63,7 +63,9 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
 
 
 @contextlib.contextmanager
-def refused(monkeypatch: pytest.MonkeyPatch, frame: pd.DataFrame, error: type, match: str = ".") -> Iterator[pytest.ExceptionInfo]:
+def refused(
+    monkeypatch: pytest.MonkeyPatch, frame: pd.DataFrame, error: type, match: str = "."
+) -> Iterator[pytest.ExceptionInfo]:
     """A call that must be refused by its argument: price 0, data untouched, no cell in the text."""
     session = frame.dp.session
     before = None if session is None else (session.spent, len(session.releases))

@@ -88,7 +88,9 @@ def protected(table: pd.DataFrame, **terms: Any) -> pd.DataFrame:
     return table
 
 
-def drawer(table: pd.DataFrame, ask: Callable[[Any], Any], epsilon: Any = 1, delta: Any = 0, **terms: Any) -> Drawer:
+def drawer(
+    table: pd.DataFrame, ask: Callable[[Any], Any], epsilon: Any = 1, delta: Any = 0, **terms: Any
+) -> Drawer:
     """Put one question through the public API and return what draws its answer again."""
     protected(table, **terms)
     return Drawer(capture(lambda: ask(table.dp(epsilon=epsilon, delta=delta, fresh=True))))

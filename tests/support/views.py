@@ -32,7 +32,9 @@ class ArrayView:
             raise TypeError
         cells = self.columns[partition.column]
         place = {key: i for i, key in enumerate(partition.keys)}
-        return partition.codes(np.array([place.get(c, -1) for c in cells], dtype=np.intp), self.present(partition.column))
+        return partition.codes(
+            np.array([place.get(c, -1) for c in cells], dtype=np.intp), self.present(partition.column)
+        )
 
     def units(self, column):
         cells = self.columns[column]

@@ -72,7 +72,6 @@ class DiscreteGaussian:
         z = NormalDist().inv_cdf(0.5 + level / 2)
         return math.ceil(self.standard_deviation * z + 0.5)
 
-
     def tail(self, level: float) -> float:
         """Return sigma z: any combination with weights of squared sum at most 1 stays within it."""
         return self.standard_deviation * NormalDist().inv_cdf(0.5 + level / 2)

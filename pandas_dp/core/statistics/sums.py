@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Lattice, power_sums, present_mask
 from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.offset_sum import offset_sum
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import rows_in_parts
@@ -67,13 +68,15 @@ class Total:
             sums = group_sum(offsets, parts, self.by.count, self.lattice.cells).tolist()
             return Exact([s + n * self.lattice.low for s, n in zip(sums, counts, strict=True)])
         if unit.column is None:
-            rows, total = power_sums(self.lattice, view.column(self.column), 1)
+            rows, total = offset_sum(self.lattice, view.column(self.column))
             return Exact([total + rows * self.lattice.low])
         owner, offsets, units = _offsets_by_unit(view, unit, self.column, self.lattice)
         a, b = self.lattice.low, self.lattice.low + self.lattice.cells
         counts = np.bincount(owner, minlength=units)  # shape (units,)
         largest = max(abs(a), abs(b)) * max(unit.rows, offsets.size)
-        totals = _wide(group_sum(offsets, owner, units, self.lattice.cells), largest) + _wide(counts, largest) * a
+        totals = (
+            _wide(group_sum(offsets, owner, units, self.lattice.cells), largest) + _wide(counts, largest) * a
+        )
         clipped = np.clip(totals, unit.rows * min(a, 0), unit.rows * max(b, 0))
         return Exact([int(exact_sum(clipped, unit.rows * max(abs(a), abs(b))))])
 
@@ -131,7 +134,9 @@ class Moments:
         if self.by is not None:
             return Exact(self._by_part(view, unit, self.by))
         if unit.column is None:
-            return Exact(self._features(*power_sums(self.lattice, view.column(self.column), self.degree)))
+            raw = view.column(self.column)
+            sums = offset_sum(self.lattice, raw) if self.degree == 1 else power_sums(self.lattice, raw, 2)
+            return Exact(self._features(*sums))
         return Exact(self._by_unit(view, unit))
 
     def _features(self, rows: int, first: int, second: int = 0) -> list[int]:

@@ -26,7 +26,9 @@ from pandas_dp.core.statistics.sums import Moments, Total
 
 KEYS = Keys("g", ("a", "b", "c"), other=True, null=True)
 BINS = Bins("x", (-2, 0, 1, 5), other=True)
-VALUES = st.one_of(st.none(), st.sampled_from([float("nan"), float("inf"), -float("inf"), -0.0, 0.5]), st.integers(-9, 9))
+VALUES = st.one_of(
+    st.none(), st.sampled_from([float("nan"), float("inf"), -float("inf"), -0.0, 0.5]), st.integers(-9, 9)
+)
 ROWS = st.tuples(st.sampled_from(["a", "b", "c", "d", None]), VALUES)
 UNITS = st.lists(ROWS, max_size=6)
 
@@ -46,7 +48,9 @@ def first_of_each(owner, owners, most, fill=None):
 def coupled(monkeypatch):
     monkeypatch.setattr(bounding, "keep_at_most", first_of_each)
     # a unit's block depends on the unit alone: unit codes are the same in both tables (an emptied unit keeps a null row)
-    monkeypatch.setattr(blocks_module, "_random_blocks", lambda count, blocks: np.arange(count) * 7 % 3 % blocks)
+    monkeypatch.setattr(
+        blocks_module, "_random_blocks", lambda count, blocks: np.arange(count) * 7 % 3 % blocks
+    )
 
 
 def statistics(lattice: Lattice):

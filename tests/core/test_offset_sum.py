@@ -1,0 +1,66 @@
+"""The quick sum is the general sum, to the last step, whatever mixture of chunks a column has."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pandas_dp.core import offset_sum as module
+from pandas_dp.core.lattice import Lattice, power_sums
+from pandas_dp.core.offset_sum import offset_sum
+
+BOUNDS = [(0, 500_000), (-3, 5), (2, 7), (-7, -2), (0, 1), (-(2**40), 2**41), (10**6, 10**6 + 1), (0.5, 10.5)]
+LATTICES = [Lattice.between(Fraction(a), Fraction(b), bits) for a, b in BOUNDS for bits in (30, 16)] + [
+    Lattice(Fraction(1), -5, 12),
+    Lattice(Fraction(1, 10), 0, 100),
+    Lattice(Fraction(4), -3, 7),
+]
+
+
+@pytest.fixture(autouse=True)
+def short_chunks(monkeypatch):
+    monkeypatch.setattr(module, "CHUNK", 4)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    lattice=st.sampled_from(LATTICES),
+    shares=st.lists(
+        st.one_of(
+            st.floats(0, 1),
+            st.sampled_from([0, 1, 0.5, -0.5, 2.0, float("nan"), float("inf"), -float("inf")]),
+        ),
+        max_size=14,
+    ),
+    dtype=st.sampled_from(["float64", "float32", "int64", "int16", "uint64", "uint8", "bool"]),
+    missing=st.booleans(),
+)
+def test_equals_the_general_sum(lattice, shares, dtype, missing):
+    with np.errstate(all="ignore"):
+        real = float(lattice.lower) + np.array(shares, dtype=float) * float(lattice.width)
+        if np.dtype(dtype).kind != "f":
+            info = np.iinfo(dtype if dtype != "bool" else "uint8")
+            real = np.clip(np.nan_to_num(real), info.min, info.max / 2)
+        values = real.astype(dtype)
+    present = np.arange(values.size) % 3 != 0 if missing else None
+    assert list(offset_sum(lattice, (values, present))) == power_sums(lattice, (values, present), 1)
+
+
+def test_ties_round_the_same_way_in_both():
+    """A row's offset may not depend on whether another row of its chunk is out of bounds."""
+    for low in (-4, -3, 0, 1, 5):
+        lattice = Lattice(Fraction(1), low, 9)
+        ties = low + np.array([0.5, 1.5, 2.5])
+        alone = offset_sum(lattice, (ties, None))[1]
+        beside = offset_sum(lattice, (np.append(ties, [float(low - 9)]), None))[1]
+        assert alone == beside
+
+
+def test_integers_at_the_ends_of_their_range():
+    lattice = Lattice.between(Fraction(-(2**62)), Fraction(2**62), 30)
+    values = np.array([-(2**63), 2**63 - 1, 0, 2**62], dtype=np.int64)
+    assert list(offset_sum(lattice, (values, None))) == power_sums(lattice, (values, None), 1)
