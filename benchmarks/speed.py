@@ -38,9 +38,7 @@ def make(rows: int) -> pd.DataFrame:
     )
 
 
-def questions(
-    df: pd.DataFrame, people: pd.DataFrame
-) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
+def questions(df: pd.DataFrame, people: pd.DataFrame) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
     """Name -> (ours, pandas')."""
     ask = lambda: df.dp(epsilon=1, fresh=True)  # noqa: E731
     user = lambda: people.dp(epsilon=1, fresh=True)  # noqa: E731

@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 
 import pandas_dp
-from pandas_dp import datasets
+from pandas_dp import datasets, dp
 
 EDUCATION = ["HS-grad", "Some-college", "Bachelors", "Masters", "Doctorate"]
 OCCUPATION = ["Adm-clerical", "Craft-repair", "Exec-managerial", "Other-service", "Prof-specialty", "Sales"]
@@ -17,9 +17,7 @@ OCCUPATION = ["Adm-clerical", "Craft-repair", "Exec-managerial", "Other-service"
 def demo() -> None:
     """Protect a real table, ask five questions, show the books and a refusal."""
     df = datasets.load_adult()
-    df.dp.protect(
-        epsilon=3, name="demo", schema={"age": {"bounds": (0, 100)}, "hours_per_week": {"bounds": (0, 100)}}
-    )
+    df.dp.protect(epsilon=3, name="demo", schema={"age": {"bounds": (0, 100)}, "hours_per_week": {"bounds": (0, 100)}})
     print(f"Adult census data, one row a person. {df.dp.session!r}\n")
 
     def show(call: str, release: object, exact: object) -> None:
@@ -29,26 +27,26 @@ def demo() -> None:
 
     bins = list(range(0, 101, 20))
     cut = pd.cut(df["age"], bins, right=False).value_counts(sort=False)
-    show("df.dp(epsilon=0.2).count()", df.dp(epsilon=0.2).count(), len(df))
+    show("df.dp(epsilon=0.2).count()", dp(df)(epsilon=0.2).count(), len(df))
     show(
         "df.dp(epsilon=0.5).histogram('age', bins=range(0, 101, 20))",
-        df.dp(epsilon=0.5).histogram("age", bins=bins),
+        dp(df)(epsilon=0.5).histogram("age", bins=bins),
         cut,
     )
-    show("df.dp(epsilon=0.5).median('age')", df.dp(epsilon=0.5).median("age"), df["age"].median())
-    mode = df.dp(epsilon=0.3).mode("occupation", keys=OCCUPATION)
+    show("df.dp(epsilon=0.5).median('age')", dp(df)(epsilon=0.5).median("age"), df["age"].median())
+    mode = dp(df)(epsilon=0.3).mode("occupation", keys=OCCUPATION)
     listed = df.loc[df["occupation"].isin(OCCUPATION), "occupation"]
     show("df.dp(epsilon=0.3).mode('occupation', keys=OCCUPATION)", mode, listed.mode()[0])
     means = df.groupby("education")["hours_per_week"].mean()[EDUCATION]
     show(
         "df.dp(epsilon=1).groupby_mean_sa('education', 'hours_per_week', keys=EDUCATION)",
-        df.dp(epsilon=1).groupby_mean_sa("education", "hours_per_week", keys=EDUCATION),
+        dp(df)(epsilon=1).groupby_mean_sa("education", "hours_per_week", keys=EDUCATION),
         means,
     )
     print(f"The books: {df.dp.session!r}\n{df.dp.session.releases.to_string(index=False)}\n")
     print(">>> df.dp(epsilon=0.6).mean('age')")
     try:
-        df.dp(epsilon=0.6).mean("age")
+        dp(df)(epsilon=0.6).mean("age")
     except pandas_dp.BudgetExceededError as refusal:
         print(f"{type(refusal).__name__}: {refusal}")
     else:
@@ -57,9 +55,7 @@ def demo() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(
-        prog="pandas-dp", description="Differential privacy as a pandas accessor."
-    )
+    parser = argparse.ArgumentParser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="answer five questions about a bundled census table")
     parser.parse_args(arguments)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,18 +58,14 @@ def positive_int(value: Any, argument: str) -> int:
     return int(value)
 
 
-def lattice(
-    bounds: Any, step: Any, bits: int, kind: Kind, facts: ColumnFacts, call: str, column: str
-) -> Lattice:
+def lattice(bounds: Any, step: Any, bits: int, kind: Kind, facts: ColumnFacts, call: str, column: str) -> Lattice:
     """Public lattice from bounds=, or the schema's, or the natural ones of a bool column."""
     if bounds is None:
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
     line = f"{call}({column!r}, bounds=(lower, upper))"
     if bounds is None:
         raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}")
-    if isinstance(bounds, str | bytes | dict | set) or not isinstance(
-        bounds, Sequence | np.ndarray | pd.Index
-    ):
+    if isinstance(bounds, str | bytes | dict | set) or not isinstance(bounds, Sequence | np.ndarray | pd.Index):
         raise ArgumentTypeError(f"bounds must be a pair of numbers: {line}")
     if len(bounds) != 2:
         raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
@@ -122,8 +119,12 @@ def keys(
 
 def _plain(key: Any, kind: Kind) -> Hashable:
     """One key as a plain hashable value of the column's kind."""
-    if isinstance(key, np.generic):
-        key = key.item() if not isinstance(key, np.datetime64 | np.timedelta64) else pd.Timestamp(key)
+    if isinstance(key, np.datetime64):
+        key = pd.Timestamp(key)
+    elif isinstance(key, np.timedelta64):
+        key = pd.Timedelta(key)
+    elif isinstance(key, np.generic):
+        key = key.item()
     if not isinstance(key, Hashable):
         raise ArgumentTypeError("keys must be plain values such as text or whole numbers")
     try:
@@ -143,12 +144,10 @@ def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str
     """Bin edges, as numpy.histogram takes a sequence of them."""
     line = f"{call}({column!r}, bins=range(0, 101, 10))"
     if not kind.numeric:
-        raise ArgumentTypeError(
-            f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])"
-        )
+        raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
     if isinstance(edges, int | np.integer | float | str) or not isinstance(edges, Iterable):
         raise ArgumentTypeError(f"bins must be the list of public edges, not their number: {line}")
-    if hasattr(edges, "__len__") and len(edges) > MOST_PARTS:
+    if isinstance(edges, Sized) and len(edges) > MOST_PARTS:
         raise ArgumentValueError("bins may hold at most 10,000,000 edges")
     exact = [kind.number(edge, "bins") for edge in edges]
     if len(exact) < 2:
@@ -156,13 +155,10 @@ def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str
     raw = tuple(int(e) if e.denominator == 1 and abs(e) < 2**63 else float(e) for e in exact)
     if not all(isinstance(e, int) for e in raw):
         raw = tuple(float(e) for e in raw)
-    if any(not a < b for a, b in zip(raw, raw[1:], strict=False)):
+    if any(not a < b for a, b in pairwise(raw)):
         raise ArgumentValueError(f"bins must rise from edge to edge: {line}")
-    shown = [
-        kind.value(e) if kind.name != "number" else (int(e) if e.denominator == 1 else float(e))
-        for e in exact
-    ]
-    pairs: tuple[Any, ...] = tuple(zip(shown, shown[1:], strict=False))
+    shown = [kind.value(e) if kind.name != "number" else (int(e) if e.denominator == 1 else float(e)) for e in exact]
+    pairs: tuple[Any, ...] = tuple(pairwise(shown))
     labels = pairs + (("other",) if other else ()) + ((None,) if null else ())
     return Bins(column, raw, other, null), Labels(column, labels, bins=True)
 
@@ -181,3 +177,13 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     if len(set(exact)) != len(exact):
         raise ArgumentValueError("q must not hold a level twice")
     return exact, scalar
+
+
+def blocks(given: Any, aggregator: Any) -> int | None:
+    """Number of blocks and the name of their aggregator."""
+    if aggregator not in ("auto", "median", "mean"):
+        raise ArgumentValueError("aggregator must be 'auto', 'median' or 'mean'")
+    count = None if given is None else positive_int(given, "blocks")
+    if count is not None and count > 10**6:
+        raise ArgumentValueError("blocks may be at most 1,000,000")
+    return count

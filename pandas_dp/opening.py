@@ -39,18 +39,14 @@ _lock = threading.RLock()  # opening and joining, so that two threads never open
 _ever: list[Session] = []  # the first session of this process: from then on nothing is protected implicitly
 
 
-def privacy_unit(
-    unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any
-) -> PrivacyUnit:
+def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
     """Return the unit from what ``protect`` accepts."""
     if neighbors not in tuple(NeighboringRelation):
         raise ArgumentValueError("neighbors must be 'add_remove' or 'replace_one'")
     relation = NeighboringRelation(neighbors)
     if unit is None:
         if any(bound is not None for bound in (max_rows, max_groups, max_rows_per_group)):
-            raise ArgumentTypeError(
-                "max_rows needs a unit: protect(epsilon=3, unit='patient_id', max_rows=10)"
-            )
+            raise ArgumentTypeError("max_rows needs a unit: protect(epsilon=3, unit='patient_id', max_rows=10)")
         return PrivacyUnit(relation=relation)
     if not isinstance(unit, str):
         raise ArgumentTypeError("unit must be the name of a column: unit='patient_id'")
@@ -163,9 +159,7 @@ def table_of(frame: pd.DataFrame) -> Table:
         return table
     mark = frame.attrs.get(ATTRIBUTE)
     if mark in _sessions and _sessions[mark].closed:
-        raise NoSessionError(
-            "the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)"
-        )
+        raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
     if mark is not None and mark not in _sessions:
         raise UnknownSessionError(
             "this frame carries the mark of a session of another process; name the ledger of that session: "

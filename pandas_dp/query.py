@@ -33,7 +33,12 @@ class Query:
         """Say it as the ledger records it."""
         return "".join(f"{step} -> " for step in self.steps) + self.call
 
-    def key(self, table: str, unit: PrivacyUnit) -> str:
-        """Return the name under which the answer is stored: a digest of public facts only, never of data."""
-        text = "\n".join((repr(table), repr(self.aggregate), repr(self.steps), repr(self.price), repr(unit)))
+    def key(self, table: str, unit: PrivacyUnit, steps: tuple[Any, ...]) -> str | None:
+        """Return the name under which the answer is stored: a digest of public facts only, never of data.
+
+        None for questions that are never stored.
+        """
+        if not self.aggregate.stored:
+            return None
+        text = "\n".join((repr(table), repr(self.aggregate), repr(steps), repr(self.price), repr(unit)))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +71,8 @@ class Schema:
         -------
         Schema
         """
+        import tomllib  # read by few, so not by every import
+
         with open(path, "rb") as file:
             return cls(tomllib.load(file))
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import html
 import os
-import threading
 import uuid
-import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp import tables
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.arguments import positive_epsilon, small_delta
 from pandas_dp.core import gate
 from pandas_dp.core.filters import Budget, State
-from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
+from pandas_dp.core.ledger import Ledger, LedgerEntry
+from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.engines.kinds import kind_of
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import (
@@ -27,8 +24,6 @@ from pandas_dp.errors import (
     LedgerError,
     NoSessionError,
     PandasDPError,
-    UnknownSessionError,
-    UnverifiedFrameError,
 )
 from pandas_dp.query import Query
 from pandas_dp.release import Provenance, Release, make_release
@@ -120,9 +115,7 @@ class Session:
         """
         self._open()
         if not isinstance(reason, str) or not reason.strip():
-            raise ArgumentTypeError(
-                "reason must say why this frame is derived row by row: adopt(df, reason='...')"
-            )
+            raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
         check_frame(frame, self.unit)
         self._ledger.note(self.name, "adopt", reason)
         self._attach(frame, "vouched", None, table, version)
@@ -153,9 +146,7 @@ class Session:
         self._held.clear()
         tables.forget_session(self)
 
-    def ask(
-        self, query: Query, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool
-    ) -> Release:
+    def ask(self, query: Query, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool) -> Release:
         """Check that the frame is still what was protected, send the query through the gate and wrap the answer."""
         self._open()
         self.check_steps(query.steps)
@@ -163,6 +154,7 @@ class Session:
         made = {c for step in query.steps for c in step.touches}
         unit = {self.unit.column} if self.unit.column else set()
         table.verify(frame, {c for c in read if c not in made or c in frame.columns} | unit)
+        del frame  # so that no traceback from here on has it among its locals
         steps = table.steps + query.steps
         filtered = any(step.is_filter for step in steps)
         terms = Terms(self.unit, query.price, self._rule.order is None, self._public_rows(table, filtered))
@@ -171,7 +163,7 @@ class Session:
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
-            key=Query(query.call, query.aggregate, steps, query.price).key(table.token, self.unit),
+            key=query.key(table.token, self.unit, steps),
             query=str(query),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
@@ -214,9 +206,7 @@ class Session:
         made = Table(self, source, frame.index, table.token, lineage, table.steps + steps, table.schema)
         tables.register(frame, made)
 
-    def attach(
-        self, frame: pd.DataFrame, schema: Schema | None, table: str | None, version: str | None
-    ) -> None:
+    def attach(self, frame: pd.DataFrame, schema: Schema | None, table: str | None, version: str | None) -> None:
         """Answer for a source frame; one that equals a table still held, without a version, is that table."""
         known = tables.lookup(frame)
         if known is not None and known.session is self and version is None:
@@ -231,9 +221,7 @@ class Session:
         token = tables.new_token() if version is None else f"{lineage}:{table}@{version}"
         held = self._held.get(f"{lineage}:{table}")
         if version is None and lineage == "source":
-            equal = next(
-                (t for t in self._held.values() if t.source.equals(source) and t.lineage == lineage), None
-            )
+            equal = next((t for t in self._held.values() if t.source.equals(source) and t.lineage == lineage), None)
             token = token if equal is None else equal.token
         if schema is None:
             schema = held.schema if held is not None else self.schema
@@ -249,9 +237,7 @@ class Session:
 
     def _open(self) -> None:
         if self.closed:
-            raise NoSessionError(
-                "this session is closed; protect the frame again: df.dp.protect(epsilon=...)"
-            )
+            raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
 
     def __repr__(self) -> str:
         """Say what is protected, spent and left; nothing of the data."""

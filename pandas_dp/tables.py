@@ -125,7 +125,7 @@ def same_storage(a: Any, b: Any) -> bool:
     if isinstance(a, pd.Categorical):
         return a.categories is b.categories and _same_memory(a.codes, b.codes)
     if isinstance(a, pd.arrays.DatetimeArray | pd.arrays.TimedeltaArray):
-        return a.dtype == b.dtype and _same_memory(a.asi8, b.asi8)
+        return a.dtype == b.dtype and _same_memory(*(getattr(x, "asi8") for x in (a, b)))  # noqa: B009 - not in the stubs
     if hasattr(a, "_mask"):
         return _same_memory(a._data, b._data) and _same_memory(a._mask, b._mask)
     if hasattr(a, "_pa_array"):

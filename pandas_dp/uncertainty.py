@@ -219,7 +219,6 @@ def _series(ends: list[Ends], like: pd.Series[Any]) -> Ends:
     numbers = all(isinstance(end, float | int) for pair in ends for end in pair)
     dtype = np.float64 if numbers else None
     lower, upper = (
-        pd.Series([pair[side] for pair in ends], index=like.index, name=like.name, dtype=dtype)
-        for side in (0, 1)
+        pd.Series([pair[side] for pair in ends], index=like.index, name=like.name, dtype=dtype) for side in (0, 1)
     )
     return lower, upper

@@ -141,9 +141,7 @@ def test_a_plain_import_loads_nothing_optional():
         )
     )
     foreign = [
-        m
-        for m in loaded
-        if m not in sys.stdlib_module_names and m not in {"pandas_dp", "pandas", "numpy", "pyarrow"}
+        m for m in loaded if m not in sys.stdlib_module_names and m not in {"pandas_dp", "pandas", "numpy", "pyarrow"}
     ]
     assert foreign == []
 

@@ -38,9 +38,7 @@ def test_a_notebook_runs(path):
     code = show + "".join(f"run({source!r}, scope)\n" for source in sources)
     root = str(path.parent.parent)
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": root}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment
-    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
 
 

@@ -70,7 +70,12 @@ class Answer:
 
 
 class Aggregate(ABC):
-    """A named question with frozen public arguments; its repr is the canonical text under which it is stored."""
+    """A named question with frozen public arguments; its repr is the canonical text under which it is stored.
+
+    ``stored`` is False for questions with user code in them, which have no canonical text.
+    """
+
+    stored = True
 
     @abstractmethod
     def loss(self, terms: Terms) -> PrivacyLoss:
@@ -108,14 +113,10 @@ def noised(statistic: Statistic, price: Price, unit: PrivacyUnit) -> Measurement
     """Return a measurement of an integer vector with the least noise that the price buys."""
     sensitivity = statistic.sensitivity(unit)
     if not price.gaussian:
-        return Measurement(
-            statistic, DiscreteLaplace.calibrate(pure_epsilon(price, "this query"), sensitivity)
-        )
+        return Measurement(statistic, DiscreteLaplace.calibrate(pure_epsilon(price, "this query"), sensitivity))
     if price.epsilon is not None and price.epsilon < SMALLEST_GAUSSIAN_EPSILON:
         raise ArgumentValueError("epsilon must be at least 1e-8 for Gaussian noise; leave delta= out")
-    return Measurement(
-        statistic, DiscreteGaussian.calibrate(sensitivity, price.epsilon, price.delta, price.rho)
-    )
+    return Measurement(statistic, DiscreteGaussian.calibrate(sensitivity, price.epsilon, price.delta, price.rho))
 
 
 def pure_epsilon(price: Price, what: str) -> Fraction:

@@ -107,12 +107,14 @@ class Labels:
     def index(self) -> pd.Index[Any]:
         """Return the index: intervals for bins, plain labels otherwise."""
         if not self.bins:
-            return pd.Index(list(self.values), name=self.name)
+            plain: pd.Index[Any] = pd.Index(list(self.values), name=self.name)
+            return plain
         pairs = [v for v in self.values if isinstance(v, tuple)]
         intervals = [pd.Interval(left, right, closed="left") for left, right in pairs]
         rest = [v for v in self.values if not isinstance(v, tuple)]
         if not rest:
-            return pd.IntervalIndex(intervals, name=self.name)
+            binned: pd.Index[Any] = pd.Index(pd.IntervalIndex(intervals), name=self.name)
+            return binned
         return pd.Index([*intervals, *rest], dtype=object, name=self.name)
 
 

@@ -6,6 +6,7 @@ context or data, and the price stays spent.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -32,7 +33,7 @@ _inside = threading.local()
 
 def _new_door() -> None:
     """A child of a fork must not wait for a thread that it does not have."""
-    global _door  # noqa: PLW0603
+    global _door
     _door = threading.Lock()
     _inside.__dict__.clear()
 
@@ -115,10 +116,8 @@ def _release(request: Request) -> Any:
     sequence = request.ledger.reserve(request.name, request.key, request.query, request.price, request.loss)
     answer, transcript = guarded(lambda: _answer(request), QueryFailedError)
     if request.key is not None:
-        try:
+        with contextlib.suppress(LedgerError):  # the price is spent and the answer good: only a free re-run is lost
             request.ledger.record(request.name, sequence, json.dumps(transcript))
-        except LedgerError:
-            pass  # the price is spent and the answer is good; only the free re-run is lost
     return answer
 
 
@@ -164,11 +163,7 @@ def _answer(request: Request) -> tuple[Any, list[Noisy]]:
 def covers(declared: Charge, charge: Charge) -> bool:
     """Whether a declared charge is at least another one in every currency."""
     bounded = charge.epsilon is not None and (declared.epsilon is None or charge.epsilon <= declared.epsilon)
-    return (
-        (bounded or declared.epsilon is None)
-        and charge.renyi <= declared.renyi
-        and charge.delta <= declared.delta
-    )
+    return (bounded or declared.epsilon is None) and charge.renyi <= declared.renyi and charge.delta <= declared.delta
 
 
 def _replay(recipe: Generator[Measurement, Noisy, Any], transcript: list[Noisy]) -> Any:

@@ -48,7 +48,7 @@ class Lattice:
     cells: int
 
     @classmethod
-    @lru_cache(maxsize=256)  # noqa: B019 - a class, not an instance
+    @lru_cache(maxsize=256)
     def between(cls, lower: Fraction, upper: Fraction, bits: int, step: Fraction | None = None) -> Lattice:
         """Lattice for bounds lower < upper: a power of two for 2**bits to 2**(bits+1) cells, or a given step.
 

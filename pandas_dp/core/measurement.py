@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,6 +34,18 @@ class View(Protocol):
 
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Unit of each row (-1: the key is missing, the row does not count) and the number of units."""
+
+    def block_results(self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int) -> list[Any]:
+        """What a user's function returns for each block of rows, rebuilt so that a block tells of no other one.
+
+        Parameters
+        ----------
+        function : callable
+            Its exceptions count as the result None.
+        block : ndarray of intp, shape (rows,)
+            Block of each row, -1 for none.
+        blocks : int
+        """
 
 
 class Exact:

@@ -127,9 +127,7 @@ def match(
     return _decide(values, lattice, listed.take(nearest), sides, np.equal)
 
 
-def _parts_between(
-    values: NDArray[np.generic], cuts: NDArray[np.generic], parts: NDArray[np.intp]
-) -> NDArray[np.intp]:
+def _parts_between(values: NDArray[np.generic], cuts: NDArray[np.generic], parts: NDArray[np.intp]) -> NDArray[np.intp]:
     """parts[number of cuts at or below the value] of each row; `cuts` rises strictly."""
     grid = _grid(values.dtype, cuts) if values.size >= FEW_ROWS else None
     if grid is None:

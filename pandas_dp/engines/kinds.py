@@ -65,7 +65,7 @@ class Kind:
                 stamp = stamp.tz_localize(self.tz) if stamp.tz is None else stamp.tz_convert(self.tz)
             elif stamp.tz is not None:
                 raise ArgumentTypeError(f"{argument} has a time zone and the column has none")
-            if stamp is pd.NaT:
+            if pd.isna(stamp):
                 raise ValueError
             return stamp.as_unit("ns")
         except (ValueError, TypeError, OverflowError) as error:
@@ -134,6 +134,14 @@ def kind_of(dtype: Any) -> Kind:
     if letter in names and getattr(dtype, "itemsize", 8) <= 8:
         return Kind(names[letter])
     raise ArgumentTypeError(REFUSED.format(dtype=dtype if letter == "c" else type(dtype).__name__, hint=""))
+
+
+def kind_or_none(dtype: Any) -> Kind | None:
+    """Kind of a column, or None where it cannot be answered."""
+    try:
+        return kind_of(dtype)
+    except ArgumentTypeError:
+        return None
 
 
 def _arrow_kind(dtype: pa.DataType) -> Kind:

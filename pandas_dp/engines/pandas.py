@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
-from pandas_dp.core.partition import Bins, Keys, Partition
+from pandas_dp.core.partition import Bins, Partition
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
+from pandas_dp.engines.kinds import kind_or_none
 
 
 class PandasView:
@@ -68,7 +70,9 @@ class PandasView:
         if key not in self._cache:
             position = self._values(partition.column).positions(partition.keys)
             missing = position == MISSING
-            self._cache[key] = partition.codes(position.astype(np.intp), ~missing if missing.any() else None)
+            found = partition.codes(position.astype(np.intp), ~missing if missing.any() else None)
+            found.flags.writeable = False
+            self._cache[key] = found
         codes: NDArray[np.intp] = self._cache[key]
         return codes
 
@@ -94,3 +98,38 @@ class PandasView:
         if isinstance(column, Coded):
             self._cache[key] = column
         return column
+
+    def block_results(self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int) -> list[Any]:
+        """What a function returns for each rebuilt block; None where it raises.
+
+        Memory errors and exhausted recursion end the whole query, as interrupts do.
+        """
+        order = np.argsort(block, kind="stable")
+        edges = np.searchsorted(block[order], np.arange(blocks + 1))
+        results: list[Any] = []
+        for first, last in pairwise(edges.tolist()):
+            try:
+                results.append(function(self._rebuilt(order[first:last])))
+            except (MemoryError, RecursionError):
+                raise
+            except Exception:  # noqa: BLE001 - whatever a row made the function raise, it counts as no result
+                results.append(None)
+        return results
+
+    def _rebuilt(self, rows: NDArray[np.intp]) -> pd.DataFrame:
+        """A deep copy of some rows that carries nothing of the others: no labels, attrs, categories or dtypes."""
+        part = self._frame.take(rows)
+        columns = {name: _plain(part[name]) for name in part.columns}
+        return pd.DataFrame(columns, index=pd.RangeIndex(rows.size), copy=True)
+
+
+def _plain(column: pd.Series[Any]) -> Any:
+    """Values of a column in a dtype that follows from its kind, not from a missing value in some other row."""
+    kind = kind_or_none(column.dtype)
+    if kind is None or kind.name == "key":
+        return column.astype(object).to_numpy(copy=True)
+    if kind.name == "number":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+    if kind.name == "bool":
+        return column.astype("boolean").array.copy()
+    return column.reset_index(drop=True).dt.as_unit("ns").array.copy()

@@ -50,15 +50,11 @@ class PricedColumn:
         """See `PricedFrame.quantile`."""
         return self._frame.quantile(self._column, q, bounds=bounds, step=step)
 
-    def histogram(
-        self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
-    ) -> Release:
+    def histogram(self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False) -> Release:
         """See `PricedFrame.histogram`."""
         return self._frame.histogram(self._column, bins=bins, keys=keys, other=other, null=null)
 
-    def value_counts(
-        self, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False
-    ) -> Release:
+    def value_counts(self, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False) -> Release:
         """See `PricedFrame.value_counts`."""
         return self._frame.value_counts(self._column, keys=keys, sort=sort, other=other, null=null)
 

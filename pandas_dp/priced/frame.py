@@ -6,20 +6,19 @@ from typing import Any
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.count import Count, CountBy
-from pandas_dp.aggregates.groupby_mean_sa import GroupbyMeanSA
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import Mode, QuantileOf
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.priced.blocks import BlockQuestions
 from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.groups import PricedGroups
-from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, call_text, refuse_dates
+from pandas_dp.priced.text import call_text, refuse_dates
 from pandas_dp.release import Release
 
 
-class PricedFrame(PreparedFrame):
+class PricedFrame(BlockQuestions):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
     Nothing is read before the question is charged; a refused question costs nothing.
@@ -34,9 +33,7 @@ class PricedFrame(PreparedFrame):
     def __getitem__(self, column: str) -> PricedColumn:
         """Select one column, as in pandas."""
         if not isinstance(column, str):
-            raise ArgumentTypeError(
-                "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100))"
-            )
+            raise ArgumentTypeError("select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100))")
         self._kind(column)
         return PricedColumn(self, column)
 
@@ -343,59 +340,3 @@ class PricedFrame(PreparedFrame):
         """
         keyed, labels = self._keys("groupby", by, keys, other, null)
         return PricedGroups(self, keyed, labels)
-
-    def groupby_mean_sa(
-        self,
-        by: str,
-        column: str,
-        *,
-        keys: Any = None,
-        bounds: Any = None,
-        blocks: int | None = None,
-        aggregator: str = "auto",
-    ) -> Release:
-        """Mean of a column in each listed group by sample and aggregate.
-
-        Each group is split into random blocks and the block means are combined privately: by their median where groups
-        are large, by their noisy mean otherwise.
-
-        Parameters
-        ----------
-        by, column : str
-        keys : list, optional
-            Listed groups; from the schema where left out.
-        bounds : (lower, upper), optional
-            Of the block means, and of each value; from the schema where left out.
-        blocks : int, optional
-            Blocks a group; chosen from the noisy sizes where left out.
-        aggregator : {"auto", "median", "mean"}
-
-        Returns
-        -------
-        Release
-            A Series over all listed groups. ``table()`` adds the noisy sizes, bought with a tenth of the price, and
-            whether a group has enough rows for its blocks.
-
-        Raises
-        ------
-        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
-
-        Notes
-        -----
-        A unit lies in one block of each of at most max_groups groups, so the price holds once for all groups with one
-        row a unit under add_remove; twice the groups can change under replace_one.
-        For a plain mean ``groupby(by)[column].mean()`` is usually better: its noise is (upper - lower) / (rows epsilon)
-        instead of (upper - lower) / (blocks epsilon). Sample and aggregate wins where the bounds are very wide and the
-        values narrow.
-        Source: Nissim, Raskhodnikova, Smith 2007; Smith 2011; McSherry 2009.
-        """
-        if aggregator not in ("auto", "median", "mean"):
-            raise ArgumentValueError("aggregator must be 'auto', 'median' or 'mean'")
-        count = None if blocks is None else arguments.positive_int(blocks, "blocks")
-        if count is not None and count > 10**6:
-            raise ArgumentValueError("blocks may be at most 1,000,000")
-        keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
-        kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
-        aggregate = GroupbyMeanSA(column, lattice, kind, keyed, labels, count, aggregator)
-        text = f"groupby_mean_sa({by!r}, {column!r}, {bounds_text(bounds)}blocks={blocks}, aggregator={aggregator!r})"
-        return self._ask(text, aggregate, (by, column))

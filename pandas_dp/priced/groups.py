@@ -59,9 +59,7 @@ class PricedGroups:
     def _named(self, column: str | None, name: str) -> str:
         named = column or self._column
         if named is None:
-            raise ArgumentTypeError(
-                f"{name}() needs a column: .groupby({self._keys.column!r})['cost'].{name}()"
-            )
+            raise ArgumentTypeError(f"{name}() needs a column: .groupby({self._keys.column!r})['cost'].{name}()")
         return named
 
     def _ask(self, name: str, aggregate: Aggregate, column: str | None) -> Release:

@@ -11,9 +11,7 @@ from pandas_dp.errors import ArgumentTypeError
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:
     """Refuse sums of dates, and squares of durations."""
     if kind.name == "datetime" or (durations and kind.name == "timedelta"):
-        raise ArgumentTypeError(
-            f"{name}() of dates has no meaning; ask mean({column!r}) or median({column!r})"
-        )
+        raise ArgumentTypeError(f"{name}() of dates has no meaning; ask mean({column!r}) or median({column!r})")
 
 
 def bounds_text(bounds: Any) -> str:

@@ -19,9 +19,7 @@ Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] |
 """Name, values and, where known, lower and upper ends."""
 
 
-def draw(
-    columns: list[Column], labels: list[str], title: str, ax: Any, axis: str = "", points: bool = False
-) -> Any:
+def draw(columns: list[Column], labels: list[str], title: str, ax: Any, axis: str = "", points: bool = False) -> Any:
     """Draw bars (points for dates and single answers) with error bars.
 
     Parameters

@@ -71,9 +71,7 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
         kind = dates.result_kind(op, left.kind, right.kind)
         if kind is not None:
             return dates.combine(op, left, right, kind)
-    raise ArgumentTypeError(
-        f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}"
-    )
+    raise ArgumentTypeError(f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}")
 
 
 def function(name: str, operand: Values) -> Values:
@@ -132,9 +130,7 @@ def fill(operand: Values, constant: Values) -> Values:
     constant = dates.as_time(constant, operand)
     mixed = Kind.BOOLEAN in (operand.kind, constant.kind) and operand.kind is not constant.kind
     if mixed or family(operand.kind) is not family(constant.kind):
-        raise ArgumentTypeError(
-            f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}"
-        )
+        raise ArgumentTypeError(f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}")
     if operand.kind in TIMES:
         return _fill_times(operand, constant)
     if operand.kind in TEXTUAL:

@@ -130,9 +130,7 @@ class Clip(Step):
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """``frame`` with the columns limited, in float64; missing cells stay missing."""
         clip = METHODS["clip"]
-        return _with_columns(
-            frame, {name: clip(Column(name), self.lower, self.upper) for name in self.columns}
-        )
+        return _with_columns(frame, {name: clip(Column(name), self.lower, self.upper) for name in self.columns})
 
 
 @dataclass(frozen=True)

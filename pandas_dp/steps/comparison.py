@@ -158,9 +158,7 @@ def _text_isin(operand: Values, wanted: list[str]) -> Mask:
     if cells is None:
         known = set(wanted)
         return np.fromiter((cell in known for cell in _python_text(operand)), bool, len(operand.missing))
-    return np.asarray(
-        pc.is_in(cells, value_set=pa.array(wanted, pa.large_string())).to_numpy(zero_copy_only=False)
-    )
+    return np.asarray(pc.is_in(cells, value_set=pa.array(wanted, pa.large_string())).to_numpy(zero_copy_only=False))
 
 
 def _arrow_text(values: Values) -> Any:

@@ -44,12 +44,8 @@ def as_time(values: Values, other: Values) -> Values:
             return read_constant(stamp)
     except (ValueError, OverflowError):
         pass  # a thirteenth month, an hour that the zone skips: the text below says what to write
-    example = (
-        "'3 days' or '12:30:00'" if other.kind is Kind.DURATION else "'2024-01-31' or '2024-01-31 12:30'"
-    )
-    raise ArgumentValueError(
-        f"{text[:40]!r} is not understood beside {other.kind.value}: write it as {example}"
-    )
+    example = "'3 days' or '12:30:00'" if other.kind is Kind.DURATION else "'2024-01-31' or '2024-01-31 12:30'"
+    raise ArgumentValueError(f"{text[:40]!r} is not understood beside {other.kind.value}: write it as {example}")
 
 
 def finer(left: Values, right: Values) -> str:

@@ -54,8 +54,7 @@ class Expression:
         nodes = 1 + sum(operand._nodes for operand in self.operands)
         if depth > MAX_DEPTH or nodes > MAX_NODES:
             raise ArgumentValueError(
-                f"an expression has at most {MAX_NODES:,} operations, {MAX_DEPTH} deep: split it into "
-                "several assigns"
+                f"an expression has at most {MAX_NODES:,} operations, {MAX_DEPTH} deep: split it into several assigns"
             )
         object.__setattr__(self, "_depth", depth)
         object.__setattr__(self, "_nodes", nodes)
@@ -190,9 +189,7 @@ def _plain(value: Any) -> ConstantValue:
         return bool(value)
     if isinstance(value, int | np.integer):
         if not -(2**63) <= value < 2**64:
-            raise ArgumentValueError(
-                "an integer has to lie in [-2**63, 2**64): write a larger number as 1e30"
-            )
+            raise ArgumentValueError("an integer has to lie in [-2**63, 2**64): write a larger number as 1e30")
         return int(value)
     if isinstance(value, float | np.floating | Decimal):
         if value.is_nan() if isinstance(value, Decimal) else np.isnan(value):

@@ -208,9 +208,7 @@ class _Reader:
         return links[0] if len(links) == 1 else logical("and", *links)
 
     def _call(self, node: ast.Call, operand: ast.AST, name: str) -> Expression:
-        if any(isinstance(arg, ast.Starred) for arg in node.args) or any(
-            word.arg is None for word in node.keywords
-        ):
+        if any(isinstance(arg, ast.Starred) for arg in node.args) or any(word.arg is None for word in node.keywords):
             raise ArgumentValueError(f"{name}() is called without * and **")
         kwargs = {str(word.arg): self._argument(word.value) for word in node.keywords}
         return call(name, self._read(operand), [self._argument(arg) for arg in node.args], kwargs)
@@ -226,18 +224,12 @@ class _Reader:
 
     def _refusal(self, node: ast.AST) -> ArgumentValueError:
         match node:
-            case (
-                ast.Attribute(attr=name)
-                | ast.Call(func=ast.Attribute(attr=name))
-                | ast.Call(func=ast.Name(id=name))
-            ):
+            case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
                 return ArgumentValueError(refusal(name))
             case ast.IfExp():
                 return ArgumentValueError("if is not read: write condition * a + ~condition * b, or filter")
             case ast.BinOp(op=ast.BitXor()):
-                return ArgumentValueError(
-                    "'^' is not read: write ** for powers, or (a and not b) or (b and not a)"
-                )
+                return ArgumentValueError("'^' is not read: write ** for powers, or (a and not b) or (b and not a)")
         text = ast.unparse(node)
         for placeholder, name in self.quoted.items():
             text = text.replace(placeholder, f"`{name}`")

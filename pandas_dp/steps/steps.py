@@ -168,9 +168,7 @@ def fillna(value: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
         constant = _constant(value, "fillna")
         pairs = dict.fromkeys(_columns("fillna", empty.columns, empty), constant)
     step = FillNA(tuple(sorted(pairs.items(), key=lambda pair: pair[0])))
-    _dry_run(
-        "fillna" if isinstance(value, Mapping) else "fillna: give a value by column, {'x': 0}", step, empty
-    )
+    _dry_run("fillna" if isinstance(value, Mapping) else "fillna: give a value by column, {'x': 0}", step, empty)
     return (step,)
 
 
@@ -205,9 +203,7 @@ def _without_rows(argument: str, frame: pd.DataFrame) -> pd.DataFrame:
     if frame.columns.nlevels > 1:
         raise ArgumentValueError(f"{argument}: columns of several levels cannot be used: give each one name")
     if not frame.columns.is_unique:
-        raise ArgumentValueError(
-            f"{argument}: two columns would have the same name: rename one of them first"
-        )
+        raise ArgumentValueError(f"{argument}: two columns would have the same name: rename one of them first")
     return frame.iloc[:0]
 
 

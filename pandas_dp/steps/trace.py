@@ -142,12 +142,8 @@ class TracedColumn:
     __getitem__ = _refuse("x[...]" + refusal("iloc").removeprefix(".iloc"))
     __setitem__ = _refuse("a column cannot be changed in place: use .assign(name=...)")
     __contains__ = _refuse(_NOT_A_TRUTH)
-    __float__ = __int__ = __index__ = __complex__ = _refuse(
-        "a column is not one number: it has a value in every row"
-    )
-    __array__ = _refuse(
-        "a column does not become an array, which" + refusal("values").removeprefix(".values")
-    )
+    __float__ = __int__ = __index__ = __complex__ = _refuse("a column is not one number: it has a value in every row")
+    __array__ = _refuse("a column does not become an array, which" + refusal("values").removeprefix(".values"))
     __array_function__ = _refuse("only numpy's element-wise functions can be checked: " + refusal("where"))
     __xor__ = __rxor__ = _refuse("'^' is not traced: write (a & ~b) | (~a & b)")
 
@@ -206,9 +202,7 @@ class TracedFrame:
             raise AttributeError(name)
         if hasattr(pd.DataFrame, name):  # as in pandas, a method hides the column of its name
             if name in self._names:
-                raise ArgumentValueError(
-                    f"{self._argument}: .{name} is a method of a table: write d[{quote(name)}]"
-                )
+                raise ArgumentValueError(f"{self._argument}: .{name} is a method of a table: write d[{quote(name)}]")
             raise ArgumentValueError(f"{self._argument}: {refusal(name)}")
         return self[name]
 
@@ -230,11 +224,7 @@ def trace(function: Callable[[Any], Any], names: frozenset[str], argument: str) 
     frame = TracedFrame(names, argument)
     try:
         # An expression of pandas can only be evaluated: it carries a closure. This is how pandas' own methods do it.
-        result = (
-            function._eval_expression(frame)
-            if isinstance(function, pd.api.typing.Expression)
-            else function(frame)
-        )
+        result = function._eval_expression(frame) if isinstance(function, pd.api.typing.Expression) else function(frame)
         if isinstance(result, TracedColumn):
             return result._expression
     except PandasDPError:

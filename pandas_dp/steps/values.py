@@ -241,9 +241,7 @@ def _read_arrow(column: pd.Series[Any], kind: Any) -> Values:
         unit = "s" if pa.types.is_date32(kind) else "ms"
         return times(Kind.DATE, _counts(cells.cast(pa.timestamp(unit))), missing, unit)
     if pa.types.is_timestamp(kind):
-        return times(
-            Kind.DATE if kind.tz is None else Kind.ZONED, _counts(cells), missing, kind.unit, kind.tz
-        )
+        return times(Kind.DATE if kind.tz is None else Kind.ZONED, _counts(cells), missing, kind.unit, kind.tz)
     if pa.types.is_duration(kind):
         return times(Kind.DURATION, _counts(cells), missing, kind.unit)
     return Values(Kind.OTHER, array, missing)
@@ -317,9 +315,7 @@ def write(values: Values, index: pd.Index[Any]) -> pd.Series[Any]:
         counts = np.where(values.missing, NAT, values.data).astype(np.int64)
         stamps = np.broadcast_to(counts, (len(index),)).copy().view(f"{code}[{values.unit}]")
         series: pd.Series[Any] = pd.Series(stamps, index=index)
-        return (
-            series.dt.tz_localize("UTC").dt.tz_convert(values.zone) if values.kind is Kind.ZONED else series
-        )
+        return series.dt.tz_localize("UTC").dt.tz_convert(values.zone) if values.kind is Kind.ZONED else series
     if values.kind in (Kind.NUMBER, Kind.BOOLEAN):
         return pd.Series(np.broadcast_to(values.data, (len(index),)).copy(), index=index)
     return pd.Series(values.data, index=index, dtype=values.data.dtype)

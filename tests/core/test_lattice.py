@@ -59,9 +59,7 @@ def distance(lattice: Lattice, value: Fraction, offset: int) -> Fraction:
 
 @given(lattices(), st.lists(st.floats(), min_size=1, max_size=20), st.sampled_from(FLOATS))
 @settings(max_examples=400)
-def test_floats_fall_less_than_a_step_off_and_inside(
-    lattice: Lattice, cells: list[float], dtype: str
-) -> None:
+def test_floats_fall_less_than_a_step_off_and_inside(lattice: Lattice, cells: list[float], dtype: str) -> None:
     near = [float(lattice.point(i)) for i in (0, 1, lattice.cells // 2, lattice.cells)]
     with np.errstate(over="ignore"):
         values = np.array(cells + near + STRANGE).astype(dtype)

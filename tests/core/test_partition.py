@@ -50,9 +50,7 @@ float_edges = st.one_of(
 float_edges = float_edges.filter(lambda edges: len(edges) >= 2)
 
 
-@given(
-    float_edges, st.lists(st.floats(allow_nan=False), max_size=20), st.sampled_from(["float64", "float32"])
-)
+@given(float_edges, st.lists(st.floats(allow_nan=False), max_size=20), st.sampled_from(["float64", "float32"]))
 @settings(max_examples=120, deadline=None)
 def test_float_bins_are_exact(edges: tuple[float, ...], cells: list[float], dtype: str) -> None:
     at = np.array(edges)
@@ -83,9 +81,7 @@ def test_integer_bins_are_exact(edges: tuple[int | float, ...], dtype: str, data
     values = np.resize(np.array(cells, dtype=dtype), MANY)
     expected = [bin_of(value, edges) for value in cells]
     assert Bins("x", edges).codes(values, None).tolist() == np.resize(expected, MANY).tolist()
-    assert (
-        Bins("x", edges).codes(values[: len(cells)], None).tolist() == expected
-    )  # few rows take another way
+    assert Bins("x", edges).codes(values[: len(cells)], None).tolist() == expected  # few rows take another way
 
 
 def test_uneven_and_even_edges_over_several_chunks() -> None:

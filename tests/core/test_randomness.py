@@ -133,9 +133,7 @@ def test_words_are_uniform_and_used_once(width: int) -> None:
 
 def test_bits_hands_out_what_it_was_filled_with() -> None:
     given = iter(range(1, 100))
-    bits = Bits(
-        lambda count: b"".join(next(given).to_bytes(8, sys.byteorder) for _ in range(count // 8)), size=3
-    )
+    bits = Bits(lambda count: b"".join(next(given).to_bytes(8, sys.byteorder) for _ in range(count // 8)), size=3)
     assert sorted(bits.word() for _ in range(9)) == list(range(1, 10))
 
 

@@ -41,9 +41,7 @@ def arrow(cells: list[Any], kind: pa.DataType) -> pd.Series:
 
 def arrow_slice(cells: list[Any], kind: pa.DataType) -> pd.Series:
     """An Arrow column in one chunk that starts in the middle of its memory."""
-    return pd.Series(
-        pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array([*cells[:3], *cells], kind)[3:]]))
-    )
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array([*cells[:3], *cells], kind)[3:]])))
 
 
 def block(cells: list[float]) -> pd.Series:
@@ -183,9 +181,7 @@ KEYED: dict[str, tuple[Any, list[Any], tuple[Any, ...]]] = {
         (pd.Interval(2, 9), pd.Interval(0, 2), 1),
     ),
     "category of objects": (
-        pd.Series(
-            pd.Categorical(["a", (1, 2), None], categories=pd.Index([(1, 2), "a"], tupleize_cols=False))
-        ),
+        pd.Series(pd.Categorical(["a", (1, 2), None], categories=pd.Index([(1, 2), "a"], tupleize_cols=False))),
         ["a", (1, 2), None],
         ((1, 2), "a"),
     ),
@@ -202,9 +198,7 @@ def place(cell: Any, keys: tuple[Any, ...]) -> int:
     for i, key in enumerate(keys):
         if isinstance(cell, Decimal) and isinstance(key, float):
             key = Decimal(str(key))  # a float stands for its shortest decimal
-        same_kind = isinstance(cell, dt.date | dt.timedelta | str) == isinstance(
-            key, dt.date | dt.timedelta | str
-        )
+        same_kind = isinstance(cell, dt.date | dt.timedelta | str) == isinstance(key, dt.date | dt.timedelta | str)
         if same_kind and key == cell:
             return i
     return -1
@@ -246,9 +240,7 @@ def test_present(name: str) -> None:
 @pytest.mark.parametrize(("other", "null"), [(False, False), (True, False), (False, True), (True, True)])
 def test_parts_by_keys(name: str, other: bool, null: bool) -> None:
     column, cells, keys = ALL[name]
-    if column.dtype in ("float16", "float32", "Float32") or str(column.dtype).startswith(
-        ("float[", "halffloat")
-    ):
+    if column.dtype in ("float16", "float32", "Float32") or str(column.dtype).startswith(("float[", "halffloat")):
         keys = tuple(k for k in keys if k != 0.1)  # rounded to the column: see below
     partition = Keys("x", keys, other, null)
     expected = [place(c, keys) if c is not None else None for c in cells]
@@ -318,9 +310,7 @@ def test_float_keys_take_the_precision_of_the_column() -> None:
     assert view(pd.Series([np.inf, -np.inf])).parts(Keys("x", (math.inf,))).tolist() == [0, -1]
 
 
-@pytest.mark.parametrize(
-    "dtype", [*INTEGERS, *NULLABLE, "float64", "Float64", "int64[pyarrow]", "double[pyarrow]"]
-)
+@pytest.mark.parametrize("dtype", [*INTEGERS, *NULLABLE, "float64", "Float64", "int64[pyarrow]", "double[pyarrow]"])
 def test_keys_far_apart(dtype: str) -> None:
     largest = 100 if "8" in dtype else 30_000 if "16" in dtype else 2**31 - 1
     column = pd.Series([0, largest, 5, 0, largest - 1], dtype=dtype)
@@ -375,9 +365,7 @@ def test_cells_that_cannot_be_keys_are_in_no_key() -> None:
             {"a": 0, 1.0: 1}.get(c, 2) if isinstance(c, str | float) else 3 if c is None else 2 for c in cells
         ]
         present = shown.present("x")
-        assert [c is not None for c in cells] == (
-            [True] * len(cells) if present is None else present.tolist()
-        )
+        assert [c is not None for c in cells] == ([True] * len(cells) if present is None else present.tolist())
 
 
 def test_cells_that_cannot_be_units_have_none() -> None:
@@ -457,9 +445,7 @@ def test_dates_beyond_nanoseconds_are_held_at_the_ends(unit: str) -> None:
     values, present = view(column).column("x")
     assert present is None
     assert values.tolist() == expected
-    in_arrow = pd.Series(
-        pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(ticks).view(pa.duration(unit))]))
-    )
+    in_arrow = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(ticks).view(pa.duration(unit))])))
     assert view(in_arrow).column("x")[0].tolist() == expected
     # keys are compared in the unit of the column, where nothing is held at an end
     key = pd.Timestamp("3000-01-01")
@@ -525,11 +511,7 @@ cells = {
     "Int8": st.none() | st.integers(-128, 127),
     "float64": st.floats() | st.sampled_from([0.0, -0.0, 1.0]),
     "str": st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=2),
-    "object": st.none()
-    | st.text(max_size=2)
-    | st.integers(-2, 2)
-    | st.floats()
-    | st.lists(st.integers(), max_size=1),
+    "object": st.none() | st.text(max_size=2) | st.integers(-2, 2) | st.floats() | st.lists(st.integers(), max_size=1),
     "category": st.none() | st.sampled_from(["a", "b", "c"]),
     "string[pyarrow]": st.none() | st.sampled_from(["a", "b", "c"]),
 }
@@ -579,8 +561,7 @@ def test_chunks_change_nothing(data: st.DataObject, dtype: pa.DataType) -> None:
     array = pa.array(rows, dtype)
     pieces = [array[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
     whole, cut = (
-        view(pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(chunks, dtype))))
-        for chunks in ([array], pieces)
+        view(pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(chunks, dtype)))) for chunks in ([array], pieces)
     )
     keys = Keys("x", tuple({row for row in rows[:5] if row is not None}), other=True, null=True)
     assert whole.parts(keys).tolist() == cut.parts(keys).tolist()

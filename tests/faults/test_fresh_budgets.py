@@ -235,9 +235,7 @@ print(answers)
 def test_eight_processes_on_one_ledger_get_exactly_ten_answers(tmp_path):
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     code = WORKER.format(path=[os.path.dirname(tests), tests], ledger=str(tmp_path / "l.dpledger"))
-    running = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(8)
-    ]
+    running = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(8)]
     answers = [int(process.communicate(timeout=120)[0]) for process in running]
     assert all(process.returncode == 0 for process in running)
     assert sum(answers) == 10

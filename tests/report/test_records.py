@@ -54,9 +54,7 @@ def test_json_of_values_and_intervals():
     assert value == {"index": ["[0, 10)", "[10, 20)"], "name": "n", "values": [1, 2]}
     assert ends["columns"] == ["lower", "upper"]
     assert ends["values"] == [[-149, -148], [151, 152]]
-    stamps = pd.Series(
-        pd.to_datetime(["2013-01-31", None]), index=pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])
-    )
+    stamps = pd.Series(pd.to_datetime(["2013-01-31", None]), index=pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]))
     assert parts(release(stamps))[0] == {
         "index": [["a", 1], ["b", 2]],
         "name": None,

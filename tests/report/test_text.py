@@ -81,12 +81,8 @@ def test_repr_of_vectors():
     assert lines[0].split() == ["value", "lower", "upper"]
     assert lines[2].split() == ["a", "10", "-140", "160"]
     assert lines[-1] == "each interval 95 %, epsilon 0.2, discrete Laplace"
-    assert repr(release(pd.Series([1]), NoError(), spent="nothing")).endswith(
-        "exact, nothing spent, discrete Laplace"
-    )
-    assert "each: its rank is within 280 of the wanted one (95 %), epsilon" in repr(
-        release(pd.Series([1]), RANKS)
-    )
+    assert repr(release(pd.Series([1]), NoError(), spent="nothing")).endswith("exact, nothing spent, discrete Laplace")
+    assert "each: its rank is within 280 of the wanted one (95 %), epsilon" in repr(release(pd.Series([1]), RANKS))
     assert "no interval known, epsilon 0.2" in repr(release(pd.Series([1.5])))
     assert len(repr(release(pd.Series(range(10_000)), Additive(NOISE)))) < 10_000
 
@@ -110,9 +106,7 @@ def test_html_escapes_everything():
         release(pd.Series([1, 2], index=index), Additive(NOISE), extras=(pd.Series([evil] * 2, name=evil),)),
         release(series.to_frame(), unit=PrivacyUnit(evil, 2)),
         release(5, query=Query(f"mean('{evil}')", Count(), (), Price(Fraction(1)))),
-        release(
-            pd.Series([1, 2], index=pd.MultiIndex.from_tuples([(evil, 1), ("b", 2)], names=[evil, None]))
-        ),
+        release(pd.Series([1, 2], index=pd.MultiIndex.from_tuples([(evil, 1), ("b", 2)], names=[evil, None]))),
     ]
     for made in releases:
         html = made._repr_html_()

@@ -188,9 +188,7 @@ def test_a_right_call_passes_when_everything_is_seen():
         warnings.warn("public", UserWarning, stacklevel=1)
         return pd.Series([noisy_count(table)], index=["rows"])
 
-    result = audit(
-        *(observe(lambda table=table: right(table)) for table in tables), 250, claim=1, alpha=ALPHA
-    )
+    result = audit(*(observe(lambda table=table: right(table)) for table in tables), 250, claim=1, alpha=ALPHA)
     assert not result.violated, str(result)
 
 

@@ -8,21 +8,29 @@ one, have the same law and carry nothing else, is tested here too.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from support.auditor import audit, observe, structure
 from support.neighbours import (
+    ADD_REMOVE,
+    HIGH,
+    LOW,
     METHOD,
     METHODS,
     PAIRS,
     RELATIONS,
+    REPLACE_ONE,
     SHUFFLED,
     SHUFFLED_UNITS,
     Method,
     Pair,
     drawer,
+    frame,
     protected,
+    several,
     suits,
 )
 
@@ -39,9 +47,7 @@ def marks(method: Method, pair: Pair) -> list[pytest.MarkDecorator]:
 
 
 CASES = [
-    pytest.param(
-        method, relation, pair, id=f"{method.name}, {relation}: {pair.name}", marks=marks(method, pair)
-    )
+    pytest.param(method, relation, pair, id=f"{method.name}, {relation}: {pair.name}", marks=marks(method, pair))
     for method in METHODS
     for relation in RELATIONS
     for pair in PAIRS[relation]
@@ -56,6 +62,31 @@ def test_pair(method: Method, relation: str, pair: Pair):
     assert not result.violated, str(result)
     if method.name != "mode":  # its answer is a text; all others differ in numbers alone
         assert len({structure(side()) for side in sides * 3}) == 1
+
+
+def blocks(dp: Any, **how: Any) -> Any:
+    return dp.groupby_mean_sa("g", "x", keys=["a"], bounds=(LOW, HIGH), **how)
+
+
+EDGE = several(HIGH, 1120)  # where "auto" takes the median of blocks as often as their mean
+VARIANTS = {
+    "median": (lambda dp: blocks(dp, blocks=6, aggregator="median"), several(HIGH, 3) + several(LOW, 3)),
+    "auto, few rows": (blocks, several(HIGH, 3)),
+    "auto, number of blocks depends on the noisy size": (blocks, EDGE),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_groupby_mean_sa_variants(variant: str, relation: str):
+    ask, rows = VARIANTS[variant]
+    more = {ADD_REMOVE: [], REPLACE_ONE: several(HIGH, 1, "a")}[relation]
+    tables = frame(rows + more), frame(rows + several(LOW, 1, "a"))
+    sides = [drawer(table, ask, neighbors=relation) for table in tables]
+    draws = [lambda n, side=side: side.transcripts(n, adaptive=True) for side in sides]
+    result = audit(*draws, SAMPLES, claim=1, alpha=ALPHA, batch=True)
+    assert not result.violated, str(result)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

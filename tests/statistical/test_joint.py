@@ -21,6 +21,7 @@ from support.neighbours import (
     HIGH,
     KEYS,
     LOW,
+    METHOD,
     MIXED,
     RELATIONS,
     Pair,
@@ -36,7 +37,7 @@ from support.neighbours import (
 from pandas_dp.core import randomness
 
 ALPHA = 1e-6
-SAMPLES = 10_000
+SAMPLES = 6000
 
 pytestmark = pytest.mark.slow
 
@@ -53,9 +54,7 @@ PAIRS = {
 
 def drawers(pair: Pair, relation: str, asked: list[tuple[Any, Callable[[Any], Any]]]) -> list[list[Drawer]]:
     """Of each side, one for each question."""
-    return [
-        [drawer(table, ask, epsilon, neighbors=relation) for epsilon, ask in asked] for table in pair.frames()
-    ]
+    return [[drawer(table, ask, epsilon, neighbors=relation) for epsilon, ask in asked] for table in pair.frames()]
 
 
 def charged(side: list[Drawer]) -> float:
@@ -77,7 +76,7 @@ def test_the_answers_together_spend_more_than_the_largest_charge():
     """The twin that pays once for two answers."""
     sides = drawers(PAIRS[ADD_REMOVE], ADD_REMOVE, [(0.5, ask) for _, ask in ASKED[:2]])
     draws = [lambda side=side: [one.draw()[1] for one in side] for side in sides]
-    result = audit(*draws, 2 * SAMPLES, claim=0.5, alpha=ALPHA)
+    result = audit(*draws, 4 * SAMPLES, claim=0.5, alpha=ALPHA)
     assert result.violated, str(result)
 
 
@@ -133,22 +132,22 @@ def test_public_calls_of_one_session_charge_the_sum():
     assert session(neighbors=ADD_REMOVE).releases.shape[0] == before + len(releases)
 
 
+DELTA = 0.05  # large, so that few samples show that it is needed
 GAUSSIAN = ["count column", "sum", "mean", "var", "histogram bins", "groupby mean"]
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_gaussian_noise_keeps_epsilon_and_delta(name: str, relation: str):
-    from support.neighbours import METHOD
-
     sides = [
-        drawer(table, METHOD[name].ask, 1, 0.01, neighbors=relation, delta=0.9)
+        drawer(table, METHOD[name].ask, price_delta=DELTA, neighbors=relation, delta=0.9)
         for table in PAIRS[relation].frames()
     ]
-    result = audit(*(side.transcripts for side in sides), 2 * SAMPLES, 1, ALPHA, delta=0.01, batch=True)
+    result = audit(*(side.transcripts for side in sides), SAMPLES, 1, ALPHA, delta=DELTA, batch=True)
     assert not result.violated, str(result)
-    pure = audit(*(side.transcripts for side in sides), 20 * SAMPLES, 1, ALPHA, batch=True)
-    assert pure.violated, str(pure)  # the delta is used: the pure claim is not kept
+    if name == "mean":  # the delta is used: without it the claim is not kept
+        pure = audit(*(side.transcripts for side in sides), 30 * SAMPLES, 1, ALPHA, batch=True)
+        assert pure.violated, str(pure)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

@@ -1,4 +1,4 @@
-"""At least 100,000 samples a side on the pair that moves each answer most: no more than the epsilon of the call is found,
+"""About 100,000 samples a side on the pair that moves each answer most: no more than the epsilon of the call is found,
 and hardly less, so neither is privacy given away nor accuracy.
 
 A right method is accused with probability at most 1e-6 (`ALPHA`). Its bound must reach a share of the one that the best
@@ -44,7 +44,8 @@ from support.neighbours import (
 ALPHA = 1e-6
 SAMPLES = 100_000
 REACHED = 0.9  # of the expected bound
-RARE = 0.85  # the same for events of small probability, whose bounds scatter more: standard deviation 0.02
+SHARED = 0.8  # the same where several unequal coordinates share the price: standard deviation 0.03
+RARE = 0.7  # and for events of small probability: standard deviation 0.03
 
 pytestmark = pytest.mark.slow
 
@@ -126,15 +127,14 @@ CASES = [
         ADD_REMOVE,
         added("heavy unit", HEAVY[0], LIGHT, max_rows=1),
         one_block(["a"]),
-        reached=RARE
-        * expected_bound(1 / 4, math.exp(-0.1 - BLOCK) / 4, SAMPLES, ALPHA),  # its size and its sum
+        reached=SHARED * expected_bound(1 / 4, math.exp(-0.1 - BLOCK) / 4, SAMPLES, ALPHA),  # its size and its sum
     ),
     Tight(
         "groupby_mean_sa",
         REPLACE_ONE,
         HEAVY_MOVES,
         one_block(["a", "b"]),
-        reached=RARE * expected_bound(1 / 4, math.exp(-BLOCK) / 4, SAMPLES, ALPHA),  # the two sums alone
+        reached=SHARED * expected_bound(1 / 4, math.exp(-BLOCK) / 4, SAMPLES, ALPHA),  # the two sums alone
     ),
 ]
 
@@ -163,26 +163,27 @@ def median_law(values: list[float], relation: str) -> np.ndarray:
     return weights / weights.sum()
 
 
-def best_event(law0: np.ndarray, law1: np.ndarray) -> float:
+def best_event(law0: np.ndarray, law1: np.ndarray, samples: int) -> float:
     """Largest bound expected of a set of points."""
     bounds = []
     for p, q in ((law0, law1), (law1, law0)):
         order = np.argsort(q / p)
         inside = zip(np.cumsum(p[order]), np.cumsum(q[order]), strict=True)
-        bounds += [expected_bound(min(1, a), min(1, b), SAMPLES, ALPHA) for a, b in inside]
+        bounds += [expected_bound(min(1, a), min(1, b), samples, ALPHA) for a, b in inside]
     return max(bounds)
 
 
 MEDIANS = {ADD_REMOVE: ([1.5], [1.5, 10.0]), REPLACE_ONE: ([0.0, 1.0], [1.0, 10.0])}
 
 
+@pytest.mark.parametrize("samples", [40_000, pytest.param(SAMPLES, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_median_is_as_tight_as_its_law(relation: str):
+def test_median_is_as_tight_as_its_law(relation: str, samples: int):
     columns = MEDIANS[relation]
     pair = Pair("a value moves to the end", tuple([("p", x, "a") for x in column] for column in columns))
     ask: Callable[[Any], Any] = lambda dp: dp.median("x", bounds=BOUNDS, step=0.5)  # noqa: E731
     sides = [drawer(table, ask, neighbors=relation) for table in pair.frames()]
-    expected = best_event(*(median_law(list(column), relation) for column in columns))
-    result = audit(*(side.transcripts for side in sides), SAMPLES, claim=1, alpha=ALPHA, batch=True)
+    expected = best_event(*(median_law(list(column), relation) for column in columns), samples=samples)
+    result = audit(*(side.transcripts for side in sides), samples, claim=1, alpha=ALPHA, batch=True)
     assert not result.violated, str(result)
     assert result.eps_lb >= RARE * expected, f"{result}, expected {expected:.3f}"

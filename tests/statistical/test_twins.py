@@ -44,9 +44,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 def half_the_noise(patch: pytest.MonkeyPatch) -> None:
     original = DiscreteLaplace.calibrate
-    patch.setattr(
-        DiscreteLaplace, "calibrate", lambda epsilon, sensitivity: original(2 * epsilon, sensitivity)
-    )
+    patch.setattr(DiscreteLaplace, "calibrate", lambda epsilon, sensitivity: original(2 * epsilon, sensitivity))
 
 
 def assumes(statistic: type, **changes: Any) -> Break:
@@ -70,10 +68,7 @@ def clips_halves(patch: pytest.MonkeyPatch) -> None:
     def by_unit(self: Moments, view: Any, unit: PrivacyUnit) -> list[int]:
         owner, offsets, units = _offsets_by_unit(view, unit, self.column, self.lattice)
         most = unit.rows * self.lattice.cells
-        halves = [
-            np.bincount(owner, weights=half, minlength=units)
-            for half in (offsets, self.lattice.cells - offsets)
-        ]
+        halves = [np.bincount(owner, weights=half, minlength=units) for half in (offsets, self.lattice.cells - offsets)]
         return [int(np.minimum(half, most).sum()) for half in halves]
 
     patch.setattr(Moments, "_by_unit", by_unit)

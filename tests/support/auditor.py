@@ -224,18 +224,14 @@ def _flatten(value: Any, numbers: list[float]) -> Iterator[str]:
         yield f" {value!r}"
     if isinstance(value, Release):
         yield " price and error:"
-        yield from _flatten(
-            [value.interval(), value.mechanism, value.notes, value.spent, value.query.call], numbers
-        )
+        yield from _flatten([value.interval(), value.mechanism, value.notes, value.spent, value.query.call], numbers)
     yield ">"
 
 
 def _row_codes(rows: Floats) -> Codes:
     """One code for each distinct row, by a hash of its bits (a collision would only cost power)."""
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
-    odd = np.random.default_rng(1).integers(0, 2**62, rows.shape[1], dtype=np.uint64) * np.uint64(
-        2
-    ) + np.uint64(1)
+    odd = np.random.default_rng(1).integers(0, 2**62, rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     mixed = (bits ^ (bits >> np.uint64(29))) * odd  # shape (rows, d)
     return np.unique(np.bitwise_xor.reduce(mixed ^ (mixed >> np.uint64(32)), axis=1), return_inverse=True)[1]
 
@@ -334,8 +330,7 @@ class _Learner:
     def ratio(self, codes: Codes) -> Floats:
         """Log-likelihood ratio of each sample's code, with one more count of each."""
         counts = [
-            np.bincount(codes[self.fit & (self.side == side)], minlength=int(codes.max()) + 1) + 1.0
-            for side in (0, 1)
+            np.bincount(codes[self.fit & (self.side == side)], minlength=int(codes.max()) + 1) + 1.0 for side in (0, 1)
         ]
         return np.log(counts[0] / counts[1])[codes]
 

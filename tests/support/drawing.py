@@ -81,15 +81,11 @@ class Drawer:
                 raise ValueError("a later look depends on earlier answers: transcripts(n, adaptive=True)")
             stage: list[list[int]] = [[]] * n
             for look in different:
-                which = (
-                    [i for i, other in enumerate(looks) if other == look] if len(different) > 1 else range(n)
-                )
+                which = [i for i, other in enumerate(looks) if other == look] if len(different) > 1 else range(n)
                 for i, integers in zip(which, self._many(look, len(which)), strict=True):
                     stage[i] = integers
             stages.append(stage)
-        return np.concatenate(
-            [np.array(stage, dtype=float) for stage in stages] or [np.empty((n, 0))], axis=1
-        )
+        return np.concatenate([np.array(stage, dtype=float) for stage in stages] or [np.empty((n, 0))], axis=1)
 
     def _look(self, stages: list[list[list[int]]], i: int) -> Measurement | None:
         """Return the look that a recipe wants after the integers of answer i; None after the last one."""

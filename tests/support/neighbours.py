@@ -89,11 +89,11 @@ def protected(table: pd.DataFrame, **terms: Any) -> pd.DataFrame:
 
 
 def drawer(
-    table: pd.DataFrame, ask: Callable[[Any], Any], epsilon: Any = 1, delta: Any = 0, **terms: Any
+    table: pd.DataFrame, ask: Callable[[Any], Any], epsilon: Any = 1, price_delta: Any = 0, **terms: Any
 ) -> Drawer:
     """Put one question through the public API and return what draws its answer again."""
     protected(table, **terms)
-    return Drawer(capture(lambda: ask(table.dp(epsilon=epsilon, delta=delta, fresh=True))))
+    return Drawer(capture(lambda: ask(table.dp(epsilon=epsilon, delta=price_delta, fresh=True))))
 
 
 METHODS = [
@@ -126,9 +126,7 @@ def added(name: str, more: Rows, rows: Rows = MIXED, about: str = "", max_rows: 
     return Pair(name, (rows, rows + more), about, max_rows)
 
 
-def replaced(
-    name: str, old: Rows, new: Rows, rows: Rows = MIXED, about: str = "", max_rows: int | None = None
-) -> Pair:
+def replaced(name: str, old: Rows, new: Rows, rows: Rows = MIXED, about: str = "", max_rows: int | None = None) -> Pair:
     """Rows in which the last unit has other content."""
     return Pair(name, (rows + old, rows + new), about, max_rows)
 
@@ -163,10 +161,7 @@ PAIRS = {
         replaced("all low, one high", several(LOW, 1), several(HIGH, 1), several(LOW, 6), "x"),
         replaced("all high, one low", several(HIGH, 1), several(LOW, 1), several(HIGH, 6), "x"),
         replaced("around the median", several(2, 1), several(8, 1), several(2, 4) + several(8, 4), "x"),
-        *(
-            replaced(f"across the edge {edge}", several(edge - 0.01, 1), several(edge, 1), about="x")
-            for edge in BINS
-        ),
+        *(replaced(f"across the edge {edge}", several(edge - 0.01, 1), several(edge, 1), about="x") for edge in BINS),
         replaced("off the last edge", several(HIGH, 1), several(HIGH + 0.01, 1), about="x"),
         replaced("becomes NaN", several(HIGH, 1), several(np.nan, 1), about="x"),
         replaced("becomes inf", several(LOW, 1), several(np.inf, 1), about="x"),

@@ -40,9 +40,7 @@ class DiscreteLaplace:
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """One noisy integer for each entry."""
-        return add_noise(
-            exact.open(), self.scale, self.scale, discrete_laplace, discrete_laplace_vector, fill
-        )
+        return add_noise(exact.open(), self.scale, self.scale, discrete_laplace, discrete_laplace_vector, fill)
 
     def half_width(self, level: float) -> int:
         """Smallest t with P(|Z| > t) <= 1 - level: 2 p^(t+1) / (1 + p) <= 1 - level, p = exp(-1/scale)."""

@@ -204,9 +204,7 @@ def _best_present(scores: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
     if least > 0:
         return int(scores.max())
     if least < 0 or not counts.any():
-        raise ArgumentValueError(
-            "counts has a negative entry, or none above 0; type counts=None for one each"
-        )
+        raise ArgumentValueError("counts has a negative entry, or none above 0; type counts=None for one each")
     return int(scores[counts > 0].max())
 
 

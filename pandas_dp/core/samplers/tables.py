@@ -42,9 +42,7 @@ class Table:
         is common.
     """
 
-    def __init__(
-        self, law: Law, enclosures: Iterable[Enclosure], limit: int, guide: int = 16, full: int = 64
-    ) -> None:
+    def __init__(self, law: Law, enclosures: Iterable[Enclosure], limit: int, guide: int = 16, full: int = 64) -> None:
         self._law = law
         self._limit = limit
         self._guide_bits = guide

@@ -97,9 +97,7 @@ def _laplace_tables(
     return _sign_table(denominator, numerator, guide, full), leading, digits[::-1]
 
 
-def _laplace_chunk(
-    tables: tuple[Table, Table, list[Table]], digit_bits: int, n: int, fill: Fill
-) -> NDArray[np.int64]:
+def _laplace_chunk(tables: tuple[Table, Table, list[Table]], digit_bits: int, n: int, fill: Fill) -> NDArray[np.int64]:
     sign, leading, digits = tables
     noise = leading.draw(n, fill)
     for table in digits:

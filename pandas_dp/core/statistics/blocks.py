@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,10 +75,57 @@ class BlockMeans:
 
 
 @dataclass(frozen=True)
+class BlockResults:
+    """What a user's function makes of each of K random blocks of the whole table, as lattice offsets; one group.
+
+    A result that is no finite number, or an exception, counts as the middle of the lattice; other results are clipped to
+    it. What the function does beside returning a number cannot be controlled here.
+
+    Notes
+    -----
+    Couple as in `BlockMeans`: a row, or a unit, lies in one block, and a block is rebuilt without index labels, categories
+    or dtypes that could tell of rows in other blocks. So one of K values changes, under either relation.
+    """
+
+    function: Callable[[Any], Any]
+    lattice: Lattice
+    blocks: int
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """One block value moves by at most `cells`."""
+        cells = self.lattice.cells
+        return Sensitivity(l1=cells, l2_squared=cells**2, linf=cells)
+
+    def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
+        """Exact block values, shape (1, blocks)."""
+        if unit.column is None:
+            block = _random_blocks(view.rows, self.blocks)
+        else:
+            units, count = view.units(unit.column)
+            block = np.append(_random_blocks(count, self.blocks), -1).take(units)
+        results = view.block_results(self.function, block, self.blocks)
+        numbers = np.array([_number(result) for result in results])
+        offsets = self.lattice.offsets(numbers)
+        offsets[np.isnan(numbers)] = self.lattice.cells // 2
+        return offsets.reshape(1, self.blocks)
+
+
+def _number(result: Any) -> float:
+    """A user's result as a float; NaN for whatever is not one finite real number."""
+    if isinstance(result, bool | np.bool_) or not isinstance(result, int | float | np.integer | np.floating):
+        return np.nan
+    try:
+        number = float(result)
+    except OverflowError:
+        return np.nan
+    return number if np.isfinite(number) else np.nan
+
+
+@dataclass(frozen=True)
 class BlockSums:
     """Sum of the block values of each group."""
 
-    means: BlockMeans
+    means: BlockMeans | BlockResults
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """One block value of each touched group moves by at most `cells`."""
@@ -92,7 +141,7 @@ class BlockSums:
 class BlockPoints:
     """The block values of each group as counts on the lattice, for a quantile of each group."""
 
-    means: BlockMeans
+    means: BlockMeans | BlockResults
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """Within a group any rank moves by at most 1, in either direction (replace-one on K values)."""
@@ -110,9 +159,7 @@ class BlockPoints:
 
 def _groups(unit: PrivacyUnit) -> PrivacyUnit:
     """The unit with m <= k: blocks hold whole groups of a unit, so its rows are not bounded any further."""
-    return PrivacyUnit(
-        unit.column, unit.rows, min(unit.groups, unit.rows), unit.rows_per_group, unit.relation
-    )
+    return PrivacyUnit(unit.column, unit.rows, min(unit.groups, unit.rows), unit.rows_per_group, unit.relation)
 
 
 def _random_blocks(count: int, blocks: int) -> NDArray[np.intp]:

@@ -74,9 +74,7 @@ class Total:
         a, b = self.lattice.low, self.lattice.low + self.lattice.cells
         counts = np.bincount(owner, minlength=units)  # shape (units,)
         largest = max(abs(a), abs(b)) * max(unit.rows, offsets.size)
-        totals = (
-            _wide(group_sum(offsets, owner, units, self.lattice.cells), largest) + _wide(counts, largest) * a
-        )
+        totals = _wide(group_sum(offsets, owner, units, self.lattice.cells), largest) + _wide(counts, largest) * a
         clipped = np.clip(totals, unit.rows * min(a, 0), unit.rows * max(b, 0))
         return Exact([int(exact_sum(clipped, unit.rows * max(abs(a), abs(b))))])
 
@@ -116,7 +114,7 @@ class Moments:
     @property
     def row_total(self) -> int:
         """What the features of one row add up to."""
-        return self.lattice.cells**self.degree
+        return int(self.lattice.cells**self.degree)
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""

@@ -85,9 +85,7 @@ def mode_law(law, unit):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize(
-    ("family", "law"), [(PermuteAndFlip, permute_and_flip_law), (ExponentialMechanism, softmax)]
-)
+@pytest.mark.parametrize(("family", "law"), [(PermuteAndFlip, permute_and_flip_law), (ExponentialMechanism, softmax)])
 def test_mode(relation, family, law):
     unit = PrivacyUnit(relation=relation)
     sensitivity = Count(by=KEYS).sensitivity(unit)

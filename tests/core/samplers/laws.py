@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-FALSE_ALARM = (
-    1e-6  # of every statistical test here, and the power demanded of a test of a broken twin is p < 1e-6
-)
+FALSE_ALARM = 1e-6  # of every statistical test here, and the power demanded of a test of a broken twin is p < 1e-6
 SIXTY_DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9, traps=[])
 
 Probabilities = Mapping[int, float]
@@ -69,8 +67,7 @@ def permute_and_flip_law(scores: Sequence[int], rate: Fraction) -> dict[int, flo
     law = {}
     for r in range(len(scores)):
         ends = [
-            _wins(mine[r], [p for s, p in enumerate(theirs) if s != r])
-            for mine, theirs in ((low, high), (high, low))
+            _wins(mine[r], [p for s, p in enumerate(theirs) if s != r]) for mine, theirs in ((low, high), (high, low))
         ]
         assert 0 <= ends[1] - ends[0] < Fraction(1, 10**30)
         law[r] = float(ends[0])
@@ -127,18 +124,14 @@ def same_law(one: Iterable[int], other: Iterable[int]) -> float:
     """p-value of the test that two samples have one law; values seen fewer than twenty times are pooled."""
     one, other = (np.asarray(list(sample), dtype=np.int64) for sample in (one, other))
     values, cell = np.unique(np.concatenate([one, other]), return_inverse=True)
-    table = np.array(
-        [np.bincount(part, minlength=values.size) for part in (cell[: one.size], cell[one.size :])]
-    )
+    table = np.array([np.bincount(part, minlength=values.size) for part in (cell[: one.size], cell[one.size :])])
     common = table.sum(axis=0) >= 20
     rest = table[:, ~common].sum(axis=1, keepdims=True)
     table = np.hstack([table[:, common], rest] if rest.sum() >= 20 else [table[:, common]])
     return float(stats.chi2_contingency(table, correction=False).pvalue)
 
 
-def wide_cells(
-    draws: NDArray[np.int64], quantile: Callable[[float], float], below: Callable[[int], float]
-) -> float:
+def wide_cells(draws: NDArray[np.int64], quantile: Callable[[float], float], below: Callable[[int], float]) -> float:
     """p-value of a wide law by 256 cells of about equal probability, and by the lowest six bits.
 
     quantile(u) places the edges, below(z) = P(Z < z) gives their cells' exact probabilities. The smaller

@@ -60,9 +60,7 @@ def test_uniform_below(width: int) -> None:
     assert chi_squared(draws, dict.fromkeys(range(11), 1 / 11)) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(
-    ("width", "x"), [(1, F(2, 3)), (2, F(1)), (3, F(7, 3)), (64, F(1, 3)), (64, F(9, 4))]
-)
+@pytest.mark.parametrize(("width", "x"), [(1, F(2, 3)), (2, F(1)), (3, F(7, 3)), (64, F(1, 3)), (64, F(9, 4))])
 def test_bernoulli_exp(width: int, x: F) -> None:
     bits, p = short_words(width), float(exact_exp(-x))
     draws = repeat(lambda: scalar.draw_bernoulli_exp(x.numerator, x.denominator, bits), 50_000)
@@ -74,9 +72,7 @@ def test_decisions_with_the_bytes_of_the_system() -> None:
     p = float(exact_exp(F(-2, 3)))
     assert chi_squared(repeat(lambda: bernoulli(F(2, 9)), MANY), {1: 2 / 9, 0: 7 / 9}) > FALSE_ALARM
     assert chi_squared(repeat(lambda: bernoulli_exp(F(2, 3)), MANY), {1: p, 0: 1 - p}) > FALSE_ALARM
-    assert (
-        chi_squared(repeat(lambda: uniform_below(100), MANY), dict.fromkeys(range(100), 0.01)) > FALSE_ALARM
-    )
+    assert chi_squared(repeat(lambda: uniform_below(100), MANY), dict.fromkeys(range(100), 0.01)) > FALSE_ALARM
 
 
 def test_certain_decisions() -> None:
@@ -119,9 +115,7 @@ def laplace_draws(width: int, scale: F, times: int) -> np.ndarray:
 
 def gaussian_draws(width: int, variance: F, times: int) -> np.ndarray:
     bits = short_words(width)
-    return repeat(
-        lambda: scalar.draw_discrete_gaussian(variance.numerator, variance.denominator, bits), times
-    )
+    return repeat(lambda: scalar.draw_discrete_gaussian(variance.numerator, variance.denominator, bits), times)
 
 
 @pytest.mark.slow

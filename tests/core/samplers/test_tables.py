@@ -46,13 +46,9 @@ def ratio(x: F) -> tuple[int, int]:
 def all_tables() -> list[tuple[str, Table, Cdf]]:
     found: list[tuple[str, Table, Cdf]] = []
     for rate, size in ((F(1, 10**12), 256), (F(1, 3), 256), (F(7, 2), 16), (F(1, 999), 32)):
-        found.append(
-            (f"digit {rate}", vector._digit_table(*ratio(rate), size, 16, 64), digit_cdf(rate, size))
-        )
+        found.append((f"digit {rate}", vector._digit_table(*ratio(rate), size, 16, 64), digit_cdf(rate, size)))
     for rate in (F(1), F(17, 5), F(1000)):
-        found.append(
-            (f"geometric {rate}", vector._geometric_table(*ratio(rate), 99, 16, 64), geometric_cdf(rate))
-        )
+        found.append((f"geometric {rate}", vector._geometric_table(*ratio(rate), 99, 16, 64), geometric_cdf(rate)))
     for rate in (F(1, 10**12), F(1, 3), F(100)):
         found.append((f"sign {rate}", vector._sign_table(*ratio(rate), 16, 64), sign_cdf(rate)))
     for rate in (F(1, 20_000), F(1, 3), F(40)):
@@ -92,9 +88,7 @@ def test_uniforms_beside_a_threshold_are_settled_by_their_own_bits(table: Table,
                 continue
             for seed in range(4):
                 got = table._exact(leading, seeded(seed))
-                further = np.frombuffer(seeded(seed)(16), dtype=np.uint64)[
-                    -1
-                ]  # words are used last one first
+                further = np.frombuffer(seeded(seed)(16), dtype=np.uint64)[-1]  # words are used last one first
                 u = F((leading << 64) + int(further), 1 << 128)
                 assert got == 0 or cdf(got - 1) <= u + F(1, 2**128)
                 assert got >= table.thresholds.size or u < cdf(got) + F(1, 10**50)

@@ -41,9 +41,7 @@ HUGE = F(10**60 + 7, 10**59 + 9)  # about 10, in 60 digits
 def coarse_laplace(scale: F, n: int, digit_bits: int, guide: int, full: int) -> np.ndarray:
     made = vector._laplace_tables(scale.numerator, scale.denominator, digit_bits, guide, full)
     chunk = tables.CHUNK
-    parts = [
-        vector._laplace_chunk(made, digit_bits, min(chunk, n - at), seeded(at)) for at in range(0, n, chunk)
-    ]
+    parts = [vector._laplace_chunk(made, digit_bits, min(chunk, n - at), seeded(at)) for at in range(0, n, chunk)]
     return np.concatenate(parts)
 
 
@@ -113,14 +111,8 @@ def test_few_draws_at_a_time_follow_the_law() -> None:
 
 def test_vectors_and_scalars_have_one_law() -> None:
     n = 50_000
-    assert (
-        same_law(discrete_laplace_vector(F(7, 2), n), (discrete_laplace(F(7, 2)) for _ in range(n)))
-        > FALSE_ALARM
-    )
-    assert (
-        same_law(discrete_gaussian_vector(F(12), n), (discrete_gaussian(F(12)) for _ in range(n)))
-        > FALSE_ALARM
-    )
+    assert same_law(discrete_laplace_vector(F(7, 2), n), (discrete_laplace(F(7, 2)) for _ in range(n))) > FALSE_ALARM
+    assert same_law(discrete_gaussian_vector(F(12), n), (discrete_gaussian(F(12)) for _ in range(n))) > FALSE_ALARM
 
 
 # ---------------------------------------------------------------------------------------------- coarse tables
@@ -156,9 +148,7 @@ def test_three_percent_too_little_noise_is_refused() -> None:
     assert chi_squared(draws, discrete_gaussian_law(F(100))) < FALSE_ALARM
     sigma = 10**12 * 97 // 100
     draws = discrete_gaussian_vector(F(sigma**2), MILLION)
-    p = wide_cells(
-        draws, lambda u: 10**12 * float(special.ndtri(u)), lambda z: float(special.ndtr((z - 0.5) / 10**12))
-    )
+    p = wide_cells(draws, lambda u: 10**12 * float(special.ndtri(u)), lambda z: float(special.ndtr((z - 0.5) / 10**12)))
     assert p < FALSE_ALARM
 
 
@@ -170,9 +160,7 @@ def test_a_truncating_sampler_is_refused() -> None:
 
 
 def test_tables_without_the_exact_path_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        tables.Table, "_exact", lambda table, leading, fill: int((table.thresholds <= leading).sum())
-    )
+    monkeypatch.setattr(tables.Table, "_exact", lambda table, leading, fill: int((table.thresholds <= leading).sum()))
     draws = coarse_laplace(F(7, 2), 60_000, 4, 3, 8)
     assert chi_squared(draws, discrete_laplace_law(F(7, 2))) < FALSE_ALARM
     draws = coarse_gaussian(F(9), 60_000, 4, 3, 8)

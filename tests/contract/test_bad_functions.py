@@ -1,0 +1,163 @@
+"""Bad inputs B60 to B65: a user's function that returns, raises or does what it should not."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import people, protected, refused
+
+from pandas_dp import QueryFailedError
+
+BOUNDS = (0, 10)
+
+
+def ask(df, function, epsilon=1000, **terms):
+    return df.dp(epsilon=epsilon).sample_and_aggregate(function, bounds=BOUNDS, **{"aggregator": "mean", **terms})
+
+
+@pytest.mark.parametrize("blocks", [0, 2.5, -3, True])
+def test_b60_blocks(monkeypatch, blocks):
+    df = protected()
+    with refused(monkeypatch, df, (TypeError, ValueError), "blocks"):
+        ask(df, len, epsilon=1, blocks=blocks)
+    for function in (None, "mean", 3):
+        with refused(monkeypatch, df, TypeError, "function"):
+            ask(df, function, epsilon=1)
+    with refused(monkeypatch, df, TypeError, "bounds"):
+        df.dp(epsilon=1).sample_and_aggregate(len, bounds=None)
+
+
+@pytest.mark.parametrize(
+    ("result", "value"),
+    [
+        (np.nan, 5),
+        (np.inf, 5),
+        (-np.inf, 5),
+        ("7", 5),
+        (None, 5),
+        ([1], 5),
+        (10**400, 5),
+        (True, 5),
+        (10**30, 10),
+        (-3, 0),
+        (7, 7),
+        (np.float32(2.5), 2.5),
+        (np.int8(3), 3),
+    ],
+    ids=repr,
+)
+def test_b61_odd_results(result, value):
+    """What is no finite number counts as the middle of the bounds; numbers are clipped. Noise: sd 0.0004."""
+    df = protected(epsilon=10**6)
+    assert ask(df, lambda block: result) == pytest.approx(value, abs=0.01)
+
+
+def test_b62_exceptions_count_as_the_middle_and_show_nowhere(capsys):
+    df = protected(epsilon=10**6)
+
+    def spiteful(block):
+        raise ValueError(f"secret42 {block.to_string()}")
+
+    assert ask(df, spiteful) == pytest.approx(5, abs=0.01)
+    one = ask(df, lambda block: 1 / 0 if (block["pid"] == 5).any() else 2.0, blocks=4)
+    assert one == pytest.approx((3 * 2 + 5) / 4, abs=0.01)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("error", [SystemExit, MemoryError, RecursionError, KeyboardInterrupt])
+def test_b63_what_ends_the_query(error):
+    df = protected(epsilon=10)
+
+    def stop(block):
+        raise error("secret42")
+
+    kind = KeyboardInterrupt if error is KeyboardInterrupt else QueryFailedError
+    with pytest.raises(kind) as caught:
+        ask(df, stop, epsilon=1)
+    assert str(caught.value) == QueryFailedError.TEXT
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    trace, frames = caught.value.__traceback__, []
+    while trace:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    for frame in frames:
+        assert not any(isinstance(v, pd.DataFrame) for n, v in frame.f_locals.items() if n not in {"df", "self"})
+    assert df.dp.session.spent == "epsilon=1"
+    assert df.dp(epsilon=1).count() is not None  # the next call works
+
+
+def test_b64_asking_from_inside_is_refused():
+    df = protected(epsilon=10)
+    seen = []
+
+    def nosy(block):
+        try:
+            df.dp(epsilon=1).count()
+        except Exception as error:
+            seen.append(type(error).__name__)
+            raise
+        return 1.0
+
+    worker = threading.Thread(target=lambda: seen.append(ask(df, nosy, epsilon=1, blocks=3)), daemon=True)
+    worker.start()
+    worker.join(5)
+    assert not worker.is_alive()
+    assert seen[:3] == ["PandasDPError"] * 3
+    assert df.dp.session.spent == "epsilon=1"
+
+
+def test_b65_a_function_cannot_change_the_frame_or_another_block():
+    df = protected(epsilon=10**6)
+    before = df.copy(deep=True)
+
+    def rude(block):
+        value = float(block["age"].max() if len(block) else 0) / 20
+        for column in list(block.columns):
+            block.drop(columns=column, inplace=True)
+        return value
+
+    first = ask(df, rude, blocks=2)
+    assert 0 < first <= 10
+    pd.testing.assert_frame_equal(df, before)
+
+
+def test_blocks_tell_nothing_of_each_other():
+    """Adding one row changes one block's result, though the function returns labels, dtypes and categories."""
+    frame = people()[["age", "pay", "city", "sex", "when"]]
+    added = pd.concat([frame, frame.iloc[[0]].assign(age=99, pay=np.nan, city="new", sex=None)], ignore_index=True)
+    added["city"] = added["city"].astype("category")
+
+    def nosy(block):
+        facts = (
+            repr(block.dtypes.tolist()),
+            repr(block.index),
+            repr(block.attrs),
+            repr(getattr(block["city"], "cat", None)),
+            block.to_numpy().tolist(),
+        )
+        return float(hash(repr(facts)) % 997)
+
+    from pandas_dp.core.lattice import Lattice
+    from pandas_dp.core.privacy import PrivacyUnit
+    from pandas_dp.core.statistics import blocks as module
+    from pandas_dp.engines.pandas import PandasView
+
+    statistic = module.BlockResults(nosy, Lattice.between(0, 1000, 16), 3)
+    original = module._random_blocks
+    try:
+        module._random_blocks = lambda count, blocks: np.arange(count) * 5 % 7 % blocks
+        one, two = (statistic.values(PandasView(f, {}, {}), PrivacyUnit()) for f in (frame, added))
+    finally:
+        module._random_blocks = original
+    assert (one != two).sum() == 1
+
+
+def test_user_code_is_never_answered_from_the_store():
+    df = protected(epsilon=2)
+    ask(df, len, epsilon=1)
+    ask(df, len, epsilon=1)
+    assert df.dp.session.left == "epsilon=0"
