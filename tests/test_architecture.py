@@ -71,7 +71,7 @@ def own(path: Path) -> set[str]:
 
 
 def room(module: str) -> str:
-    return (module.split(".") + [""])[1]
+    return [*module.split("."), ""][1]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -118,8 +118,9 @@ def round_half_even(operand: Values, decimals: Values) -> Values:
 def fill(operand: Values, constant: Values) -> Values:
     """Missing cells replaced by a constant of the same kind.
 
-    Integers filled with an integer of their range stay integers; other numbers become float64. Text keeps its dtype, dates
-    take the finer unit of column and constant. A category column becomes a plain one: its list could lack the constant.
+    Integers filled with an integer of their range stay integers; other numbers become float64. Text keeps its
+    dtype, dates take the finer unit of column and constant. A category column becomes a plain one, since its list
+    could lack the constant.
 
     Raises
     ------

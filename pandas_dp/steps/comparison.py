@@ -76,7 +76,7 @@ def _holds(op: str, left: Values, right: Values) -> Mask:
     return np.asarray(holds & ~left.incomparable & ~right.incomparable)
 
 
-def isin(operand: Values, constants: Sequence[Values]) -> Values:
+def isin(constants: Sequence[Values], operand: Values) -> Values:
     """Whether each row equals one of the constants; a missing cell equals none.
 
     Raises
@@ -136,7 +136,7 @@ def _compare_times(op: str, left: Values, right: Values) -> Mask:
     (x, x_rest), (y, y_rest) = split_seconds(left), split_seconds(right)
     if op == "==":
         return np.asarray((x == y) & (x_rest == y_rest))
-    return np.where(x == y, OPERATORS[op](x_rest, y_rest), OPERATORS[op](x, y))
+    return np.asarray(np.where(x == y, OPERATORS[op](x_rest, y_rest), OPERATORS[op](x, y)))
 
 
 # Text

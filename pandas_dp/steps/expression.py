@@ -185,6 +185,8 @@ def _plain(value: Any) -> ConstantValue:
     """Return the one form in which a constant of this value and type stands in a tree."""
     if value is None or value is pd.NA or value is pd.NaT:
         raise ArgumentValueError(_MISSING)
+    if isinstance(value, datetime.datetime | np.datetime64 | datetime.timedelta | np.timedelta64):
+        return _plain_time(value)  # first: numpy counts its durations among the integers
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, int | np.integer):
@@ -201,8 +203,6 @@ def _plain(value: Any) -> ConstantValue:
         except UnicodeEncodeError:
             raise ArgumentValueError("a text constant has to be valid Unicode") from None
         return str.__str__(value)
-    if isinstance(value, datetime.datetime | np.datetime64 | datetime.timedelta | np.timedelta64):
-        return _plain_time(value)
     raise ArgumentTypeError(
         f"{type(value).__name__} is no constant: that is true or false, a number, text, a pd.Timestamp or a "
         "pd.Timedelta. Data comes from columns of the table itself"
@@ -210,19 +210,20 @@ def _plain(value: Any) -> ConstantValue:
 
 
 def _plain_time(value: Any) -> pd.Timestamp | pd.Timedelta:
-    duration = isinstance(value, datetime.timedelta | np.timedelta64)  # before dates: both come from numpy
+    duration = isinstance(value, datetime.timedelta | np.timedelta64)
     try:
         stamp: Any = pd.Timedelta(value) if duration else pd.Timestamp(value)
         if stamp is pd.NaT:
             raise ArgumentValueError(_MISSING)
         if not duration and stamp.tz is not None:
             stamp = stamp.tz_convert("UTC")
-        coarse = stamp.as_unit("us", round_ok=True)
-        return coarse if coarse == stamp else stamp.as_unit("ns")
+        coarse: pd.Timestamp | pd.Timedelta = stamp.as_unit("us", round_ok=True)
+        fine: pd.Timestamp | pd.Timedelta = coarse if coarse == stamp else stamp.as_unit("ns")
     except (ValueError, OverflowError) as error:
         if isinstance(error, ArgumentValueError):
             raise
         raise ArgumentValueError("the date or duration is outside the range of pandas") from None
+    return fine
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +257,7 @@ class IsIn(Expression):
 
     def apply(self, *operands: Values) -> Values:
         """Truth values."""
-        return comparison.isin(*operands, [read_constant(constant.value) for constant in self.constants])
+        return comparison.isin([read_constant(constant.value) for constant in self.constants], *operands)
 
     def __str__(self) -> str:
         return f"{self.operands[0]}.isin([{', '.join(map(str, self.constants))}])"

@@ -63,13 +63,13 @@ def parse_expression(source: Source, columns: Iterable[str], *, argument: str = 
 
     Notes
     -----
-    A value that a function brings from outside is taken for a public constant, as in ``lambda d: d.x > limit``. Whether it
-    really is public cannot be seen from it.
+    A value that a function brings from outside is taken for a public constant, as in ``lambda d: d.x > limit``.
+    Whether it really is public cannot be seen from it.
     """
     names = frozenset(name for name in columns if isinstance(name, str))
     if isinstance(source, str):
         return _read_text(source, names, argument)
-    if isinstance(source, pd.api.typing.Expression) or callable(source):
+    if callable(source):  # a pd.col expression is
         return trace(source, names, argument)
     raise ArgumentTypeError(
         f"{argument}: has to be text, a function of the table or pd.col(...), not {type(source).__name__}"
@@ -77,7 +77,7 @@ def parse_expression(source: Source, columns: Iterable[str], *, argument: str = 
 
 
 def parse_assignments(text: str, columns: Iterable[str], *, argument: str) -> list[tuple[str, Expression]]:
-    """Return names and expressions of lines like ``"bmi = weight / height ** 2"``; a line may use names of earlier ones.
+    """Return names and expressions of lines like ``"bmi = weight / height**2"``; a line may use earlier names.
 
     Raises
     ------
@@ -121,8 +121,8 @@ def _prepare(text: str, argument: str) -> tuple[str, dict[str, str]]:
     for token in _TOKEN.findall(text):
         if token == "@":  # noqa: S105
             raise ArgumentValueError(
-                f"{argument}: '@' is not read, since it could name anything: write the value itself, or a function, as in "
-                ".filter(lambda d: d.x > limit)"
+                f"{argument}: '@' is not read, since it could name anything: write the value itself, or a function, "
+                "as in .filter(lambda d: d.x > limit)"
             )
         if len(token) > 1 and token[0] == "`":
             placeholder = f"{prefix}{len(quoted)}_"
@@ -139,8 +139,8 @@ def _parse(source: str, mode: str, argument: str) -> ast.AST:
             return ast.parse(source, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ArgumentValueError(
-            f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", names that are no Python names in "
-            "`backticks`"
+            f"{argument}: cannot be read: write it like \"age >= 65 and ward != 'ICU'\", with names that are no Python "
+            "names in `backticks`"
         ) from None
 
 
@@ -167,7 +167,7 @@ class _Reader:
             case ast.Name(id=name):
                 return self._column(self.quoted.get(name, name))
             case ast.Constant(value=value):
-                return Constant(value)
+                return lift(value)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return Constant(-value)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -234,6 +234,6 @@ class _Reader:
         for placeholder, name in self.quoted.items():
             text = text.replace(placeholder, f"`{name}`")
         return ArgumentValueError(
-            f"{shorten(text, 60)} is not among the operations that can be checked row by row: + - * / // % **, comparisons, in "
-            f"[...], and, or, not, & | ~, and .{', .'.join(sorted(METHODS))}"
+            f"{shorten(text, 60)} is not among the operations that can be checked row by row: + - * / // % **, "
+            f"comparisons, in [...], and, or, not, & | ~, and .{', .'.join(sorted(METHODS))}"
         )

@@ -18,9 +18,8 @@ from pandas_dp.steps.expression import Column, Expression, Operation, quote
 from pandas_dp.steps.functions import METHODS, call, compare, lift, logical, negate, refusal
 
 _NOT_A_TRUTH = (
-    "a column has no single truth value: use & | ~ instead of and, or, not, if and chained comparisons, "
-    "with each comparison in "
-    "parentheses, as in (d.x > 0) & (d.x < 9), or .between(0, 9), or .isin([...]) instead of in"
+    "a column has no single truth value: use & | ~ instead of and, or, not, if and chained comparisons, with each "
+    "comparison in parentheses, as in (d.x > 0) & (d.x < 9), or .between(0, 9), or .isin([...]) instead of in"
 )
 
 
@@ -223,7 +222,7 @@ def trace(function: Callable[[Any], Any], names: frozenset[str], argument: str) 
     """
     frame = TracedFrame(names, argument)
     try:
-        # An expression of pandas can only be evaluated: it carries a closure. This is how pandas' own methods do it.
+        # An expression of pandas carries a closure and can only be evaluated; pandas' own methods do it like this.
         result = function._eval_expression(frame) if isinstance(function, pd.api.typing.Expression) else function(frame)
         if isinstance(result, TracedColumn):
             return result._expression
@@ -231,8 +230,8 @@ def trace(function: Callable[[Any], Any], names: frozenset[str], argument: str) 
         raise
     except Exception as error:  # the function is the caller's own and has seen no data
         raise ArgumentTypeError(
-            f"{argument}: the function could not be traced, it raised {type(error).__name__}. It is called once, with a "
-            "stand-in for the table that knows columns and row-wise operations only"
+            f"{argument}: the function could not be traced, it raised {type(error).__name__}. It is called once, with "
+            "a stand-in for the table that knows columns and row-wise operations only"
         ) from error
     if isinstance(result, TracedFrame | pd.Series | pd.DataFrame | pd.Index | np.ndarray | list):
         raise ArgumentTypeError(

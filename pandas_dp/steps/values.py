@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 NAT = np.iinfo(np.int64).min
 
-_MASKED = (
+_MASKED: tuple[type, ...] = (
     pd.BooleanDtype,
     pd.Int8Dtype,
     pd.Int16Dtype,
@@ -318,4 +318,5 @@ def write(values: Values, index: pd.Index[Any]) -> pd.Series[Any]:
         return series.dt.tz_localize("UTC").dt.tz_convert(values.zone) if values.kind is Kind.ZONED else series
     if values.kind in (Kind.NUMBER, Kind.BOOLEAN):
         return pd.Series(np.broadcast_to(values.data, (len(index),)).copy(), index=index)
-    return pd.Series(values.data, index=index, dtype=values.data.dtype)
+    plain: pd.Series[Any] = pd.Series(values.data, index=index, dtype=values.data.dtype)
+    return plain

@@ -42,10 +42,8 @@ class DiscreteGaussian:
     ) -> DiscreteGaussian:
         """Return the least noise for rho, or for (epsilon, delta)."""
         squared = Fraction(sensitivity.l2_squared)
-        if rho is not None:
-            variance = squared / (2 * rho)
-        else:
-            variance = squared * analytic_variance(epsilon or Fraction(0), delta)
+        unit_variance = 1 / (2 * rho) if rho is not None else analytic_variance(epsilon or Fraction(0), delta)
+        variance = squared * unit_variance
         smaller = min(float(squared), float(variance))
         refine = max(0, FINE + 1 - math.floor(math.log2(smaller) / 2))
         return cls(Fraction(math.ceil(variance * 4**refine)), refine)

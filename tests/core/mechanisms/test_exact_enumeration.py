@@ -7,7 +7,7 @@ exp(epsilon) is one too. The scores are those the real code hands to its sampler
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def neighbours(relation, values):
                     yield rows, (*rows, value)
         else:
             for i, value in product(range(len(rows)), values):
-                yield rows, rows[:i] + (value,) + rows[i + 1 :]
+                yield rows, (*rows[:i], value, *rows[i + 1 :])
 
 
 def worst_ratio(law, relation, values):
@@ -131,7 +131,7 @@ def quantile_law(asked, q, cells, unit):
         out = [Fraction(0)] * (cells + 1)
         for i, point in enumerate(occupied):
             out[point] += groups[i]
-        for i, (left, right) in enumerate(zip(runs[:-1], runs[1:], strict=True)):
+        for i, (left, right) in enumerate(pairwise(runs)):
             for point in range(left + 1, right):
                 out[point] += groups[len(occupied) + i] / (right - left - 1)
         return out
