@@ -8,7 +8,7 @@ from typing import Any
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.expression import Constant, Expression, IsIn, Operation, shorten
-from pandas_dp.steps.refusals import NOT_TRACED, REASONS
+from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -136,5 +136,7 @@ def call(name: str, operand: Expression, args: Any, kwargs: Any) -> Expression:
 
 def refusal(name: str) -> str:
     """Why a method or attribute that is none of ``METHODS`` is refused, and what to type instead."""
+    if name in INTERNAL or name.startswith("_"):  # what pandas' own functions ask a column first
+        return WHOLE_COLUMN
     reason = REASONS.get(name, f"{NOT_TRACED}. Those that can: {', '.join(sorted(METHODS))}")
     return f".{shorten(name, 40)} {reason.replace('{name}', name)}"

@@ -3,45 +3,40 @@
 from __future__ import annotations
 
 _PUBLIC = (
-    "computes one number from all rows, so every row would depend on every other. Give a public number "
-    "instead, "
+    "computes one number from all rows, so every row would depend on every other. Give a public number instead, "
     "{example}; or pay for one first: df.dp(epsilon=...).{name}(...)"
 )
 _ORDER = "makes a row depend on other rows or their order. Only operations within one row keep the guarantee"
 _POSITION = "takes rows by position, and others move up when one is left out. Choose rows by a condition"
 _EXPORT = "hands out the data itself. Write the operation with + - * / // % **, comparisons and & | ~"
 _UNCHECKED = (
-    "runs code that cannot be checked row by row. Write it with + - * / // % **, comparisons and & | ~, or "
-    "make "
+    "runs code that cannot be checked row by row. Write it with + - * / // % **, comparisons and & | ~, or make "
     "the column before the table is protected"
 )
 _REPEATS = "changes how many rows a person has. Do it before the table is protected"
 NOT_TRACED = "is not among the functions that can be checked. Make the column before the table is protected"
+WHOLE_COLUMN = f"a function that takes whole columns, like pd.cut or pd.factorize, {_UNCHECKED}"
+INTERNAL = ("ndim", "dtype", "dtypes", "name")
 
 _GROUPS = (
     (
         _PUBLIC.replace("{example}", "as in x - 40"),
-        "mean sum median std var count quantile mode nunique sem skew kurt kurtosis prod product any all "
-        "describe "
+        "mean sum median std var count quantile mode nunique sem skew kurt kurtosis prod product any all describe "
         "corr cov autocorr dot agg aggregate idxmax idxmin argmax argmin",
     ),
     (_PUBLIC.replace("{example}", "a maximum everybody may know, as in x / 100"), "max"),
     (_PUBLIC.replace("{example}", "a minimum everybody may know, as in x - 18"), "min"),
     (
         _ORDER,
-        "rank shift diff pct_change cumsum cumprod cummax cummin rolling expanding ewm ffill bfill pad "
-        "backfill "
-        "interpolate sort_values sort_index drop_duplicates duplicated groupby transform resample "
-        "factorize unique "
-        "value_counts cat asof pivot pivot_table reset_index is_unique is_monotonic_increasing index align "
-        "update "
+        "rank sort argsort shift diff pct_change cumsum cumprod cummax cummin rolling expanding ewm ffill bfill pad backfill "
+        "interpolate sort_values sort_index drop_duplicates duplicated groupby transform resample factorize unique "
+        "value_counts cat asof pivot pivot_table reset_index is_unique is_monotonic_increasing index align update "
         "combine combine_first cut qcut get_dummies",
     ),
     (_POSITION, "head tail nlargest nsmallest iloc iat loc at sample first last take truncate xs get"),
     (
         _EXPORT,
-        "values to_numpy array item tolist to_list to_dict to_frame items iterrows itertuples shape size "
-        "empty copy "
+        "values to_numpy array item tolist to_list to_dict to_frame items iterrows itertuples shape size empty copy "
         "hasnans memory_usage len",
     ),
     (_UNCHECKED, "apply map pipe applymap eval"),
@@ -51,6 +46,7 @@ _GROUPS = (
         "is not needed: numbers are computed in float64 whatever stores them, true and false as 1 and 0",
         "astype",
     ),
-    (f"{NOT_TRACED}, or write condition * a + ~condition * b, .clip or .fillna", "where mask replace"),
+    (f"{NOT_TRACED}, or write condition * a + ~condition * b, .clip or .fillna", "where mask replace select"),
+    ("is not traced: write .clip(lower=0) or .clip(upper=9) for a limit", "maximum minimum fmax fmin"),
 )
 REASONS = {name: reason for reason, names in _GROUPS for name in names.split()}

@@ -87,9 +87,9 @@ class TracedColumn:
         self._expression = expression
         self._argument = argument
 
-    def _build(self, build: Callable[..., Expression], *args: object, **kwargs: object) -> TracedColumn:
+    def _build(self, build: Callable[..., Expression], *args: object) -> TracedColumn:
         try:
-            return TracedColumn(build(*map(self._open, args), **kwargs), self._argument)
+            return TracedColumn(build(*map(self._open, args)), self._argument)
         except (ArgumentTypeError, ArgumentValueError) as error:
             raise type(error)(f"{self._argument}: {error}") from None
 
@@ -99,9 +99,8 @@ class TracedColumn:
             return value._expression
         if isinstance(value, pd.Series | pd.DataFrame | pd.Index | np.ndarray):
             raise ArgumentTypeError(
-                "a Series, Index or array from outside is data that nobody checked, and it would have to "
-                "be matched to the "
-                "rows. Use columns of this table, as in lambda d: d.x > d.y, and public constants"
+                "a Series, Index or array from outside is data that nobody checked, and it would have to be matched "
+                "to the rows. Use columns of this table, as in lambda d: d.x > d.y, and public constants"
             )
         if isinstance(value, list | tuple | set | frozenset):
             return [TracedColumn._open(item) for item in value]
@@ -143,18 +142,22 @@ class TracedColumn:
     __contains__ = _refuse(_NOT_A_TRUTH)
     __float__ = __int__ = __index__ = __complex__ = _refuse("a column is not one number: it has a value in every row")
     __array__ = _refuse("a column does not become an array, which" + refusal("values").removeprefix(".values"))
-    __array_function__ = _refuse("only numpy's element-wise functions can be checked: " + refusal("where"))
     __xor__ = __rxor__ = _refuse("'^' is not traced: write (a & ~b) | (~a & b)")
+
+    def __array_function__(self, function: Any, _types: object, _args: object, _kwargs: object) -> NoReturn:
+        raise ArgumentValueError(f"{self._argument}: np{refusal(function.__name__)}")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **kwargs: object) -> TracedColumn:
         build, op = _UFUNCS.get(ufunc, (None, ()))
-        if build is None or method != "__call__" or kwargs:
-            name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        if method != "__call__":
+            raise ArgumentValueError(
+                f"{self._argument}: np.{ufunc.__name__}.{method} combines rows. Only operations within one row keep the "
+                "guarantee"
+            )
+        if build is None or kwargs:
             allowed = ", ".join(sorted(set(FUNCTIONS) - {"negative"}))
             raise ArgumentValueError(
-                f"{self._argument}: np.{name} is not among the functions that can be checked row by row. "
-                "Of numpy's, besides "
-                f"operators, these can: {allowed}"
+                f"{self._argument}: np{refusal(ufunc.__name__)}; of numpy's, besides operators: {allowed}"
             )
         return self._build(build, *op, *inputs)
 
@@ -165,8 +168,13 @@ class TracedColumn:
             raise ArgumentValueError(f"{self._argument}: {refusal(name)}")
 
         def method(*args: object, **kwargs: object) -> TracedColumn:
-            opened = {key: self._open(value) for key, value in kwargs.items()}
-            return self._build(lambda operand, *rest: call(name, operand, rest, opened), self, *args)
+            words = tuple(kwargs)
+            count = len(args)
+
+            def build(operand: Expression, *given: object) -> Expression:
+                return call(name, operand, given[:count], dict(zip(words, given[count:], strict=True)))
+
+            return self._build(build, self, *args, *kwargs.values())
 
         return method
 

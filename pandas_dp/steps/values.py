@@ -180,7 +180,8 @@ def read_column(column: pd.Series[Any]) -> Values:
     if isinstance(dtype, pd.StringDtype):
         return Values(Kind.TEXT, column.array, missing)
     if isinstance(dtype, _MASKED):
-        return _read_masked(column, dtype.numpy_dtype, missing)
+        width: Any = dtype
+        return _read_masked(column, width.numpy_dtype, missing)
     if isinstance(dtype, pd.DatetimeTZDtype):
         instants: Any = column.to_numpy(dtype=f"datetime64[{dtype.unit}]")  # in UTC
         return times(Kind.ZONED, instants.view(np.int64), missing, dtype.unit, dtype.tz)
