@@ -1,8 +1,9 @@
 """Several answers of one session together spend no more than the sum of their charges, also when a later question is
 chosen by an earlier answer.
 
-Answers are drawn one after the other from the operating system's entropy, as the gate draws them. Each audit accuses a
-right session with probability at most 1e-6; the broken twins lie ten standard deviations above the claim.
+Answers are drawn one after the other from the operating system's entropy, as the gate draws them. Each
+audit accuses a right session with probability at most 1e-6; the bounds of the broken twins lie five
+standard deviations or more above the claim.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A broken twin of every method is caught by the audit that the method itself passes.
 
-Each audit accuses the right method with probability at most 1e-6; every twin spends nearly twice its epsilon or more
-on its pair, so that its bound lies five standard deviations or more above the claim.
+Each audit accuses the right method with probability at most 1e-6; every twin spends nearly twice its
+epsilon or more on its pair, so that its bound lies five standard deviations or more above the claim.
 """
 
 from __future__ import annotations
@@ -167,7 +167,12 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize("twin", TWINS, ids=str)
+def marks(twin: Twin) -> list[pytest.MarkDecorator]:
+    """A quantile has no vector form."""
+    return [pytest.mark.slow] if twin.name == "median" else []
+
+
+@pytest.mark.parametrize("twin", [pytest.param(twin, id=str(twin), marks=marks(twin)) for twin in TWINS])
 def test_twin(twin: Twin, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as patch:
         twin.apply(patch)
@@ -181,6 +186,7 @@ BLOCKS = 60
 PATTERN = [("p", value, "a") for _ in range(BLOCKS // 2) for value in (LOW, LOW, HIGH, HIGH)]
 
 
+@pytest.mark.slow
 def test_blocks_by_order_of_rows(monkeypatch: pytest.MonkeyPatch):
     """Without its first row every pair of neighbouring rows is another one: all block means change, not one."""
 

@@ -38,27 +38,15 @@ Codes = NDArray[np.int64]
 class Result:
     """What one audit found.
 
-    Attributes
-    ----------
-    eps_lb : float
-        Lower bound on epsilon, confidence 1 - alpha.
-    claim, delta, alpha : float
-    tight : float
-        See `tight_bound`.
-    event : str
-        The event that was tested.
-    samples : int
-        Samples a side, search and test together.
-    counts : (int, int)
-        Outputs in the event on the likelier and on the other side, of samples / 2 each.
+    With confidence 1 - alpha the mechanism spends at least `eps_lb`; for `tight` see `tight_bound`.
     """
 
     eps_lb: float
     claim: float
     tight: float
     event: str
-    samples: int
-    counts: tuple[int, int]
+    samples: int  # a side, search and test together
+    counts: tuple[int, int]  # of outputs in the event on the likelier and on the other side, of samples / 2 each
     alpha: float
     delta: float
 
@@ -291,24 +279,20 @@ def _lower_bound(k0: Any, n0: int, k1: Any, n1: int, alpha: float, delta: float)
 
 def _scores(samples: Samples, fit: NDArray[np.bool_]) -> Iterator[tuple[str, Floats]]:
     """Yield real numbers a sample; an event is a half-line of them."""
-    x, structure = samples.numbers, samples.structure
-    learn = _Learner(samples.side, fit)
-    if structure.any():
-        yield "structure", learn.ratio(structure)
-    whole = _row_codes(np.column_stack([structure.astype(float), x]))
-    if whole.max() < fit.sum():  # otherwise hardly any output is seen twice
+    x, learn = samples.numbers, _Learner(samples.side, fit)
+    yield "structure", learn.ratio(samples.structure)
+    whole = _row_codes(np.column_stack([samples.structure.astype(float), x]))
+    if 2 * np.unique(whole[fit]).size < fit.sum():  # otherwise hardly any output is seen twice
         yield "whole output", learn.ratio(whole)
     d = x.shape[1]
-    if d == 0:
-        return
     for j in range(d):
         yield f"x[{j}]", x[:, j]
         yield f"x[{j}] by bins", learn.ratio(learn.bins(x[:, j]))
         bit = _lowest_bit(x[:, j])
-        if np.ptp(bit) > 0:
+        if np.ptp(bit[fit]) > 0:
             yield f"lowest bit of x[{j}]", bit
             yield f"lowest bit of x[{j}] by value", learn.ratio(np.unique(bit, return_inverse=True)[1])
-    if d == 1:
+    if d < 2:
         return
     for name, score in (("sum", x.sum(axis=1)), ("largest", x.max(axis=1)), ("smallest", x.min(axis=1))):
         yield name, score

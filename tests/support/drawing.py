@@ -69,8 +69,9 @@ class Drawer:
     def transcripts(self, n: int, adaptive: bool = False) -> np.ndarray:
         """Return the noisy integers of n answers, as floats, shape (n, integers of one answer).
 
-        Answers are functions of them. With `adaptive` later looks may depend on earlier integers: the recipe is asked for each look of each answer,
-        and equal looks are drawn together. Otherwise they must not, which a few answers check.
+        Answers are functions of them. With `adaptive` later looks may depend on earlier integers: the recipe is asked
+        for each look of each answer, and equal looks are drawn together. Otherwise they must not, which a few answers
+        check.
         """
         stages: list[list[list[int]]] = []
         while self._look(stages, 0) is not None:

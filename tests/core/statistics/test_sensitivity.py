@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.coupling import first_of_each
 from support.views import table
 
 from pandas_dp.core import bounding
@@ -31,17 +32,6 @@ VALUES = st.one_of(
 )
 ROWS = st.tuples(st.sampled_from(["a", "b", "c", "d", None]), VALUES)
 UNITS = st.lists(ROWS, max_size=6)
-
-
-def first_of_each(owner, owners, most, fill=None):
-    """Keep the first items of each owner."""
-    seen: dict[int, int] = {}
-    keep = []
-    for i, o in enumerate(owner.tolist()):
-        seen[o] = seen.get(o, 0) + 1
-        if seen[o] <= most:
-            keep.append(i)
-    return np.array(keep, dtype=np.intp)
 
 
 @pytest.fixture(autouse=True)
