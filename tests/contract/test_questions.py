@@ -1,0 +1,246 @@
+"""Every question answers what pandas answers, when the noise is made small: values, types, names, order, prices."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import fresh, protected
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, NoSessionError
+from pandas_dp.datasets import load_adult, load_flights
+
+EPSILON = 10**4
+DEGREES = ["HS-grad", "Bachelors", "Masters", "Doctorate"]
+SCHEMA = {"age": {"bounds": (0, 100)}, "hours_per_week": {"bounds": (0, 100)}, "sex": {"keys": ["Female", "Male"]}}
+
+
+@pytest.fixture(scope="module")
+def adult():
+    return load_adult()
+
+
+@pytest.fixture
+def ask(adult):
+    df = protected(adult.copy(), epsilon=10**6, schema=SCHEMA)
+    yield lambda epsilon=EPSILON, **terms: df.dp(epsilon=epsilon, **terms)
+    df.dp.session.close()
+
+
+def test_scalars(ask, adult):
+    assert ask().count() == len(adult)
+    assert ask().size() == len(adult)
+    assert ask().count("occupation") == adult["occupation"].count()
+    assert ask().sum("age") == pytest.approx(adult["age"].sum(), rel=1e-4)
+    assert ask().mean("age") == pytest.approx(adult["age"].mean(), abs=0.01)
+    assert ask().var("age") == pytest.approx(adult["age"].var(), abs=0.1)
+    assert ask().var("age", ddof=0) == pytest.approx(adult["age"].var(ddof=0), abs=0.1)
+    assert ask().std("age") == pytest.approx(adult["age"].std(), abs=0.01)
+    assert ask().median("age") == pytest.approx(adult["age"].median(), abs=0.01)
+    assert ask().quantile("age", 0.9) == pytest.approx(adult["age"].quantile(0.9), abs=0.01)
+    assert ask().mode("sex") == adult["sex"].mode()[0]
+    assert ask()["age"].mean() == ask().mean("age")
+
+
+def test_several_quantiles(ask, adult):
+    levels = [0.75, 0.25, 0.5]
+    answer = ask().quantile("age", levels)
+    assert list(answer.index) == levels
+    assert answer.to_numpy() == pytest.approx(adult["age"].quantile(levels).to_numpy(), abs=0.01)
+
+
+def test_histograms(ask, adult):
+    edges = [0, 20, 40, 60, 100]
+    histogram = ask().histogram("age", bins=edges)
+    assert histogram.tolist() == np.histogram(adult["age"], bins=edges)[0].tolist()
+    assert isinstance(histogram.index, pd.IntervalIndex)
+    counts = ask().value_counts("sex")
+    assert counts.to_dict() == adult["sex"].value_counts().to_dict()
+    assert counts.name == "count"
+    assert list(counts.index) == ["Male", "Female"]
+    assert list(ask().histogram("sex").index) == ["Female", "Male"]
+    assert list(ask().histogram("sex", other=True, null=True).index)[:3] == ["Female", "Male", "other"]
+
+
+def test_groups(ask, adult):
+    true = adult.groupby("education")["hours_per_week"]
+    groups = ask().groupby("education", keys=[*DEGREES, "nobody"])
+    means = groups["hours_per_week"].mean()
+    assert list(means.index) == [*DEGREES, "nobody"]
+    assert means.index.name == "education"
+    assert means.name == "hours_per_week"
+    assert means[DEGREES].to_numpy() == pytest.approx(true.mean()[DEGREES].to_numpy(), abs=0.05)
+    assert groups["hours_per_week"].sum()[DEGREES].to_numpy() == pytest.approx(true.sum()[DEGREES].to_numpy(), abs=5)
+    assert groups.size()[DEGREES].to_dict() == true.size()[DEGREES].to_dict()
+    assert groups["hours_per_week"].count()["nobody"] == 0
+    sa = ask().groupby_mean_sa("education", "hours_per_week", keys=DEGREES)
+    assert sa.to_numpy() == pytest.approx(true.mean()[DEGREES].to_numpy(), abs=1.5)
+    assert list(sa.table().columns) == ["value", "size", "enough_rows"] or "size" in sa.table().columns
+
+
+def test_types_follow_the_question_not_the_storage():
+    for values in ([1, 2, 3], [1.0, 2.0, 3.0], [1, 2, None]):
+        df = protected(pd.DataFrame({"x": values}), epsilon=10**6)
+        priced = df.dp(epsilon=1)
+        assert type(priced.sum("x", bounds=(0, 5)).value) is float
+        assert type(priced.median("x", bounds=(0, 5)).value) is float
+        assert type(priced.count("x").value) is int
+        assert priced.histogram("x", bins=[0, 2, 4]).dtype == np.int64
+
+
+def test_dates_and_durations():
+    df = protected(load_flights(), epsilon=10**6)
+    bounds = ("2013-01-01", "2013-03-01")
+    true = df["time_hour"]
+    for answer, exact in (
+        (df.dp(epsilon=EPSILON).mean("time_hour", bounds=bounds), true.mean()),
+        (df.dp(epsilon=EPSILON).median("time_hour", bounds=bounds), true.median()),
+    ):
+        assert abs(answer.value - exact) < pd.Timedelta("2h")
+    weeks = pd.date_range("2013-01-01", "2013-03-05", freq="7D")
+    counts = df.dp(epsilon=EPSILON).histogram("time_hour", bins=weeks)
+    assert counts.sum() == len(df)
+    assert counts.index[0].left == pd.Timestamp("2013-01-01")
+    with pytest.raises(ArgumentTypeError, match="mean"):
+        df.dp(epsilon=1).sum("time_hour", bounds=bounds)
+    with pytest.raises(ArgumentTypeError, match="date"):
+        df.dp(epsilon=1).mean("time_hour", bounds=(0, 1))
+
+
+def test_units_of_several_rows():
+    flights = load_flights()
+    df = protected(flights, epsilon=10**6, unit="tailnum", max_rows=20)
+    rows = flights["tailnum"].value_counts()
+    assert df.dp(epsilon=EPSILON).count() == rows.clip(upper=20).sum()
+    scaled = flights.groupby("tailnum")["distance"].mean() * rows.clip(upper=20)
+    mean = df.dp(epsilon=EPSILON).mean("distance", bounds=(0, 5000))
+    assert mean == pytest.approx(scaled.sum() / rows.clip(upper=20).sum(), rel=1e-2)
+    sizes = df.dp(epsilon=EPSILON).histogram("origin", keys=["EWR", "JFK", "LGA"])
+    assert sizes.sum() == pytest.approx(rows.clip(upper=20).sum(), abs=5)
+    tight = protected(load_flights(), epsilon=10**6, unit="tailnum", max_rows=20, max_groups=1, max_rows_per_group=5)
+    few = tight.dp(epsilon=EPSILON).histogram("origin", keys=["EWR", "JFK", "LGA"])
+    assert few.sum() <= 5 * len(rows) + 5
+
+
+def test_gaussian_prices():
+    df = protected(load_adult(), epsilon=3, delta=1e-6)
+    many = [df.dp(epsilon=0.1, delta=1e-7, fresh=True).mean("age", bounds=(0, 100)) for _ in range(60)]
+    assert all(38 < m < 39.3 for m in many)
+    assert many[0].mechanism == "discrete Gaussian"
+    assert df.dp(rho=0.001).count().interval().upper > len(df) - 100
+    with pytest.raises(ArgumentValueError, match="epsilon"):
+        df.dp(epsilon=0.1, delta=1e-7).median("age", bounds=(0, 100))
+    pure = protected(load_adult(), epsilon=3)
+    with pytest.raises(BudgetExceededError, match="delta"):
+        pure.dp(epsilon=0.1, delta=1e-7).count()
+    assert pure.dp.session.spent == "epsilon=0"
+
+
+def test_rows_are_public_under_replace_one():
+    df = protected(load_adult(), epsilon=3, neighbors="replace_one")
+    rows = df.dp(epsilon=1).count()
+    assert rows == len(df)
+    assert rows.interval() == (len(df), len(df), 0.95)
+    assert df.dp.session.spent == "epsilon=0"
+    older = df.dp.query("age > 50")
+    older.dp(epsilon=1).count()
+    assert df.dp.session.spent == "epsilon=1"
+    people = protected(load_flights(), epsilon=3, neighbors="replace_one", unit="tailnum", max_rows=5)
+    people.dp(epsilon=1).count()
+    assert people.dp.session.spent == "epsilon=1"
+
+
+def test_null_rule_of_the_schema():
+    df = pd.DataFrame({"x": [1.0, None, 3.0, None]})
+    protected(df, epsilon=10**6, schema={"x": {"bounds": (0, 10), "nulls": 5}})
+    assert df.dp(epsilon=EPSILON).mean("x") == pytest.approx(3.5, abs=0.01)
+    assert df.dp(epsilon=EPSILON).count("x") == 4
+    assert pandas_dp.Schema({"x": {"bounds": (0, 10)}}) == pandas_dp.Schema({"x": {"bounds": [0, 10]}})
+
+
+def test_schema_from_toml(tmp_path):
+    path = tmp_path / "schema.toml"
+    path.write_text('[x]\nbounds = [0, 10]\n\n[city]\nkeys = ["a", "b"]\n')
+    df = pd.DataFrame({"x": [1.0, 2.0], "city": ["a", "b"]})
+    protected(df, epsilon=10**6, schema=pandas_dp.Schema.from_toml(path))
+    assert df.dp(epsilon=EPSILON).mean("x") == pytest.approx(1.5, abs=0.01)
+    assert df.dp(epsilon=EPSILON).mode("city") in {"a", "b"}
+
+
+def test_sessions_extend_join_and_close():
+    df, more = protected(epsilon=1), pd.DataFrame({"x": [1.0, 2.0]})
+    session = df.dp.session
+    df.dp(epsilon=1).count()
+    with pytest.raises(BudgetExceededError):
+        df.dp(epsilon=1).mean("age", bounds=(0, 100))
+    session.extend(epsilon=1, reason="the board agreed")
+    more.dp.protect(session=session)
+    more.dp(epsilon=0.5).mean("x", bounds=(0, 2))
+    assert session.left == "epsilon=0.5"
+    assert "the board agreed" in session.releases["query"].str.cat()
+    with pytest.raises(TypeError):
+        session.extend(epsilon=1)
+    session.close()
+    with pytest.raises(NoSessionError):
+        df.dp(epsilon=0.1).count()
+
+
+def test_another_budget_for_the_same_object_is_refused():
+    df = protected(epsilon=1)
+    with pytest.raises(ArgumentValueError, match="one budget"):
+        df.dp.protect(epsilon=1, name=fresh())
+
+
+RESTART = """
+import sys
+sys.path.insert(0, {root!r})
+import pandas_dp
+from pandas_dp.datasets import load_adult
+df = load_adult()
+df.dp.protect(epsilon=1, name="adult", ledger={ledger!r}, version={version!r})
+print(int(df.dp(epsilon=0.4).count()), df.dp.session.spent)
+"""
+
+
+def run(ledger: Path, version: str | None) -> list[str]:
+    code = RESTART.format(root=str(Path(pandas_dp.__file__).parent.parent), ledger=str(ledger), version=version)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_a_version_keeps_stored_answers_across_restarts(tmp_path):
+    ledger = tmp_path / "adult.dpledger"
+    first, again, other = run(ledger, "2026-11"), run(ledger, "2026-11"), run(ledger, "2026-12")
+    assert first == again
+    assert first[1] == "epsilon=0.4"
+    assert other[1] == "epsilon=0.8"
+    with pytest.raises(LedgerError, match="epsilon"):
+        load_adult().dp.protect(epsilon=2, name="adult", ledger=ledger)
+
+
+def test_the_same_question_is_free_and_fresh_is_not():
+    df = protected(epsilon=3)
+    one, two = df.dp(epsilon=1).count(), df.dp(epsilon=1).count()
+    assert one == two
+    assert df.dp.session.spent == "epsilon=1"
+    df.dp(epsilon=1, fresh=True).count()
+    assert df.dp.session.spent == "epsilon=2"
+    values = {int(df.dp(epsilon=0.01, fresh=True).count()) for _ in range(20)}
+    assert len(values) > 5
+
+
+def test_seeds_change_nothing():
+    import random
+
+    df = protected(epsilon=3)
+    answers = set()
+    for _ in range(4):
+        np.random.seed(0)
+        random.seed(0)
+        answers.add(float(df.dp(epsilon=0.1, fresh=True).sum("pay", bounds=(0, 5000))))
+    assert len(answers) == 4
