@@ -14,7 +14,7 @@ from pandas_dp import tables
 from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
 from pandas_dp.core.filters import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -80,23 +80,24 @@ def protect(
     check_frame(frame, unit)
     check_schema(facts, frame)
     opened = open_ledger(ledger)
-    session = _find(opened, name)
-    check_free(frame, session)
-    if session is not None and session.implicit:
-        if unit != session.unit:
-            raise ArgumentValueError(
-                "the implicit session already answered for one row a unit under add_remove; another unit or relation "
-                "needs a fresh process, or a budget of its own: protect(..., name='people')"
-            )
-        opened.amend(name, budget, unit, "protect: takes over the implicit session")
-        session.refresh()
-        session.implicit = False
-    else:
-        opened.open(name, budget, unit)
-    if session is None:
-        session = _new(Session(opened, name, unit))
-    session.attach(frame, facts, table, version)
-    return session
+    with _lock:
+        session = _find(opened, name)
+        check_free(frame, session)
+        if session is not None and session.implicit:
+            if unit != session.unit:
+                raise ArgumentValueError(
+                    "the implicit session already answered for one row a unit under add_remove; another unit or relation "
+                    "needs a fresh process, or a budget of its own: protect(..., name='people')"
+                )
+            opened.amend(name, budget, unit, "protect: takes over the implicit session")
+            session.refresh()
+            session.implicit = False
+        else:
+            opened.open(name, budget, unit)
+        if session is None:
+            session = _new(Session(opened, name, unit))
+        session.attach(frame, facts, table, version)
+        return session
 
 
 def join(
@@ -157,7 +158,7 @@ def table_of(frame: pd.DataFrame) -> Table:
     table = tables.lookup(frame)
     if table is not None:
         return table
-    mark = frame.attrs.get(ATTRIBUTE)
+    mark = str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
     if mark in _sessions and _sessions[mark].closed:
         raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
     if mark is not None and mark not in _sessions:
@@ -165,15 +166,20 @@ def table_of(frame: pd.DataFrame) -> Table:
             "this frame carries the mark of a session of another process; name the ledger of that session: "
             "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
         )
-    if _ever:
-        raise UnverifiedFrameError
     check_frame(frame, PrivacyUnit())
+    with _lock:
+        if _ever:
+            raise UnverifiedFrameError
+        opened = _open_implicitly(frame)
+    warnings.warn(IMPLICIT_WARNING.format(total=IMPLICIT_EPSILON), UserWarning, stacklevel=4)
+    return opened
+
+
+def _open_implicitly(frame: pd.DataFrame) -> Table:
     ledger = open_ledger(None)
-    budget = Budget.of(positive_epsilon(IMPLICIT_EPSILON))
-    ledger.open("data", budget, PrivacyUnit())
+    ledger.open("data", Budget.of(positive_epsilon(IMPLICIT_EPSILON)), PrivacyUnit())
     session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
     session.attach(frame, None, None, None)
-    warnings.warn(IMPLICIT_WARNING.format(total=show(budget.epsilon)), UserWarning, stacklevel=4)
     opened = tables.lookup(frame)
     if opened is None:
         raise UnverifiedFrameError

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,8 @@ def read_column(column: pd.Series[Any]) -> Values:
     dtype: Any = column.dtype
     if isinstance(dtype, pd.ArrowDtype):
         return _read_arrow(column, dtype.pyarrow_dtype)
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
+        return _read_objects(column)
     missing: Mask = np.asarray(column.isna(), dtype=bool)
     if isinstance(dtype, pd.CategoricalDtype):
         return Values(Kind.CATEGORY, column.array, missing)
@@ -190,12 +193,28 @@ def read_column(column: pd.Series[Any]) -> Values:
     return Values(Kind.OTHER, column.array, missing)
 
 
+def _read_objects(column: pd.Series[Any]) -> Values:
+    """Text by exact type: a subclass could run code of its own when it is compared."""
+    cells: Any = column.to_numpy()
+    text = np.fromiter((type(cell) is str or type(cell) is np.str_ for cell in cells), bool, len(cells))
+    missing = np.zeros(len(cells), dtype=bool)
+    missing[~text] = [_is_missing(cell) for cell in cells[~text]]
+    return Values(Kind.OBJECT, cells, missing, foreign=~text & ~missing)
+
+
+def _is_missing(cell: object) -> bool:
+    """What pandas counts as missing in an object column, without its exception for a signalling NaN."""
+    if cell is None or cell is pd.NA or cell is pd.NaT:
+        return True
+    if type(cell) is Decimal:
+        return cell.is_nan()
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(cell))
+    return (type(cell) in (float, complex) or isinstance(cell, np.inexact)) and bool(cell != cell)
+
+
 def _read_numpy(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) -> Values:
     cells: Any = column.to_numpy()
-    if dtype.kind == "O":
-        # Exact types only: a subclass could run code of its own when it is compared.
-        text = np.fromiter((type(cell) is str or type(cell) is np.str_ for cell in cells), bool, len(cells))
-        return Values(Kind.OBJECT, cells, missing, foreign=~text & ~missing)
     if dtype.kind == "b":
         return Values(Kind.BOOLEAN, cells, missing)
     if dtype.kind in "iu":
@@ -223,8 +242,6 @@ def _read_arrow(column: pd.Series[Any], kind: Any) -> Values:
     missing: Mask = np.asarray(column.isna(), dtype=bool)
     if pa.types.is_dictionary(kind):  # a dictionary is storage only
         return read_column(column.astype(pd.ArrowDtype(kind.value_type)))
-    if pa.types.is_string_view(kind):  # few Arrow functions know it
-        return read_column(column.astype(pd.ArrowDtype(pa.large_string())))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return Values(Kind.TEXT, array, missing)
     cells = array.__arrow_array__()

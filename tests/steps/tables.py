@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from decimal import Decimal
 
 import numpy as np
@@ -30,7 +31,6 @@ TEXT_STORAGE = {
     "string python": pd.StringDtype("python"),
     "string[pyarrow]": pd.ArrowDtype(pa.string()),
     "large_string[pyarrow]": pd.ArrowDtype(pa.large_string()),
-    "string_view[pyarrow]": pd.ArrowDtype(pa.string_view()),
     "dictionary[pyarrow]": pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string())),
     "object": "object",
 }
@@ -105,7 +105,7 @@ def tables(draw: st.DrawFn, max_rows: int = 5) -> pd.DataFrame:
             "b": np.array(column(st.booleans()), dtype=bool),
             "s": pd.array(column(_optional(_clean_texts)), dtype="str"),
             "sp": pd.array(column(_optional(_texts)), dtype=pd.StringDtype("python", na_value=np.nan)),
-            "o": cell_lists,
+            "o": pd.Series(cell_lists, dtype=object),
             "c": pd.Categorical(column(_optional(st.sampled_from(["a", "b", "zz"])))),
             "ci": pd.Categorical(column(_optional(st.integers(0, 3))), categories=[0, 1, 2, 3]),
             "d": _times(draw, n, "M8", "us"),
@@ -159,7 +159,8 @@ def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
 
 def durations(depth: int = 2) -> st.SearchStrategy[Expression]:
     """Expressions that give durations."""
-    constants = st.timedeltas().map(Constant)
+    longest = datetime.timedelta(days=10**7)
+    constants = st.timedeltas(-longest, longest).map(Constant)
     leaves = st.sampled_from(_columns["duration"]).map(Column) | constants
     if not depth:
         return leaves

@@ -1,0 +1,318 @@
+"""Steps through ``df.dp`` and ``df.dp(epsilon=...)``: one budget, one snapshot, one question however it is spelled."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import people, protected, refused
+
+from pandas_dp.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    BudgetExceededError,
+    StepFailedError,
+    UnverifiedFrameError,
+)
+from pandas_dp.steps.changes import Filter
+
+TOTAL = 10**6
+EXACT = TOTAL // 10  # so large an epsilon that the noise is 0 but for a chance below 1e-1000
+
+STEPS = {
+    "query": lambda x: x.query("age >= 31 and sex == 'f'"),
+    "filter": lambda x: x.filter(pd.col("age") >= 31),
+    "assign": lambda x: x.assign(rate=lambda d: d.pay / d.age, wave=2),
+    "eval": lambda x: x.eval("rate = pay / age\ntwice = rate * 2"),
+    "clip": lambda x: x.clip(20, 60, columns=["age", "pay"]),
+    "fillna": lambda x: x.fillna({"pay": 0.0, "city": "nowhere"}),
+    "drop": lambda x: x.drop(["city", "sex"]),
+    "rename": lambda x: x.rename({"age": "years", "sex": "gender"}),
+}
+PLAIN = {
+    "query": lambda d: d.query("age >= 31 and sex == 'f'"),
+    "filter": lambda d: d[d.age >= 31],
+    "assign": lambda d: d.assign(rate=lambda d: d.pay / d.age, wave=2),
+    "eval": lambda d: d.eval("rate = pay / age\ntwice = rate * 2"),
+    "clip": lambda d: d.assign(age=d.age.clip(20, 60).astype(float), pay=d.pay.clip(20, 60)),
+    "fillna": lambda d: d.assign(pay=d.pay.fillna(0.0), city=d.city.astype("str").fillna("nowhere")),
+    "drop": lambda d: d.drop(columns=["city", "sex"]),
+    "rename": lambda d: d.rename(columns={"age": "years", "sex": "gender"}),
+}
+each_step = pytest.mark.parametrize("name", STEPS)
+
+
+@each_step
+def test_the_result_is_the_plain_frame_of_pandas_and_still_protected(name):
+    df = protected(unit="pid", max_rows=3)
+    before = df.copy()
+    made = STEPS[name](df.dp)
+    assert type(made) is pd.DataFrame
+    pd.testing.assert_frame_equal(made, PLAIN[name](people()))
+    pd.testing.assert_frame_equal(df, before)
+    assert made.dp.session is df.dp.session
+    assert df.dp.session.spent == "epsilon=0"
+
+
+@each_step
+def test_a_step_before_and_after_the_price_is_one_question(name):
+    df = protected(unit="pid", max_rows=3)
+    first = STEPS[name](df.dp).dp(epsilon=0.001).count()
+    again = [STEPS[name](df.dp(epsilon=0.001)).count(), STEPS[name](df.dp).dp(epsilon=0.001).count()]
+    assert again == [first, first]
+    assert df.dp.session.spent == "epsilon=0.001"
+    assert list(df.dp.session.releases.kind) == ["open", "query"]
+    df.dp(epsilon=0.001).count()  # without the step it is another question
+    assert df.dp.session.spent == "epsilon=0.002"
+
+
+@each_step
+def test_releases_say_that_steps_were_declared(name):
+    df = protected(epsilon=TOTAL)
+    assert df.dp(epsilon=EXACT).count().lineage == "source"
+    assert STEPS[name](df.dp).dp(epsilon=EXACT).count().lineage == "declared"
+    assert STEPS[name](df.dp(epsilon=EXACT)).count().lineage == "declared"
+    adopted = people()
+    df.dp.session.adopt(adopted, reason="the same rows")
+    assert STEPS[name](adopted.dp).dp(epsilon=EXACT).count().lineage == "vouched"
+    assert STEPS[name](adopted.dp(epsilon=EXACT)).count().lineage == "vouched"
+
+
+def test_a_chain_may_be_cut_anywhere_by_the_price():
+    df = protected()
+    condition, change = "age > 20", {"rate": lambda d: d.pay / d.age}
+
+    def ask(priced):
+        return priced.mean("rate", bounds=(0, 100))
+
+    answers = [
+        ask(df.dp(epsilon=0.01).query(condition).assign(**change).fillna({"rate": 0})),
+        ask(df.dp.query(condition).dp(epsilon=0.01).assign(**change).fillna({"rate": 0})),
+        ask(df.dp.query(condition).dp.assign(**change).dp(epsilon=0.01).fillna({"rate": 0})),
+        ask(df.dp.query(condition).dp.assign(**change).dp.fillna({"rate": 0}).dp(epsilon=0.01)),
+    ]
+    assert len(set(answers)) == 1
+    assert df.dp.session.spent == "epsilon=0.01"
+    ask(df.dp(epsilon=0.01).assign(**change).query(condition).fillna({"rate": 0}))  # the order is part of a question
+    assert df.dp.session.spent == "epsilon=0.02"
+
+
+def test_text_functions_and_pandas_expressions_spell_one_question():
+    df = protected()
+    limit = np.int64(30)
+    spelled = [
+        df.dp(epsilon=0.01).query("age > 30 and sex == 'f'"),
+        df.dp(epsilon=0.01).query('30 < age & `sex` == "f"'),
+        df.dp(epsilon=0.01).filter(lambda d: (d.age > limit) & (d["sex"] == "f")),
+        df.dp(epsilon=0.01).filter((pd.col("age") > 30) & (pd.col("sex") == "f")),
+        df.dp.filter(lambda d: (d["age"] > 30) & (d.sex == "f")).dp(epsilon=0.01),
+    ]
+    assert len({priced.count() for priced in spelled}) == 1
+    assert df.dp.session.spent == "epsilon=0.01"
+    df.dp(epsilon=0.01).query("age > 30.0 and sex == 'f'").count()
+    assert df.dp.session.spent == "epsilon=0.02"
+
+
+def test_answers_are_about_the_rows_the_steps_give():
+    df = protected(epsilon=TOTAL)
+    assert df.dp.query("age >= 31").dp(epsilon=EXACT).count() == 5
+    assert df.dp(epsilon=EXACT).query("pay.isna()").count() == 1
+    rate = df.dp(epsilon=EXACT).fillna({"pay": 0}).assign(rate=pd.col("pay") / 100).mean("rate", bounds=(0, 50))
+    assert rate == pytest.approx((people().pay.fillna(0) / 100).mean(), abs=1e-3)
+    sizes = df.dp.rename({"city": "town"}).dp(epsilon=EXACT).histogram("town", keys=["x", "y", "z"])
+    assert list(sizes) == [4, 2, 2]
+
+
+# The unit column
+
+
+TOUCHES = {
+    "drop": lambda x: x.drop("pid"),
+    "drop among others": lambda x: x.drop(["age", "pid"]),
+    "rename": lambda x: x.rename({"pid": "who"}),
+    "rename another to it": lambda x: x.rename({"pid": "age", "age": "pid"}),
+    "rename all": lambda x: x.rename(str.upper),
+    "assign": lambda x: x.assign(pid=1),
+    "assign among others": lambda x: x.assign(k=1, pid=lambda d: d.age),
+    "eval": lambda x: x.eval("pid = age"),
+    "clip": lambda x: x.clip(0, 3, columns="pid"),
+    "fillna": lambda x: x.fillna({"pid": 0}),
+}
+
+
+@pytest.mark.parametrize("name", TOUCHES)
+def test_the_unit_column_may_not_be_touched(monkeypatch, name):
+    df = protected(unit="pid", max_rows=3)
+    kept = df.dp.query("age > 1")
+    for frame in (df, kept):
+        with refused(monkeypatch, frame, ArgumentValueError, "unit column 'pid'"):
+            TOUCHES[name](frame.dp)
+        with refused(monkeypatch, frame, ArgumentValueError, "unit column 'pid'"):
+            TOUCHES[name](frame.dp(epsilon=1)).count()
+
+
+def test_the_unit_column_does_not_come_back_under_its_name(monkeypatch):
+    df = protected(unit="pid", max_rows=3)
+    with refused(monkeypatch, df, ArgumentValueError, "unit column 'pid'"):
+        df.dp(epsilon=1).drop("pid").rename({"age": "pid"}).count()
+
+
+def test_the_unit_column_may_be_read_and_still_bounds_each_unit():
+    df = protected(epsilon=TOTAL, unit="pid", max_rows=1)
+    assert df.dp.query("pid == 4").dp(epsilon=EXACT).count() == 1  # three rows of one unit
+    assert df.dp(epsilon=EXACT).assign(twice=lambda d: d.pid * 2).query("twice >= 6").count() == 3
+
+
+# The snapshot
+
+
+@each_step
+def test_a_step_starts_from_the_protected_snapshot(name):
+    df = protected()
+    made = STEPS[name](df.dp)
+    df.loc[0, "age"] = 99
+    pd.testing.assert_frame_equal(made, PLAIN[name](people()))
+    made.dp(epsilon=0.1).count()
+    with pytest.raises(UnverifiedFrameError):
+        STEPS[name](df.dp)
+    assert df.dp.session.spent == "epsilon=0.1"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.__setitem__("age", d["age"] * 2),
+        lambda d: d.__setitem__("age", d["age"].copy()),
+        lambda d: setattr(d, "index", d.index[::-1]),
+        lambda d: setattr(d, "index", d.index.copy()),
+        lambda d: setattr(d, "columns", ["pid", "pay", "age", "sex", "city", "when"]),
+    ],
+)
+def test_a_frame_changed_in_place_is_refused(monkeypatch, change):
+    df = protected()
+    change(df)
+    for attempt in (
+        lambda: df.dp.query("age > 40"),
+        lambda: df.dp(epsilon=1).query("age > 40").count(),
+        lambda: df.dp.fillna({"pay": 0}),
+    ):
+        with refused(monkeypatch, df, UnverifiedFrameError) as caught:
+            attempt()
+        assert str(caught.value) == UnverifiedFrameError.TEXT
+
+
+def test_a_column_added_in_place_is_not_part_of_the_table(monkeypatch):
+    df = protected()
+    df["share"] = df.pay / df.pay.max()
+    made = df.dp.query("age > 40")
+    assert "share" not in made.columns
+    with pytest.raises((UnverifiedFrameError, StepFailedError)):
+        df.dp.query("share > 0.5")
+    with refused(monkeypatch, df, UnverifiedFrameError):
+        df.dp(epsilon=1).query("share > 0.5").count()
+
+
+def test_a_column_deleted_in_place_is_gone():
+    df = protected()
+    del df["city"]
+    assert list(df.dp.query("age > 40").columns) == ["pid", "age", "pay", "sex", "when"]
+
+
+def test_plain_operations_on_the_result_of_a_step_are_refused(monkeypatch):
+    df = protected()
+    made = df.dp.query("age > 20")
+    for derived in (made[made.pay > made.pay.mean()], made.head(2), made.copy(), pickle.loads(pickle.dumps(made))):
+        for attempt in (lambda d=derived: d.dp(epsilon=1).count(), lambda d=derived: d.dp.query("age > 30")):
+            with pytest.raises(UnverifiedFrameError):
+                attempt()
+    made.loc[made.index[0], "age"] = 50
+    with refused(monkeypatch, made, UnverifiedFrameError):
+        made.dp(epsilon=1).mean("age", bounds=(0, 100))
+    assert df.dp.session.spent == "epsilon=0"
+
+
+def test_repeated_labels_and_empty_results_are_ordinary():
+    df = protected(people().set_index(pd.Index([0] * 8)), epsilon=TOTAL)
+    assert df.dp.query("age > 40").dp(epsilon=EXACT).count() == 3
+    none = df.dp.query("age > 400").dp.assign(k=lambda d: d.age * 2)
+    assert none.dtypes["k"] == "float64"
+    assert none.dp(epsilon=EXACT).count() == 0
+    assert none.dp(epsilon=EXACT).query("k > 1").mean("k", bounds=(0, 10)) == pytest.approx(5, abs=5)
+
+
+# What is refused
+
+
+BAD = {
+    "share of the maximum": (ArgumentValueError, "public number", lambda x: x.assign(z=lambda d: d.pay / d.pay.max())),
+    "mean in text": (ArgumentValueError, "public number", lambda x: x.query("pay > pay.mean()")),
+    "rank": (ArgumentValueError, "other rows", lambda x: x.eval("r = age.rank()")),
+    "foreign mask": (ArgumentTypeError, "pd.col", lambda x: x.filter(people().age > 40)),
+    "foreign column": (ArgumentTypeError, "columns of the table", lambda x: x.assign(z=people().age)),
+    "foreign in a function": (ArgumentTypeError, "from outside", lambda x: x.filter(lambda d: d.age > people().age)),
+    "@": (ArgumentValueError, "'@'", lambda x: x.query("age > @limit")),
+    "no condition": (ArgumentTypeError, "condition", lambda x: x.query("age + 1")),
+    "no such column": (ArgumentValueError, "no column 'agee'", lambda x: x.query("agee > 3")),
+    "text as number": (ArgumentTypeError, "'>' does not work on text", lambda x: x.query("sex > 3")),
+    "not text": (ArgumentTypeError, r"\.filter", lambda x: x.query(pd.col("age") > 3)),
+    "text to filter": (ArgumentTypeError, r"\.query", lambda x: x.filter("age > 3")),
+    "no assignment": (ArgumentValueError, "name = expression", lambda x: x.eval("age * 2")),
+    "bounds in disorder": (ArgumentValueError, "at most upper", lambda x: x.clip(9, 1, columns="age")),
+    "clip everything": (ArgumentTypeError, "columns=", lambda x: x.clip(0, 1)),
+    "fill with nothing": (ArgumentValueError, "missing", lambda x: x.fillna({"pay": None})),
+    "fill with data": (ArgumentTypeError, "constant", lambda x: x.fillna({"pay": people().pay})),
+    "drop nothing there": (ArgumentValueError, "no column 'agee'", lambda x: x.drop("agee")),
+    "rename into another": (ArgumentValueError, "same name", lambda x: x.rename({"age": "pay"})),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_step_costs_nothing_and_opens_nothing(monkeypatch, name):
+    error, match, step = BAD[name]
+    df = protected()
+    for start in (df.dp, df.dp(epsilon=1), df.dp.query("age > 20").dp, df.dp(epsilon=1).query("age > 20")):
+        with refused(monkeypatch, df, error, match) as caught:
+            step(start)
+        for other in {"pid", "when", "4999", "1200"}:
+            assert other not in str(caught.value)
+
+
+def test_a_step_on_an_unprotected_frame_is_refused_whatever_it_says():
+    protected()
+    stranger = people()
+    for step in (*STEPS.values(), *(bad for *_, bad in BAD.values())):
+        with pytest.raises(UnverifiedFrameError):
+            step(stranger.dp)
+
+
+def test_a_step_cannot_be_asked_on_a_closed_or_overspent_budget():
+    df = protected(epsilon=1)
+    made = df.dp.query("age > 20")
+    made.dp(epsilon=1).count()
+    with pytest.raises(BudgetExceededError):
+        df.dp.query("age > 30").dp(epsilon=0.5).count()
+    df.dp.session.close()
+    for frame in (df, made):
+        with pytest.raises(Exception, match="closed") as caught:
+            frame.dp.query("age > 20")
+        assert "protect" in str(caught.value)
+
+
+def test_a_step_that_fails_on_rows_says_nothing_of_them(monkeypatch):
+    df = protected()
+    original = Filter.apply
+
+    def broken(self, frame):
+        if len(frame):
+            raise ValueError(f"cell {frame.pay.max()}")
+        return original(self, frame)
+
+    monkeypatch.setattr(Filter, "apply", broken)
+    with pytest.raises(StepFailedError) as caught:
+        df.dp.query("age > 20")
+    assert str(caught.value) == StepFailedError.TEXT
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert df.dp.session.spent == "epsilon=0"
