@@ -14,8 +14,8 @@ from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price
-from pandas_dp.engines.kinds import Kind, exact_number, is_missing
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.kinds import Kind, exact_number, is_missing
 from pandas_dp.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000

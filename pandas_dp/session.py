@@ -16,7 +16,6 @@ from pandas_dp.core import gate
 from pandas_dp.core.filters import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.engines.kinds import kind_of
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import (
     ArgumentTypeError,
@@ -25,6 +24,7 @@ from pandas_dp.errors import (
     NoSessionError,
     PandasDPError,
 )
+from pandas_dp.kinds import kind_of
 from pandas_dp.query import Query
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.schema import Schema

@@ -19,7 +19,7 @@ import pandas as pd
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
-from pandas_dp.engines.kinds import Kind
+from pandas_dp.kinds import Kind
 
 Noise = DiscreteLaplace | DiscreteGaussian
 Ends = tuple[Any, Any]

@@ -16,6 +16,7 @@ LEVELS = {
     "errors": 0,
     "datasets": 0,
     "core": 1,
+    "kinds": 1,
     "engines": 2,
     "uncertainty": 3,
     "steps": 3,

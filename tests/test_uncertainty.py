@@ -22,7 +22,7 @@ from pandas_dp.aggregates.base import Guarantee
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
-from pandas_dp.engines.kinds import Kind
+from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive, NoError, RankBound, Ratio, ScoreGap, Spread, percent
 
 LEVEL = 0.95

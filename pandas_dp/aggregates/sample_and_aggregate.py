@@ -29,7 +29,7 @@ from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums
 from pandas_dp.core.statistics.counts import Count
-from pandas_dp.engines.kinds import Kind
+from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive, RankBound
 
 SIZES_SHARE = Fraction(1, 10)

@@ -17,7 +17,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.engines.kinds import Kind
+from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import RankBound, ScoreGap
 
 

@@ -12,7 +12,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Total
-from pandas_dp.engines.kinds import Kind
+from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive
 
 

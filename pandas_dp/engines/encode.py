@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Lattice, Raw, present_mask
 from pandas_dp.core.partition import match
-from pandas_dp.engines.kinds import Kind, exact_number, kind_of
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.kinds import Kind, exact_number, kind_of
 
 Keys = tuple[Hashable, ...]
 Mask = NDArray[np.bool_]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import Bins, Partition
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
-from pandas_dp.engines.kinds import kind_or_none
+from pandas_dp.kinds import kind_or_none
 
 
 class PandasView:

@@ -10,8 +10,8 @@ import pandas as pd
 from pandas_dp import arguments
 from pandas_dp.aggregates.sample_and_aggregate import GroupbyMeanSA, SampleAndAggregate
 from pandas_dp.core.lattice import RANK_BITS
-from pandas_dp.engines.kinds import Kind
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.text import bounds_text
 from pandas_dp.release import Release

@@ -14,8 +14,8 @@ from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
-from pandas_dp.engines.kinds import Kind, kind_of
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.kinds import Kind, kind_of
 from pandas_dp.opening import table_of
 from pandas_dp.query import Query
 from pandas_dp.release import Release

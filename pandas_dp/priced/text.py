@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pandas_dp.engines.kinds import Kind
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.kinds import Kind
 
 
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:

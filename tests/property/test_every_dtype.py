@@ -23,8 +23,8 @@ from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.sums import Moments, Total
-from pandas_dp.engines.kinds import Kind, kind_of
 from pandas_dp.engines.pandas import PandasView
+from pandas_dp.kinds import Kind, kind_of
 
 DAY = 86_400 * 10**9
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-from pandas_dp.engines.kinds import Kind
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive
 from tests.support.releases import (
     EXAMPLES,

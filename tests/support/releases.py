@@ -13,7 +13,7 @@ from pandas_dp.aggregates.count import Count
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
-from pandas_dp.engines.kinds import Kind
+from pandas_dp.kinds import Kind
 from pandas_dp.query import Query
 from pandas_dp.release import (
     FloatRelease,
