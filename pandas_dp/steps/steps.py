@@ -108,6 +108,7 @@ def assign(empty: pd.DataFrame, /, **expressions: Any) -> tuple[Step, ...]:
     steps: list[Step] = []
     for name, source in expressions.items():
         argument = f"assign: {quote(name)}"
+        _new_name(argument, name)
         if isinstance(source, str) or not callable(source):
             expression: Expression = _constant(source, argument)
         else:
@@ -125,6 +126,7 @@ def eval_(expr: str, empty: pd.DataFrame) -> tuple[Step, ...]:
     empty = _without_rows("eval", empty)
     steps = [Assign(*line) for line in parse_assignments(expr, empty.columns, argument="eval")]
     for step in steps:
+        _new_name("eval", step.name)
         empty = _dry_run(f"eval: {quote(step.name)}", step, empty)
     return tuple(steps)
 
@@ -190,13 +192,29 @@ def rename(columns: Mapping[str, str] | Callable[[str], str], empty: pd.DataFram
     if not isinstance(columns, Mapping):
         if not callable(columns):
             raise ArgumentTypeError("rename: columns has to be {'old': 'new'} or a function of the name")
-        columns = {name: columns(name) for name in empty.columns}
+        columns = _renamed_by(columns, empty)
     for new in columns.values():
-        if not isinstance(new, str):
-            raise ArgumentTypeError("rename: a column's name has to be text")
+        _new_name("rename", new)
     step = Rename(tuple((name, columns[name]) for name in _columns("rename", columns, empty)))
     _without_rows("rename", step.apply(empty))
     return (step,)
+
+
+def _renamed_by(function: Callable[[str], str], empty: pd.DataFrame) -> dict[str, str]:
+    try:
+        return {name: function(name) for name in empty.columns}
+    except Exception as error:  # noqa: BLE001 - the function is the caller's own and sees names only
+        raise ArgumentTypeError(f"rename: the function of the name raised {type(error).__name__}") from None
+
+
+def _new_name(argument: str, name: object) -> None:
+    """Refuse a name that no ledger could write down."""
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"{argument}: a column's name has to be text")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ArgumentValueError(f"{argument}: a column's name has to be valid Unicode") from None
 
 
 def _without_rows(argument: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -217,13 +235,16 @@ def _dry_run(argument: str, step: Step, empty: pd.DataFrame) -> pd.DataFrame:
 
 def _columns(argument: str, columns: str | Iterable[str], empty: pd.DataFrame) -> tuple[str, ...]:
     """Names in one order, each of them a column."""
-    names = {columns} if isinstance(columns, str) else set(columns)
+    # A Series iterates over its cells, which the texts below would quote.
+    if isinstance(columns, pd.Series | pd.DataFrame) or not isinstance(columns, Iterable):
+        raise ArgumentTypeError(f"{argument}: columns are given by their names, as in columns=['age', 'ward']")
+    names = [columns] if isinstance(columns, str) else list(columns)
     for name in names:
         if not isinstance(name, str):
             raise ArgumentTypeError(f"{argument}: a column's name has to be text")
         if name not in empty.columns:
             raise ArgumentValueError(f"{argument}: there is no column {quote(name)}")
-    return tuple(sorted(names))
+    return tuple(sorted(set(names)))
 
 
 def _constant(value: Any, argument: str) -> Constant:
