@@ -107,7 +107,7 @@ class Labels:
     def index(self) -> pd.Index[Any]:
         """Return the index: intervals for bins, plain labels otherwise."""
         if not self.bins:
-            plain: pd.Index[Any] = pd.Index(list(self.values), name=self.name)
+            plain: pd.Index[Any] = pd.Index(list(self.values), name=self.name, tupleize_cols=False)
             return plain
         pairs = [v for v in self.values if isinstance(v, tuple)]
         intervals = [pd.Interval(left, right, closed="left") for left, right in pairs]

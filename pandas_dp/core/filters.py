@@ -37,7 +37,8 @@ class Charge:
     delta: Fraction
 
     def __post_init__(self) -> None:
-        if (self.epsilon is not None and self.epsilon < 0) or self.renyi < 0 or self.delta < 0:
+        least = 0 if self.epsilon is None else self.epsilon.numerator
+        if least < 0 or self.renyi.numerator < 0 or self.delta.numerator < 0:
             raise ArgumentValueError("a charge cannot be negative: nothing is ever paid back")
 
     def to_text(self) -> str:
@@ -73,8 +74,8 @@ class State:
         return State(
             self.epsilon if charge.epsilon is None else _shorten(self.epsilon + charge.epsilon),
             self.unbounded or charge.epsilon is None,
-            self.renyi + charge.renyi,
-            _shorten(self.delta + charge.delta),
+            self.renyi + charge.renyi if charge.renyi else self.renyi,
+            _shorten(self.delta + charge.delta) if charge.delta else self.delta,
         )
 
     def to_text(self) -> str:

@@ -297,8 +297,8 @@ _memory: list[Ledger] = []
 def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
     """Open a ledger file, or the one ledger in memory of this process.
 
-    The same file, under whatever name, gives the same object as long as that is not closed. A file that is not
-    there is created, except when this process has it open.
+    The same file, under whatever name, gives the same object as long as that is not closed. A missing file is
+    created, except when this process has it open.
     """
     with guard:
         if path is None:
@@ -330,8 +330,8 @@ def _compare_terms(row: Row, budget: Budget) -> None:
         if old != new:
             raise LedgerError(
                 f"the budget {row.name!r} was opened with {term.name}={_show(old)}, not {_show(new)}: type "
-                "session.extend(...) to raise its total on record, or protect(..., name='...') with a new name for "
-                "a fresh budget"
+                "session.extend(...) to raise its total on record, or protect(..., name='...') with a new name "
+                "for a fresh budget"
             )
 
 

@@ -62,7 +62,7 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any]) -> Inside | None:
     least, most, magic, base = terms
     buffer = np.empty(CHUNK)
     # bits of non-negative floats, as unsigned integers, are in the floats' order; signs and NaN lie above them all
-    top = np.float64(most).view(np.uint64) if least == 0 and dtype == np.float64 else None
+    top = most.view(np.uint64) if least == 0 and dtype == np.float64 else None
 
     def quick(part: NDArray[Any]) -> int | None:
         if top is not None and part.flags.c_contiguous:
@@ -79,15 +79,18 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any]) -> Inside | None:
 
 
 @lru_cache(maxsize=256)
-def _float_terms(lattice: Lattice) -> tuple[float, float, np.float64, int] | None:
-    """Lower and upper end, what is added to round to the lattice, and the bits of offset 0."""
+def _float_terms(lattice: Lattice) -> tuple[np.float64, np.float64, np.float64, int] | None:
+    """Lower and upper end, what is added to round to the lattice, and the bits of offset 0.
+
+    The ends are float64: numpy would round a Python float to a narrower column before it compares the two.
+    """
     power_of_two = all(x & (x - 1) == 0 for x in lattice.step.as_integer_ratio())
     if not power_of_two or abs(lattice.low) >= FAR:
         return None
     # value + magic lies in [2**52, 2**53) steps, where float64 holds multiples of the step only
     magic = np.float64(((1 << 52) - lattice.low) * lattice.step)
     base = int(np.float64((1 << 52) * lattice.step).view(np.int64))
-    return float(lattice.lower), float(lattice.upper), magic, base
+    return np.float64(lattice.lower), np.float64(lattice.upper), magic, base
 
 
 def _integers(lattice: Lattice, dtype: np.dtype[Any]) -> Inside | None:

@@ -86,7 +86,7 @@ class Store:
             try:
                 self._inside = True
                 connection = self._ready()
-                for statement in begin:
+                for statement in begin if self.path is not None else begin[-1:]:
                     connection.execute(statement)
                 if self.path is not None and self._look() != self._identity:
                     raise self.die("the ledger file was replaced while it was in use; nothing was charged")

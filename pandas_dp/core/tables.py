@@ -74,10 +74,14 @@ class Row(NamedTuple):
     def amended(self, rule: Filter, state: State) -> Row:
         """Return the row on the terms of another filter."""
         epsilon, delta, reserved, accountant, order = _terms(rule)
-        return Row(
-            self.id, self.name, epsilon, delta, reserved, accountant, order, self.unit, state.to_text(), self.last,
-            self.head,
-        )  # fmt: skip
+        return self._replace(
+            epsilon=epsilon,
+            delta=delta,
+            delta_reserved=reserved,
+            accountant=accountant,
+            renyi_order=order,
+            state=state.to_text(),
+        )
 
 
 _SELECT = f"SELECT {', '.join(Row._fields)}, seal FROM budgets "  # noqa: S608 (constant text)
@@ -178,7 +182,7 @@ def fingerprint(text: str) -> bytes:
 
 def plain(text: str) -> str:
     """Text that SQLite can hold: lone surrogates are written as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 @lru_cache(maxsize=256)

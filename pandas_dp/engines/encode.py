@@ -278,6 +278,7 @@ class Coded:
 
     codes: NDArray[np.signedinteger[Any]]
     values: Listed
+    cells: NDArray[np.object_] | None = None  # what rows hold, where equality may not be transitive
 
     @classmethod
     def of_objects(cls, cells: NDArray[np.object_]) -> Coded:
@@ -291,7 +292,8 @@ class Coded:
             padded[~keyable] = None
             codes, values = pd.factorize(padded)
             codes[~keyable] = UNKEYABLE
-        return cls(codes[:-1], Objects(values))
+        text = pd.api.types.infer_dtype(cells, skipna=True) in ("string", "empty")
+        return cls(codes[:-1], Objects(values), None if text else cells)
 
     def numbers(self) -> Numbers:
         """Refuse."""
@@ -304,6 +306,11 @@ class Coded:
 
     def positions(self, keys: Keys) -> Positions:
         """Position of each row's value among `keys`; see `Listed`."""
+        if self.cells is not None:
+            # a row looks for its own cell: one that pandas finds equal to it, from another row, may equal other keys
+            found = Objects(self.cells).positions(keys)
+            found[self.codes == -1] = MISSING
+            return found
         # codes -2 and -1 wrap around to the last two
         table = np.append(self.values.positions(keys), [NO_KEY, MISSING]).astype(_position_dtype(keys))
         return table.take(self.codes, mode="wrap")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.steps import dates
+from pandas_dp.steps import categories, dates
 from pandas_dp.steps.values import (
     NUMERIC,
     TEXTUAL,
@@ -20,7 +20,6 @@ from pandas_dp.steps.values import (
     Kind,
     Values,
     advice,
-    decoded,
     family,
     numbers,
     times,
@@ -119,7 +118,7 @@ def fill(operand: Values, constant: Values) -> Values:
     """Missing cells replaced by a constant of the same kind.
 
     Integers filled with an integer of their range stay integers; other numbers become float64. Text keeps its
-    dtype, dates take the finer unit of column and constant. A category column becomes a plain one, since its list
+    dtype, dates take the finer unit of column and constant. A category column becomes one of objects, since its list
     could lack the constant.
 
     Raises
@@ -127,7 +126,8 @@ def fill(operand: Values, constant: Values) -> Values:
     ArgumentTypeError
         If the constant is of another kind than the column.
     """
-    operand = decoded(operand)
+    if operand.kind is Kind.CATEGORY:
+        return categories.fill(operand, constant)
     constant = dates.as_time(constant, operand)
     mixed = Kind.BOOLEAN in (operand.kind, constant.kind) and operand.kind is not constant.kind
     if mixed or family(operand.kind) is not family(constant.kind):

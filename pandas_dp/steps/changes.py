@@ -198,10 +198,11 @@ class Rename(Step):
 
 def _with_columns(frame: pd.DataFrame, expressions: Mapping[str, Expression]) -> pd.DataFrame:
     """``frame`` with columns computed from it, all of them from the columns as they were."""
-    # Arrays, not Series: pandas would match a Series by its labels, and those may repeat.
-    cells = {name: expression.evaluate(frame).array for name, expression in expressions.items()}
+    # Every Series has the index object of the table itself, so pandas matches rows by position even where labels
+    # repeat. (Of a bare array of objects it would infer another dtype from the cells.)
+    cells = {name: expression.evaluate(frame) for name, expression in expressions.items()}
     result = frame.copy(deep=False)
-    added = {name: array for name, array in cells.items() if name not in frame.columns}
+    added = {name: column for name, column in cells.items() if name not in frame.columns}
     for name in cells.keys() - added.keys():
         result[name] = cells[name]
     if added:  # inserted one by one, the hundredth would make pandas warn

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.steps import categories
 from pandas_dp.steps.dates import as_time, split_seconds
-from pandas_dp.steps.values import Kind, Mask, Values, advice, booleans, decoded, family, levels
+from pandas_dp.steps.values import Kind, Mask, Values, advice, booleans, family
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "==": operator.eq,
@@ -45,7 +46,7 @@ def compare(op: str, left: Values, right: Values) -> Values:
     Raises
     ------
     ArgumentTypeError
-        If the kinds do not fit. Never for ``==`` and ``!=`` on a category column.
+        If the kinds do not fit. Never for ``==`` and ``!=`` between a category column and a constant.
     ArgumentValueError
         If a text constant beside dates or durations cannot be read as one.
     """
@@ -60,7 +61,7 @@ def _holds(op: str, left: Values, right: Values) -> Mask:
                 "values, as in "
                 ".isin(['b', 'c']), or turn the column into text or numbers before it is protected"
             )
-        return _equal_categories(left, right)
+        return _equals_category(left, right)
     left, right = as_time(left, right), as_time(right, left)
     common = family(left.kind)
     if common is not family(right.kind) or common is Kind.OTHER:
@@ -85,10 +86,7 @@ def isin(constants: Sequence[Values], operand: Values) -> Values:
         If a constant is of another kind than the column. Never for a category column.
     """
     if operand.kind is Kind.CATEGORY:
-        table = np.zeros(len(operand.data.categories), dtype=bool)
-        for constant in constants:
-            table |= _equal_or_never(levels(operand), constant)
-        return booleans(_look_up(table, operand))
+        return booleans(categories.equals_any(operand, constants))
     constants = [as_time(constant, operand) for constant in constants]
     common = family(operand.kind)
     for constant in constants:
@@ -105,6 +103,16 @@ def isin(constants: Sequence[Values], operand: Values) -> Values:
         for constant in constants:
             found = found | _compare_times("==", operand, constant)
     return booleans(np.asarray(found & ~operand.incomparable))
+
+
+def _equals_category(left: Values, right: Values) -> Mask:
+    if left.kind is not Kind.CATEGORY:
+        left, right = right, left
+    if right.constant:
+        return categories.equals_any(left, [right])
+    if right.kind is Kind.CATEGORY:
+        return categories.equals_category(left, right)
+    return _holds("==", categories.objects(left), right)
 
 
 # Numbers and dates
@@ -177,27 +185,3 @@ def _python_text(values: Values) -> Any:
     cells = np.array(values.data, dtype=object)
     cells[values.incomparable] = ""
     return cells
-
-
-# Categories
-
-
-def _equal_categories(left: Values, right: Values) -> Mask:
-    for column, constant in ((left, right), (right, left)):
-        if column.kind is Kind.CATEGORY and constant.constant:  # once for each category instead of each row
-            return _look_up(_equal_or_never(levels(column), constant), column)
-    return _equal_or_never(decoded(left), decoded(right))
-
-
-def _look_up(table: Mask, values: Values) -> Mask:
-    if not len(table):  # every cell is missing
-        return np.zeros(len(values.missing), dtype=bool)
-    return np.asarray(table[values.data.codes] & ~values.missing)
-
-
-def _equal_or_never(left: Values, right: Values) -> Mask:
-    """Equality, where values of different kinds are unequal instead of an error."""
-    try:
-        return _holds("==", left, right)
-    except (ArgumentTypeError, ArgumentValueError):
-        return np.zeros(np.broadcast_shapes(left.missing.shape, right.missing.shape), dtype=bool)

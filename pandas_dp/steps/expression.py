@@ -7,11 +7,9 @@ privacy of steps rests on.
 
 from __future__ import annotations
 
-import datetime
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -19,11 +17,8 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import arithmetic, comparison
-from pandas_dp.steps.values import Mask, Values, booleans, read_column, read_constant, truth, write
-
-ConstantValue = bool | int | float | str | pd.Timestamp | pd.Timedelta
-
-_MISSING = "a missing value is no constant: test for one with .isna() or .notna()"
+from pandas_dp.steps.constants import ConstantValue, plain, read_constant
+from pandas_dp.steps.values import Mask, Values, booleans, read_column, truth, write
 
 MAX_DEPTH = 100  # keeps every walk over a tree, pickle's too, well inside Python's recursion limit
 MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
@@ -163,7 +158,7 @@ class Constant(Expression):
     value: ConstantValue
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _plain(self.value))
+        object.__setattr__(self, "value", plain(self.value))
         super().__post_init__()
 
     def values(self, frame: pd.DataFrame) -> Values:
@@ -179,51 +174,6 @@ class Constant(Expression):
         if isinstance(self.value, pd.Timestamp | pd.Timedelta):
             return repr(str(self.value))
         return repr(self.value)
-
-
-def _plain(value: Any) -> ConstantValue:
-    """Return the one form in which a constant of this value and type stands in a tree."""
-    if value is None or value is pd.NA or value is pd.NaT:
-        raise ArgumentValueError(_MISSING)
-    if isinstance(value, datetime.datetime | np.datetime64 | datetime.timedelta | np.timedelta64):
-        return _plain_time(value)  # first: numpy counts its durations among the integers
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        if not -(2**63) <= value < 2**64:
-            raise ArgumentValueError("an integer has to lie in [-2**63, 2**64): write a larger number as 1e30")
-        return int(value)
-    if isinstance(value, float | np.floating | Decimal):
-        if value.is_nan() if isinstance(value, Decimal) else np.isnan(value):
-            raise ArgumentValueError(_MISSING)
-        return float(value)
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ArgumentValueError("a text constant has to be valid Unicode") from None
-        return str.__str__(value)
-    raise ArgumentTypeError(
-        f"{type(value).__name__} is no constant: that is true or false, a number, text, a pd.Timestamp or a "
-        "pd.Timedelta. Data comes from columns of the table itself"
-    )
-
-
-def _plain_time(value: Any) -> pd.Timestamp | pd.Timedelta:
-    duration = isinstance(value, datetime.timedelta | np.timedelta64)
-    try:
-        stamp: Any = pd.Timedelta(value) if duration else pd.Timestamp(value)
-        if stamp is pd.NaT:
-            raise ArgumentValueError(_MISSING)
-        if not duration and stamp.tz is not None:
-            stamp = stamp.tz_convert("UTC")
-        coarse: pd.Timestamp | pd.Timedelta = stamp.as_unit("us", round_ok=True)
-        fine: pd.Timestamp | pd.Timedelta = coarse if coarse == stamp else stamp.as_unit("ns")
-    except (ValueError, OverflowError) as error:
-        if isinstance(error, ArgumentValueError):
-            raise
-        raise ArgumentValueError("the date or duration is outside the range of pandas") from None
-    return fine
 
 
 @dataclass(frozen=True, eq=False)

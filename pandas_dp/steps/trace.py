@@ -97,6 +97,8 @@ class TracedColumn:
     def _open(value: object) -> object:
         if isinstance(value, TracedColumn):
             return value._expression
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            return value[()]  # one value: numpy wraps its dates like that
         if isinstance(value, pd.Series | pd.DataFrame | pd.Index | np.ndarray):
             raise ArgumentTypeError(
                 "a Series, Index or array from outside is data that nobody checked, and it would have to be matched "

@@ -9,7 +9,7 @@ missing cell is one thing however it is spelled: NaN, None, NaT, ``pd.NA`` and a
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -108,25 +108,6 @@ class Values:
         numbers = np.asarray(self.data).astype(np.float64)
         return numbers if self.data.dtype.kind == "f" else np.where(self.missing, np.nan, numbers)
 
-    def take(self, positions: npt.NDArray[np.integer[Any]], missing: Mask) -> Values:
-        """Rows at these positions; where ``missing`` is set the position is ignored."""
-        foreign = None if self.foreign is None else _pick(self.foreign, positions) & ~missing
-        missing = _pick(self.missing, positions) | missing
-        if self.kind is Kind.OTHER:  # nothing ever looks at these cells
-            return replace(self, missing=missing)
-        if not isinstance(self.data, np.ndarray):
-            return replace(
-                self, data=self.data.take(np.where(missing, -1, positions), allow_fill=True), missing=missing
-            )
-        data = _pick(self.data, positions)
-        if data.dtype.kind == "f":
-            return numbers(np.where(missing, np.nan, data))
-        return replace(self, data=data, missing=missing, foreign=foreign)
-
-
-def _pick(cells: npt.NDArray[Any], positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
-    return cells[positions] if len(cells) else np.zeros(len(positions), dtype=cells.dtype)
-
 
 def numbers(data: npt.NDArray[np.float64]) -> Values:
     """Float results; NaN is a missing number, infinities are ordinary ones."""
@@ -141,22 +122,6 @@ def booleans(data: Mask) -> Values:
 def times(kind: Kind, data: npt.NDArray[np.int64], missing: Mask, unit: str, zone: Any = None) -> Values:
     """Dates or durations as counts of a unit; zero stands where one is missing."""
     return Values(kind, np.where(missing, 0, data), np.asarray(missing), unit, zone)
-
-
-def read_constant(value: bool | int | float | str | pd.Timestamp | pd.Timedelta) -> Values:
-    """Values of shape () of one constant of an expression (already normalised by ``Constant``)."""
-    present = np.zeros((), dtype=bool)
-    if isinstance(value, str):
-        return Values(Kind.TEXT, value, present, constant=True)
-    if isinstance(value, pd.Timestamp):
-        kind = Kind.DATE if value.tz is None else Kind.ZONED
-        return Values(kind, np.asarray(value.asm8.view("int64")), present, value.unit, value.tz, True)
-    if isinstance(value, pd.Timedelta):
-        return Values(Kind.DURATION, np.asarray(value.asm8.view("int64")), present, value.unit, None, True)
-    if isinstance(value, bool):
-        return Values(Kind.BOOLEAN, np.asarray(value), present, constant=True)
-    dtype = np.float64 if isinstance(value, float) else np.uint64 if value >= 2**63 else np.int64
-    return Values(Kind.NUMBER, np.asarray(value, dtype=dtype), present, constant=True)
 
 
 def read_column(column: pd.Series[Any]) -> Values:
@@ -284,18 +249,6 @@ def truth(values: Values) -> Mask:
             "parentheses beside & | ~"
         )
     return np.asarray(values.data & ~values.missing)
-
-
-def levels(category: Values) -> Values:
-    """The list of a category column, as values of its own."""
-    return read_column(pd.Series(category.data.categories))
-
-
-def decoded(values: Values) -> Values:
-    """Return a category column as the plain column it stands for, and anything else as it is."""
-    if values.kind is not Kind.CATEGORY:
-        return values
-    return levels(values).take(values.data.codes, values.missing)
 
 
 def advice(*operands: Values) -> str:

@@ -194,7 +194,7 @@ def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
     leaves = st.one_of(
         st.sampled_from(["b", "nb"]).map(Column),
         st.builds(_operation, order, text, text),
-        st.builds(_operation, equal, category, _clean_texts.map(Constant) | _number_constants | category | anything),
+        st.builds(_operation, equal, category, _clean_texts.map(Constant) | _number_constants | category | text),
         st.builds(_operation, order, st.just(Column("z")), st.just(Constant("2024-03-31 12:00"))),
         st.builds(_operation, st.just("isna"), anything),
         st.builds(IsIn, st.tuples(st.sampled_from(["s", "sp", "o", "c", "ci"]).map(Column)), text_list),

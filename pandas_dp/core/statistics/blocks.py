@@ -32,6 +32,9 @@ class BlockMeans:
     it is in, and in at most m groups (enforced by sampling groups), so under add/remove at most m block values
     change, each anywhere in 0..cells; under replace-one at most 2 m, since the unit may leave m groups and enter m
     others. K is public, so for one group this is replace-one on a table of K rows whatever the session's relation.
+    Where each row is its own unit, adding one moves its block's mean by at most cells / 2: from the middle if the block
+    was empty, else by at most cells / (rows + 1); rounding adds at most 1/2 at either end, so an integer moves by at
+    most cells // 2 + 1. Replacing one is a removal and an addition, within one block at most cells in all.
     Source: Nissim, Raskhodnikova, Smith 2007, Section 4; McSherry 2009 for the groups.
     """
 
@@ -42,8 +45,12 @@ class BlockMeans:
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """Of the sums of block values of each group; for one group's values see `touched`."""
-        touched = (1 if unit.add_remove else 2) * min(unit.groups, unit.rows)
-        cells = self.lattice.cells
+        sides, cells = 1 if unit.add_remove else 2, self.lattice.cells
+        touched = sides * min(unit.groups, unit.rows)
+        if unit.column is None:
+            half = cells // 2 + 1
+            squared = half**2 if unit.add_remove else max(cells**2, 2 * half**2)
+            return Sensitivity(l1=sides * half, l2_squared=squared, linf=cells, touched=touched)
         return Sensitivity(l1=touched * cells, l2_squared=touched * cells**2, linf=cells, touched=touched)
 
     def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:

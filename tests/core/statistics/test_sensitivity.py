@@ -7,6 +7,7 @@ way the random choice can fall, the same in both tables. Whether the real choice
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
@@ -123,8 +124,6 @@ def test_units_of_one_row(rows, row, other, lattice, relation):
     base = [(0, *r) for r in rows]
     after = [(0, *other)] if relation is NeighboringRelation.REPLACE_ONE else []
     for statistic in statistics(lattice):
-        if isinstance(statistic, BlockSums):
-            continue  # blocks are drawn by position here; the last row is the one that changes
         check(statistic, [*base, (0, *row)], base + after, privacy)
 
 
@@ -183,6 +182,27 @@ def test_sensitivities_are_attained(relation):
         after = [(1, None, None)] if isinstance(make(lattice), Count) and make(lattice).by is None else other
         moved, stated = tightest(make, lattice, privacy, base + heavy, base + after)
         assert moved == stated, (make(lattice), moved, stated)
+
+
+@pytest.mark.parametrize("relation", list(NeighboringRelation))
+@pytest.mark.parametrize("cells", [10, 11])
+def test_a_row_moves_a_block_mean_by_half_the_bounds(relation, cells):
+    """All tables of up to three rows at the ends and the middle, one block a group: near the stated amount, never above."""
+    lattice, unit = Lattice(Fraction(1), 0, cells), PrivacyUnit(relation=relation)
+    statistic = BlockSums(BlockMeans("x", lattice, Keys("g", ("a", "b")), 1))
+    stated, largest = statistic.sensitivity(unit), 0
+    ends = [(g, x) for g in "ab" for x in (0, cells // 2, cells)]
+    for n in range(3):
+        for rows in combinations_with_replacement(ends, n):
+            base = [(0, *row) for row in rows]
+            for row in ends:
+                for other in ends if relation is NeighboringRelation.REPLACE_ONE else [None]:
+                    after = base if other is None else [*base, (0, *other)]
+                    moved = change(statistic, table([*base, (0, *row)]), table(after or [(0, None, None)]), unit)
+                    assert sum(map(abs, moved)) <= stated.l1
+                    assert sum(d * d for d in moved) <= stated.l2_squared
+                    largest = max(largest, sum(map(abs, moved)))
+    assert largest >= 0.8 * stated.l1
 
 
 def test_clipping_the_halves_of_a_mean_apart_would_break_the_bound():

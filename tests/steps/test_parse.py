@@ -1,0 +1,480 @@
+"""What users write: one tree for every spelling of the same operations, and a refusal for whatever sees other rows."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Operation
+from pandas_dp.steps.parse import parse_assignments, parse_expression
+
+COLUMNS = ["x", "y", "g", "when", "flag", "a b", "count", "class", "per cent"]
+OUTSIDE = pd.DataFrame({"x": [1.0, 2.0], "g": ["a", "b"]})
+x, y, g, flag = Column("x"), Column("y"), Column("g"), Column("flag")
+
+
+def op(name: str, *operands: object) -> Expression:
+    return Operation(name, tuple(o if isinstance(o, Expression) else Constant(o) for o in operands))
+
+
+def among(operand: Expression, *constants: object) -> Expression:
+    return IsIn((operand,), tuple(map(Constant, constants)))
+
+
+SPELLINGS = {
+    op(">", x, 3): ["x > 3", "3 < x", "(x) > +3", lambda d: d.x > 3, lambda d: 3 < d["x"], pd.col("x") > 3],
+    op("==", g, "it's"): ['g == "it\'s"', lambda d: d.g == "it's", lambda d: d.g == np.str_("it's")],
+    op("and", op(">", x, 1), op("<", y, 2), flag): [
+        "x > 1 and y < 2 and flag",
+        "x > 1 & y < 2 & flag",
+        "(x > 1) & ((y < 2) & flag)",
+        "x > 1\n  and y < 2  # a remark\n  and flag",
+        lambda d: (d.x > 1) & (d.y < 2) & d.flag,
+        (pd.col("x") > 1) & (pd.col("y") < 2) & pd.col("flag"),
+        lambda d: np.logical_and(d.x > 1, (d.y < 2) & d.flag),
+    ],
+    op("or", op("not", flag), op("!=", g, "a&b")): [
+        "not flag or g != 'a&b'",
+        "~flag | g != 'a&b'",
+        lambda d: ~d.flag | (d.g != "a&b"),
+        ~pd.col("flag") | (pd.col("g") != "a&b"),
+    ],
+    op("and", op("<", x, y), op("<=", y, 9)): ["x < y <= 9", lambda d: (d.x < d.y) & (9 >= d.y)],
+    op("and", op(">=", x, 0), op("<=", x, 1)): [
+        "0 <= x <= 1",
+        "x.between(0, 1)",
+        "x.between(left=0, right=1)",
+        lambda d: d.x.between(0, 1),
+        pd.col("x").between(0, right=1),
+    ],
+    op("and", op(">", x, y), op("<", x, 1)): ["x.between(y, 1, inclusive='neither')"],
+    among(g, "a", "b"): [
+        "g in ['a', 'b']",
+        "g in ('b', 'a', 'a')",
+        "g.isin({'a', 'b'})",
+        lambda d: d.g.isin({"a", "b"}),
+        pd.col("g").isin(["b", "a"]),
+    ],
+    op("not", among(x, 1, -2.0)): ["x not in [1, -2.0]", "~x.isin([1, -2.0])", lambda d: ~d.x.isin([1, -2.0])],
+    among(x, 0, 1, 2): [lambda d: d.x.isin(range(3)), "x in [0, 1, 2]"],
+    op("isna", x): ["x.isna()", "x.isnull()", lambda d: d.x.isna(), lambda d: np.isnan(d.x), pd.col("x").isnull()],
+    op("not", op("isna", x)): ["x.notna()", "not x.isna()", lambda d: d.x.notnull(), lambda d: ~d.x.isna()],
+    op("/", op("*", x, 2), op("**", y, 2)): [
+        "x * 2 / y ** 2",
+        lambda d: d.x * 2 / d.y**2,
+        lambda d: np.divide(d.x * np.int64(2), d.y**2),
+        pd.col("x") * 2 / pd.col("y") ** 2,
+    ],
+    op("*", 2.0, x): ["2.0 * x", lambda d: np.float64(2) * d.x, lambda d: 2.0 * d.x, 2.0 * pd.col("x")],
+    op("-", 1, op("%", op("//", x, 2), 3)): ["1 - x // 2 % 3", lambda d: 1 - d.x // 2 % 3],
+    op("negative", op("abs", x)): ["-x.abs()", lambda d: -abs(d.x), lambda d: -np.abs(d.x), -abs(pd.col("x"))],
+    op("log1p", x): [lambda d: np.log1p(d.x), np.log1p(pd.col("x"))],
+    op("sqrt", op("+", x, y)): [lambda d: np.sqrt(d.x + d.y)],
+    op("round", x, 1): ["x.round(1)", lambda d: round(d.x, 1), lambda d: d.x.round(decimals=1)],
+    op("round", x, 0): ["x.round()", lambda d: round(d.x)],
+    op("at_most", op("at_least", x, 0), 5.5): ["x.clip(0, 5.5)", lambda d: d.x.clip(lower=0, upper=5.5)],
+    op("at_most", x, 5): ["x.clip(upper=5)", "x.clip(None, 5)", lambda d: d.x.clip(None, 5)],
+    op("fillna", x, -1): ["x.fillna(-1)", lambda d: d.x.fillna(-1), pd.col("x").fillna(-1)],
+    op(">", Column("a b"), Column("per cent")): ["`a b` > `per cent`", lambda d: d["a b"] > d["per cent"]],
+    op("==", Column("class"), Column("count")): ["`class` == count", lambda d: d["class"] == d["count"]],
+    op(">=", Column("when"), pd.Timestamp("2024-01-01")): [
+        lambda d: d.when >= pd.Timestamp("2024-01-01"),
+        lambda d: pd.Timestamp("2024-01-01") <= d.when,
+        lambda d: np.datetime64("2024-01-01") <= d.when,
+        pd.col("when") >= pd.Timestamp("2024-01-01"),
+    ],
+    op("-", Column("when"), pd.Timestamp(0)): [lambda d: d.when - pd.Timestamp(0)],
+    Constant(True): ["True", lambda d: True],
+    Constant(4.5): [lambda d: 4.5],
+    Constant(-1): ["-1"],
+}
+
+
+@pytest.mark.parametrize("tree", SPELLINGS, ids=str)
+def test_every_spelling_gives_the_same_tree(tree):
+    for source in SPELLINGS[tree]:
+        parsed = parse_expression(source, COLUMNS)
+        assert parsed == tree
+        assert repr(parsed) == repr(tree)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x > 1 & y < 2 | x == 3", "-x ** 2 > -4", "2.0 ** -x < 1", "not x > 1 and y > 1", "x - y - 1 > 0", "x / y * 2 > 1"]
+    + ["x > 1 or y > 1 and x < 0", "~(x > 1) & y > 1", "1 < x < 3", "x in [1, 2] and y not in [3]", "`a b` == 1"],
+)
+def test_precedence_is_that_of_pandas_query(text):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.integers(-3, 4, size=(60, 3)), columns=["x", "y", "a b"])
+    kept = frame[parse_expression(text, frame.columns).condition(frame)]
+    assert 0 < len(kept) < len(frame)
+    pd.testing.assert_frame_equal(kept, frame.query(text))
+
+
+OTHER_ROWS = {
+    "max": lambda d: d.x / d.x.max(),
+    "min": lambda d: d.x - d.x.min(),
+    "z-score": lambda d: (d.x - d.x.mean()) / d.x.std(),
+    "above the mean": lambda d: d.x > d.x.mean(),
+    "rank": lambda d: d.x.rank(),
+    "cumsum": lambda d: d.x.cumsum(),
+    "shift": lambda d: d.x.shift(),
+    "diff": lambda d: d.x.diff(),
+    "ffill": lambda d: d.x.ffill(),
+    "interpolate": lambda d: d.x.interpolate(),
+    "pct_change": lambda d: d.x.pct_change(),
+    "rolling": lambda d: d.x.rolling(4).mean(),
+    "expanding": lambda d: d.x.expanding().sum(),
+    "codes": lambda d: d.g.cat.codes,
+    "factorize": lambda d: d.g.factorize()[0],
+    "pd.factorize": lambda d: pd.factorize(d.g)[0],
+    "cut": lambda d: pd.cut(d.x, 5),
+    "qcut": lambda d: pd.qcut(d.x, 4),
+    "get_dummies": lambda d: pd.get_dummies(d.g),
+    "clip at a quantile": lambda d: d.x.clip(d.x.quantile(0.1)),
+    "fillna(mean)": lambda d: d.x.fillna(d.x.mean()),
+    "fill from a column": lambda d: d.x.fillna(d.y),
+    "groupby.transform": lambda d: d.groupby("g").x.transform("mean"),
+    "groupby.cumcount": lambda d: d.groupby("g").cumcount(),
+    "duplicated": lambda d: d.x.duplicated(),
+    "unique": lambda d: d.x.isin(d.y.unique()),
+    "isin a column": lambda d: d.x.isin(d.y),
+    "isin columns": lambda d: d.x.isin([d.y]),
+    "position": lambda d: d.x[0],
+    "slice": lambda d: d.x[::2],
+    "iloc": lambda d: d.iloc[::2],
+    "loc": lambda d: d.loc[[0, 0]],
+    "head": lambda d: d.head(2),
+    "nlargest": lambda d: d.nlargest(2, "x"),
+    "sample": lambda d: d.sample(5),
+    "sort": lambda d: d.sort_values("x"),
+    "index": lambda d: d.index,
+    "own index": lambda d: d.x.index > 3,
+    "reset_index": lambda d: d.reset_index(),
+    "explode": lambda d: d.explode("g"),
+    "melt": lambda d: d.melt("g"),
+    "concat": lambda d: pd.concat([d, d]),
+    "merge": lambda d: d.merge(d, on="g"),
+    "describe": lambda d: d.x.describe(),
+    "value_counts": lambda d: d.g.value_counts(),
+    "len": lambda d: d.x / len(d),
+    "len of a column": lambda d: d.x / len(d.x),
+    "shape": lambda d: d.shape[0],
+    "size": lambda d: d.x.size,
+    "values": lambda d: d.x.values,
+    "to_numpy": lambda d: d.x.to_numpy(),
+    "asarray": lambda d: np.asarray(d.x),
+    "asarray of a table": lambda d: np.asarray(d),
+    "iteration": lambda d: [cell + 1 for cell in d.x],
+    "iteration over a table": lambda d: [d[name] for name in d],
+    "sum()": lambda d: sum(d.x),
+    "max()": lambda d: max(d.x),
+    "sorted()": lambda d: sorted(d.x),
+    "float()": lambda d: float(d.x),
+    "int()": lambda d: int(d.x),
+    "math": lambda d: math.sqrt(d.x),
+    "range()": lambda d: range(d.x),
+    "np.sum": lambda d: d.x / np.sum(d.x),
+    "np.max": lambda d: d.x / np.max(d.x),
+    "np.mean": lambda d: d.x - np.mean(d.x),
+    "np.cumsum": lambda d: np.cumsum(d.x),
+    "np.sort": lambda d: np.sort(d.x),
+    "np.argsort": lambda d: np.argsort(d.x),
+    "np.where": lambda d: np.where(d.x > 1, 1, 0),
+    "np.add.reduce": lambda d: np.add.reduce(d.x),
+    "np.add.accumulate": lambda d: np.add.accumulate(d.x),
+    "np.multiply.outer": lambda d: np.multiply.outer(d.x, d.x),
+    "np.add(out=)": lambda d: np.add(d.x, 1, out=np.zeros(3)),
+    "np.maximum": lambda d: np.maximum(d.x, 0),
+    "if": lambda d: 1 if d.x > 3 else 0,
+    "and": lambda d: d.x > 1 and d.y < 2,
+    "not": lambda d: not d.flag,
+    "chained": lambda d: 1 < d.x < 3,
+    "in": lambda d: d.x in [1, 2],
+    "in a column": lambda d: 3 in d.x,
+    "foreign Series": lambda d: d.x > OUTSIDE.x,
+    "foreign Series on the left": lambda d: OUTSIDE.x < d.x,
+    "foreign Series alone": lambda d: OUTSIDE.x,
+    "foreign column in isin": lambda d: d.g.isin(OUTSIDE.g),
+    "foreign array": lambda d: d.x * OUTSIDE.x.to_numpy(),
+    "foreign array on the left": lambda d: OUTSIDE.x.to_numpy() * d.x,
+    "foreign index": lambda d: OUTSIDE.index + d.x,
+    "foreign frame": lambda d: OUTSIDE[["x"]] * d.x,
+    "foreign array alone": lambda d: OUTSIDE.x.to_numpy(),
+    "foreign array in clip": lambda d: d.x.clip(OUTSIDE.x.to_numpy(), None),
+    "foreign array in between": lambda d: d.x.between(right=OUTSIDE.x, left=0),
+    "list": lambda d: [1, 2],
+    "list beside a column": lambda d: d.x + [1, 2],
+    "table": lambda d: d,
+    "apply": lambda d: d.x.apply(lambda cell: cell + 1),
+    "map": lambda d: d.g.map({"a": 1}),
+    "pipe": lambda d: d.pipe(lambda t: t.x),
+    "dot": lambda d: d.x @ d.y,
+    "assignment": lambda d: operator.setitem(d, "x", 1),
+    "assignment in a column": lambda d: operator.setitem(d.x, 0, 1),
+    "xor": lambda d: d.flag ^ d.flag,
+    "dict": lambda d: {1: 2}[d.x],
+    "str accessor": lambda d: d.g.str.upper(),
+    "dt accessor": lambda d: d.when.dt.year,
+    "method itself": lambda d: d.x.mean,
+    "pd.col inside": lambda d: d.x > pd.col("y"),
+    "pd.col max": pd.col("x") / pd.col("x").max(),
+    "pd.col rank": pd.col("x").rank() > 3,
+    "pd.col position": pd.col("x")[0],
+    "pd.col str": pd.col("g").str.upper(),
+    "pd.col foreign": pd.col("x") > OUTSIDE.x,
+    "pd.col case_when": pd.col("x").case_when([(pd.col("y") > 0, 1)]),
+    "pd.col cumsum": np.cumsum,
+}
+
+
+@pytest.mark.parametrize("source", OTHER_ROWS.values(), ids=OTHER_ROWS)
+def test_what_looks_at_other_rows_is_refused(source):
+    with pytest.raises((ArgumentTypeError, ArgumentValueError)) as caught:
+        parse_expression(source, COLUMNS, argument="assign")
+    text = str(caught.value)
+    assert text.startswith("assign: ")
+    assert len(text) > 50, "it has to say what to do instead"
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        (lambda d: d.x / d.x.max(), "a maximum everybody may know, as in x / 100"),
+        ("x / x.max() > 1", "a maximum everybody may know, as in x / 100"),
+        ("max(x) > 1", "a maximum everybody may know"),
+        (lambda d: d.x > d.x.mean(), r"df\.dp\(epsilon=\.\.\.\)\.mean"),
+        (lambda d: 1 if d.x > 3 else 0, "use & | ~ instead of and, or, not, if"),
+        (lambda d: d.x > OUTSIDE.x, "Use columns of this table"),
+        (lambda d: len(d), r"df\.dp\(epsilon=\.\.\.\)\.count\(\)"),
+        (lambda d: d["x"][0], "by a condition"),
+        (lambda d: d.x == None, r"\.isna\(\)"),  # noqa: E711
+        (lambda d: np.sum(d.x), "as in x - 40"),
+        (lambda d: np.maximum(d.x, 0), r"\.clip\(lower=0\)"),
+        (lambda d: pd.cut(d.x, 5), "before the table is protected"),
+        (lambda d: d.when.dt.year, r"pd\.Timedelta\('1 day'\)"),
+        (lambda d: d.x.astype(int), "is not needed"),
+        (lambda d: d.count, r"d\['count'\]"),
+        ("x > @limit", "lambda d: d.x > limit"),
+        ("x == [1, 2]", "x|ward in"),
+        ("x is None", r"\.isna\(\)"),
+        ("g in x", "list of constants"),
+        ("1 if flag else 0", "condition"),
+        ("x = 1", "cannot be read"),
+        ("flag ^ flag", r"\*\*"),
+        ("x[0]", "row by row"),
+        (3, "has to be text, a function"),
+        (None, "has to be text, a function"),
+    ],
+)
+def test_a_refusal_says_what_to_type_instead(source, advice):
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match=advice):
+        parse_expression(source, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x > x.mean()",
+        "x.rank() > 2",
+        "x.shift() > 0",
+        "x > g.str.len()",
+        "x.__class__",
+        "x.values > 1",
+        "x.max",
+        "len(x)",
+    ]
+    + ["f(x)", "__import__('os').getcwd()", "lambda: 1", "[v for v in x]", "(x, y)", "{'a': x}", "x; y", "(x := 3)"]
+    + ["f'{x}'", "b'a' == g", "1j * x", "...", "*x", "x.isin(*[1])", "x.isin(**{})", "await x", "x.isin(x)", "x.isin()"]
+    + ["x.between(1)", "x.between(1, 2, inclusive='no')", "x.round(1.5)", "x.round(True)", "x.clip(2, 1)", "x.clip()"]
+    + [
+        "x.clip(y)",
+        "x.clip('a')",
+        "x.fillna(y)",
+        "x == None",
+        "x == " + "9" * 30,
+        "x == nan",
+        "",
+        " ",
+        "x >",
+        "(x",
+        "x)",
+    ]
+    + [
+        "x > 1)(",
+        "`a b",
+        "``",
+        "`nope` > 1",
+        "x in g",
+        "x in [y]",
+        "'a' in g",
+        "index > 3",
+        "x\x00",
+        "\ud800",
+        "'\ud800' == g",
+    ]
+    + ["(" * 500 + "x" + ")" * 500, "not " * 3000 + "flag", "x" + " + x" * 3000, "9" * 5000, "x and" * 10],
+)
+def test_text_that_is_not_row_wise_or_no_expression_is_refused(text):
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match=r"^query: "):
+        parse_expression(text, COLUMNS, argument="query")
+
+
+@pytest.mark.parametrize(
+    "source", ["nope > 1", "`nope` > 1", lambda d: d.nope, lambda d: d["nope"], pd.col("nope") > 1]
+)
+def test_an_unknown_column_is_named_and_none_of_the_others(source):
+    with pytest.raises(ArgumentValueError, match=r"^filter: there is no column 'nope'$"):
+        parse_expression(source, ["secret_diagnosis"], argument="filter")
+
+
+def test_an_error_of_the_function_itself_is_its_cause():
+    def broken(d: object) -> object:
+        raise KeyError("no such thing")
+
+    with pytest.raises(ArgumentTypeError, match="it raised KeyError") as caught:
+        parse_expression(broken, COLUMNS)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_function_is_called_once_and_sees_no_data():
+    seen: list[object] = []
+
+    def function(d: object) -> object:
+        seen.append(d)
+        return d.x + 1  # type: ignore[attr-defined]
+
+    parse_expression(function, COLUMNS)
+    assert len(seen) == 1
+    assert not any(isinstance(part, pd.DataFrame | pd.Series) for part in vars(seen[0]).values())
+
+
+def test_names_of_methods_are_columns_only_in_brackets():
+    assert parse_expression(lambda d: d["count"], COLUMNS) == Column("count")
+    with pytest.raises(ArgumentValueError, match=r"write d\['count'\]"):
+        parse_expression(lambda d: d.count > 1, COLUMNS)
+
+
+def test_a_released_number_is_a_constant():
+    class Release(float):
+        pass
+
+    parsed = parse_expression(lambda d: d.x / Release(2.5), COLUMNS)
+    assert parsed == op("/", x, 2.5)
+    assert type(parsed.operands[1].value) is float
+
+
+TOKENS = [
+    "x",
+    "y",
+    "g",
+    "flag",
+    "`a b`",
+    "`",
+    "'a'",
+    "'",
+    '"',
+    "1",
+    "2.5",
+    "-",
+    "+",
+    "*",
+    "**",
+    "/",
+    "//",
+    "%",
+    "&",
+    "|",
+    "~",
+]
+TOKENS += [
+    "and",
+    "or",
+    "not",
+    "in",
+    "is",
+    "(",
+    ")",
+    "[",
+    "]",
+    ",",
+    ".",
+    ".isna()",
+    ".isin([1])",
+    ".mean()",
+    ".between(1, 2)",
+]
+TOKENS += [
+    "<",
+    "<=",
+    "==",
+    "!=",
+    "=",
+    "@",
+    ":",
+    "if",
+    "else",
+    "lambda",
+    "None",
+    "True",
+    "\n",
+    "#",
+    "\\",
+    "{",
+    "}",
+    ";",
+    "\x00",
+]
+
+
+def check_fuzz(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            tree = parse_expression(text, COLUMNS)
+        except (ArgumentTypeError, ArgumentValueError):
+            return
+    assert isinstance(tree, Expression)
+    assert tree.columns() <= set(COLUMNS)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=40) | st.text(st.characters(max_codepoint=127), max_size=20))
+def test_any_text_gives_a_tree_or_our_own_error(text):
+    check_fuzz(text)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(st.sampled_from(TOKENS), max_size=12))
+def test_any_tokens_give_a_tree_or_our_own_error(tokens):
+    check_fuzz(" ".join(tokens))
+    check_fuzz("".join(tokens))
+
+
+def test_assignments_may_use_earlier_ones():
+    text = """
+        bmi = x / y ** 2
+        `is high` = bmi > 25
+    """
+    assert parse_assignments(text, ["x", "y"], argument="eval") == [
+        ("bmi", op("/", x, op("**", y, 2))),
+        ("is high", op(">", Column("bmi"), 25)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x + 1", "", "a = b = x", "a, b = x, y", "a += 1", "a.b = x", "a = x; b = y", "a = ", "= x", "a == x", "import os"]
+    + ["a = x.mean()", "a = nope", "a: int = 1", "a = b\nb = x", "\x00", "a[0] = x", "a = " + "x + " * 3000 + "x", 3],
+)
+def test_what_is_no_assignment_is_refused(text):
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match=r"^eval: "):
+        parse_assignments(text, COLUMNS, argument="eval")
