@@ -69,7 +69,8 @@ def stored(column: pd.Series[Any]) -> Stored:
     dtype, array = column.dtype, column.array
     kind = kind_of(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
-        return Coded(array.codes, _stored_or_objects(pd.Series(array.categories)))
+        # the list's dtype, like the list, follows from all rows: one text among numbers makes it object
+        return Coded(array.codes, Objects(array.categories.astype(object).to_numpy()))
     if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
         return _from_arrow(array.__arrow_array__(), kind)
     if kind.name == "key":

@@ -46,13 +46,31 @@ def test_one_object_cell_does_not_move_the_others(odd, cell, key):
     # pandas finds odd and cell equal, Python does not find odd and key equal: the first row decided for all
     def positions(cells):
         column = np.empty(len(cells), dtype=object)
-        column[:] = [*cells]
-        return stored(pd.Series(column)).positions((key,)).tolist()
+        for i, value in enumerate(cells):  # numpy would turn dates and tuples in a list into something else
+            column[i] = value
+        return stored(pd.Series(column, dtype=object)).positions((key,)).tolist()
 
     assert positions([cell, cell]) == [0, 0]
     assert positions([odd, cell, cell])[1:] == [0, 0]
     assert positions([cell, cell, odd])[:2] == [0, 0]
     assert positions([odd, cell])[:1] == positions([odd])
+
+
+@pytest.mark.parametrize(
+    ("cell", "key"),
+    [
+        (pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01").date()),
+        (pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01").to_pydatetime()),
+        (np.float32(0.1), 0.1),
+        (1, Decimal(1)),
+        (2**53 + 1, 2**53 + 1),
+    ],
+)
+def test_one_category_does_not_move_the_others(cell, key):
+    # the category list was read in its own dtype, which one more row can change
+    alone, mixed = (pd.Series(pd.Categorical([cell] * 3 + more)) for more in ([], ["text"]))
+    assert alone.cat.categories.dtype != mixed.cat.categories.dtype
+    assert stored(alone).positions((key,)).tolist() == stored(mixed).positions((key,)).tolist()[:3]
 
 
 def test_tuples_serve_as_keys():
