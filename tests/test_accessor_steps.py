@@ -37,7 +37,7 @@ PLAIN = {
     "assign": lambda d: d.assign(rate=lambda d: d.pay / d.age, wave=2),
     "eval": lambda d: d.eval("rate = pay / age\ntwice = rate * 2"),
     "clip": lambda d: d.assign(age=d.age.clip(20, 60).astype(float), pay=d.pay.clip(20, 60)),
-    "fillna": lambda d: d.assign(pay=d.pay.fillna(0.0), city=d.city.astype("str").fillna("nowhere")),
+    "fillna": lambda d: d.assign(pay=d.pay.fillna(0.0), city=d.city.astype(object).fillna("nowhere")),
     "drop": lambda d: d.drop(columns=["city", "sex"]),
     "rename": lambda d: d.rename(columns={"age": "years", "sex": "gender"}),
 }

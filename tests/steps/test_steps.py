@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from pandas_dp.steps.expression import Column, Constant
 from tests.steps.tables import conditions, expressions, tables
 
 NAN = np.nan
-quick = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def table() -> pd.DataFrame:
@@ -95,7 +96,7 @@ CASES: dict[str, tuple] = {
         lambda d: d.assign(
             pay=d.pay.fillna(1),
             ward=d.ward.fillna("none"),
-            city=d.city.astype("str").fillna("q"),
+            city=d.city.astype(object).fillna("q"),
             when=d.when.fillna(pd.Timestamp("2020-01-01")),
             sick=d.sick.fillna(False).astype(bool),
         ),
@@ -251,27 +252,21 @@ def test_tables_of_any_index_keep_it():
 # Row by row
 
 
-@st.composite
-def changes(draw: st.DrawFn) -> Step:
-    """A step that fits the drawn tables."""
-    numeric = ["f", "i", "u", "ni", "ai"]
-    constant = st.integers(-9, 9) | st.floats(-9, 9)
-    picked = st.lists(st.sampled_from(numeric), unique=True, min_size=1).map(sorted).map(tuple)
-    fills = {"f": 0.5, "ni": 3, "ai": 2**40, "nb": True, "s": "a", "sp": "b", "o": "c", "c": "d", "z": "2024-01-01"}
-    name = st.sampled_from([*numeric, "new"])
-    return draw(
-        st.one_of(
-            st.builds(Filter, conditions(2)),
-            st.builds(Assign, name, expressions()),
-            st.builds(lambda c, a, b: Clip(c, Constant(min(a, b)), Constant(max(a, b))), picked, constant, constant),
-            st.builds(Clip, picked, constant.map(Constant), st.none()),
-            st.lists(st.sampled_from(sorted(fills)), unique=True).map(
-                lambda names: FillNA(tuple((column, Constant(fills[column])) for column in names))
-            ),
-            st.just(Drop(("f", "o"))),
-            st.just(Rename((("f", "i"), ("i", "f")))),
-        )
-    )
+_numeric = ["f", "i", "u", "ni", "ai"]
+_bounds = st.integers(-9, 9) | st.floats(-9, 9)
+_picked = st.lists(st.sampled_from(_numeric), unique=True, min_size=1).map(sorted).map(tuple)
+_fills = {"f": 0.5, "ni": 3, "ai": 2**40, "nb": True, "s": "a", "sp": "b", "o": "c", "c": "d", "z": "2024-01-01"}
+CHANGES = st.one_of(  # built once: each depth of an expression is a strategy of its own
+    st.builds(Filter, conditions(2)),
+    st.builds(Assign, st.sampled_from([*_numeric, "new"]), expressions()),
+    st.builds(lambda c, a, b: Clip(c, Constant(min(a, b)), Constant(max(a, b))), _picked, _bounds, _bounds),
+    st.builds(Clip, _picked, _bounds.map(Constant), st.none()),
+    st.lists(st.sampled_from(sorted(_fills)), unique=True).map(
+        lambda names: FillNA(tuple((name, Constant(_fills[name])) for name in names))
+    ),
+    st.just(Drop(("f", "o"))),
+    st.just(Rename((("f", "i"), ("i", "f")))),
+)
 
 
 def rows_of(frame: pd.DataFrame) -> list[tuple]:
@@ -283,18 +278,24 @@ def rows_of(frame: pd.DataFrame) -> list[tuple]:
 def rowwise(step: Step, frame: pd.DataFrame) -> bool:
     """Whether a table's result is that of its rows one by one, and leaving one out changes no other."""
     parts = [rows_of(step.apply(frame.iloc[row : row + 1])) for row in range(len(frame))]
-    if rows_of(step.apply(frame)) != sum(parts, []):
+    if rows_of(step.apply(frame)) != list(chain(*parts)):
         return False
     for row in range(len(frame)):
         rest = frame.iloc[np.delete(np.arange(len(frame)), row)]
-        if rows_of(step.apply(rest)) != sum(parts[:row] + parts[row + 1 :], []):
+        if rows_of(step.apply(rest)) != list(chain(*parts[:row], *parts[row + 1 :])):
             return False
     return True
 
 
 @quick
-@given(tables(max_rows=4), changes())
-def test_every_row_goes_its_own_way(frame, step):
+@given(tables(max_rows=3), CHANGES)
+def test_every_row_goes_its_own_way_and_no_cell_decides_a_name_or_a_dtype(frame, step):
+    result, without = step.apply(frame), step.apply(frame.iloc[:0])
+    pd.testing.assert_series_equal(result.dtypes, without.dtypes)
+    assert len(result) <= len(frame)
+    assert step.is_filter or result.index.equals(frame.index)
+    assert step.reads <= set(frame.columns)
+    assert set(result.columns) ^ set(frame.columns) <= step.touches
     assert rowwise(step, frame)
 
 
@@ -318,92 +319,7 @@ def test_the_check_catches_steps_across_rows(broken):
     assert rowwise(Filter(Column("sick")), table())
 
 
-@quick
-@given(tables(max_rows=4), changes())
-def test_no_cell_decides_a_name_or_a_dtype_and_nothing_warns(frame, step):
-    result, without = step.apply(frame), step.apply(frame.iloc[:0])
-    pd.testing.assert_series_equal(result.dtypes, without.dtypes)
-    assert len(result) <= len(frame)
-    assert step.is_filter or result.index.equals(frame.index)
-    assert step.reads <= set(frame.columns)
-    assert set(result.columns) ^ set(frame.columns) <= step.touches
-
-
 # Arguments
-
-
-@pytest.mark.parametrize(
-    ("error", "match", "build"),
-    [
-        (ArgumentTypeError, "query: takes text", lambda e: steps.query(3, e)),
-        (ArgumentTypeError, r"\.filter", lambda e: steps.query(pd.col("age") > 3, e)),
-        (ArgumentTypeError, r"filter: .*\.query", lambda e: steps.filter_("age > 3", e)),
-        (ArgumentTypeError, "filter: takes", lambda e: steps.filter_(None, e)),
-        (ArgumentTypeError, r"\.drop", lambda e: steps.filter_(["age"], e)),
-        (ArgumentTypeError, "filter: takes", lambda e: steps.filter_(table().age > 3, e)),
-        (ArgumentTypeError, "condition", lambda e: steps.query("age", e)),
-        (ArgumentTypeError, "condition", lambda e: steps.filter_(pd.col("ward"), e)),
-        (ArgumentTypeError, "condition", lambda e: steps.query("city", e)),
-        (ArgumentTypeError, "assign: 'k': .*text and numbers", lambda e: steps.assign(e, k=lambda d: d.ward + 1)),
-        (ArgumentTypeError, "assign: 'k'.*constant", lambda e: steps.assign(e, k=table().age)),
-        (ArgumentTypeError, "assign: 'k'.*constant", lambda e: steps.assign(e, k=[1, 2, 3, 4])),
-        (ArgumentTypeError, "assign: 'k'.*constant", lambda e: steps.assign(e, k=np.arange(4))),
-        (ArgumentValueError, "assign: 'k'.*missing", lambda e: steps.assign(e, k=None)),
-        (ArgumentValueError, "no column 'agee'", lambda e: steps.assign(e, k=lambda d: d.agee)),
-        (ArgumentValueError, "Unicode", lambda e: steps.assign(e, **{"\ud800": 1})),
-        (ArgumentTypeError, "eval: has to be text", lambda e: steps.eval_(3, e)),
-        (ArgumentValueError, "name = expression", lambda e: steps.eval_("age * 2", e)),
-        (ArgumentValueError, "name = expression", lambda e: steps.eval_("", e)),
-        (ArgumentValueError, "name = expression", lambda e: steps.eval_("k = 1; l = 2", e)),
-        (ArgumentValueError, "name = expression", lambda e: steps.eval_("k = l = 2", e)),
-        (ArgumentValueError, "name = expression", lambda e: steps.eval_("k += 2", e)),
-        (ArgumentValueError, "name = expression", lambda e: steps.eval_("k, l = age", e)),
-        (ArgumentValueError, "name = expression", lambda e: steps.eval_("age.k = 2", e)),
-        (ArgumentValueError, "Unicode", lambda e: steps.eval_("`\ud800` = 2", e)),
-        (ArgumentValueError, "public number", lambda e: steps.eval_("k = age - age.mean()", e)),
-        (ArgumentTypeError, "eval: 'k'.*text and numbers", lambda e: steps.eval_("k = ward + 1", e)),
-        (ArgumentValueError, "lower, upper or both", lambda e: steps.clip(None, None, e, columns="age")),
-        (ArgumentValueError, "at most upper", lambda e: steps.clip(2, 1, e, columns="age")),
-        (ArgumentTypeError, "have to be numbers", lambda e: steps.clip("a", None, e, columns="age")),
-        (ArgumentTypeError, "have to be numbers", lambda e: steps.clip(True, None, e, columns="age")),
-        (ArgumentValueError, "missing", lambda e: steps.clip(NAN, 1, e, columns="age")),
-        (ArgumentTypeError, "constant", lambda e: steps.clip(table().age, 1, e, columns="age")),
-        (ArgumentTypeError, "columns=", lambda e: steps.clip(0, 1, e)),
-        (ArgumentTypeError, "clip needs numbers", lambda e: steps.clip(0, 1, e, columns=["age", "when"])),
-        (ArgumentTypeError, "clip needs numbers", lambda e: steps.clip(0, 1, e, columns="sick")),
-        (ArgumentValueError, "no column 'agee'", lambda e: steps.clip(0, 1, e, columns="agee")),
-        (ArgumentTypeError, "by their names", lambda e: steps.clip(0, 1, e, columns=3)),
-        (ArgumentTypeError, "by column", lambda e: steps.fillna(0, e)),
-        (ArgumentValueError, "missing", lambda e: steps.fillna(None, e)),
-        (ArgumentTypeError, "constant", lambda e: steps.fillna(table().mean(numeric_only=True), e)),
-        (ArgumentTypeError, "'pay'.*constant", lambda e: steps.fillna({"pay": table().pay}, e)),
-        (ArgumentTypeError, "cannot be filled with text", lambda e: steps.fillna({"pay": "none"}, e)),
-        (ArgumentTypeError, "cannot be filled with numbers", lambda e: steps.fillna({"sick": 1}, e)),
-        (ArgumentValueError, "2024-01-31", lambda e: steps.fillna({"when": "never"}, e)),
-        (ArgumentValueError, "no column 'agee'", lambda e: steps.fillna({"agee": 1}, e)),
-        (ArgumentTypeError, "has to be text", lambda e: steps.fillna({3: 1}, e)),
-        (ArgumentValueError, "no column 'agee'", lambda e: steps.drop(["age", "agee"], e)),
-        (ArgumentTypeError, "by their names", lambda e: steps.drop(3, e)),
-        (ArgumentTypeError, "by their names", lambda e: steps.drop(None, e)),
-        (ArgumentTypeError, "by their names", lambda e: steps.drop(table().ward, e)),
-        (ArgumentTypeError, "has to be text", lambda e: steps.drop([["age"]], e)),
-        (ArgumentTypeError, "'old': 'new'", lambda e: steps.rename(3, e)),
-        (ArgumentTypeError, "'old': 'new'", lambda e: steps.rename(table().ward, e)),
-        (ArgumentTypeError, "has to be text", lambda e: steps.rename({"age": 3}, e)),
-        (ArgumentTypeError, "has to be text", lambda e: steps.rename(len, e)),
-        (ArgumentTypeError, "raised ZeroDivisionError", lambda e: steps.rename(lambda name: 1 / 0, e)),
-        (ArgumentValueError, "Unicode", lambda e: steps.rename({"age": "\ud800"}, e)),
-        (ArgumentValueError, "same name", lambda e: steps.rename({"age": "pay"}, e)),
-        (ArgumentValueError, "no column 'agee'", lambda e: steps.rename({"agee": "x"}, e)),
-    ],
-)
-def test_refusals_say_what_to_type_and_name_nothing_else(error, match, build):
-    with pytest.raises(error, match=match) as caught:
-        build(EMPTY)
-    given = {name for name in EMPTY.columns if f"'{name}'" in str(caught.value)}
-    assert given <= {"age", "ward", "pay"}  # an argument's own, or an example's
-    for cell in ("ICU", "1000", "500", "2024-03"):
-        assert cell not in str(caught.value)
 
 
 @each
@@ -423,7 +339,7 @@ def test_builders_look_at_names_and_dtypes_alone():
 
 
 def test_columns_named_by_numbers_stay():
-    frame = table().assign(**{"k": 1}).rename(columns={"k": 7})
+    frame = table().assign(k=1).rename(columns={"k": 7})
     result = applied(steps.query("age > 40", frame.iloc[:0]), frame)
     assert list(result[7]) == [1, 1]
     with pytest.raises(ArgumentTypeError, match="has to be text"):
