@@ -64,8 +64,9 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
         x, y = left.floats(), right.floats()
         with np.errstate(all="ignore"):
             result = OPERATORS[op](x, y)
-        # numpy has 1 ** nan == nan ** 0 == 1; here a missing operand always decides.
-        return numbers(np.where(np.isnan(x) | np.isnan(y), np.nan, result))
+        if op == "**":  # numpy has 1 ** nan == nan ** 0 == 1; here a missing operand always decides
+            result = np.where(np.isnan(x) | np.isnan(y), np.nan, result)
+        return numbers(np.asarray(result))
     if left.kind in TIMES and right.kind in TIMES:
         kind = dates.result_kind(op, left.kind, right.kind)
         if kind is not None:

@@ -104,9 +104,9 @@ class Values:
         return self.missing if self.foreign is None else self.missing | self.foreign
 
     def floats(self) -> npt.NDArray[np.float64]:
-        """Numbers or true/false values as float64 with NaN where missing (an out-of-range value is infinite)."""
-        numbers = np.asarray(self.data).astype(np.float64)
-        return numbers if self.data.dtype.kind == "f" else np.where(self.missing, np.nan, numbers)
+        """Numbers or true/false values as float64 with NaN where missing, shape of ``data``."""
+        floats = self.data.astype(np.float64, copy=False)
+        return floats if self.data.dtype.kind == "f" else np.where(self.missing, np.nan, floats)
 
 
 def numbers(data: npt.NDArray[np.float64]) -> Values:

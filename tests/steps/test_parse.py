@@ -1,5 +1,7 @@
 """What users write: one tree for every spelling of the same operations, and a refusal for whatever sees other rows."""
 
+# ruff: noqa: SIM300, RUF005 - every order of writing is the point
+
 from __future__ import annotations
 
 import math
