@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -15,6 +14,7 @@ from pandas_dp.errors import ArgumentTypeError, StepFailedError
 from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
+from pandas_dp.steps import steps
 
 
 class Accessor:
@@ -157,35 +157,35 @@ class Accessor:
         DataFrame
             Still protected by the same session and budget.
         """
-        return self._made(_steps().query(expr, self._empty()))
+        return self._made(steps.query(expr, self._empty()))
 
     def filter(self, condition: Any) -> pd.DataFrame:
         """Keep rows for which ``pd.col("age") > 65`` or ``lambda d: d.age > 65`` is true; see `query`."""
-        return self._made(_steps().filter_(condition, self._empty()))
+        return self._made(steps.filter_(condition, self._empty()))
 
     def assign(self, **columns: Any) -> pd.DataFrame:
         """Add or replace columns computed row by row, from ``pd.col`` expressions, callables or constants."""
-        return self._made(_steps().assign(self._empty(), **columns))
+        return self._made(steps.assign(self._empty(), **columns))
 
     def eval(self, expr: str) -> pd.DataFrame:
         """Add a column by an expression such as ``"bmi = weight / height ** 2"``."""
-        return self._made(_steps().eval_(expr, self._empty()))
+        return self._made(steps.eval_(expr, self._empty()))
 
     def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> pd.DataFrame:
         """Cut the values of numeric columns to public limits."""
-        return self._made(_steps().clip(lower, upper, self._empty(), columns=columns))
+        return self._made(steps.clip(lower, upper, self._empty(), columns=columns))
 
     def fillna(self, value: Any) -> pd.DataFrame:
         """Replace missing values by a public constant, or by one for each column in a dict."""
-        return self._made(_steps().fillna(value, self._empty()))
+        return self._made(steps.fillna(value, self._empty()))
 
     def drop(self, columns: Any) -> pd.DataFrame:
         """Leave columns out."""
-        return self._made(_steps().drop(columns, self._empty()))
+        return self._made(steps.drop(columns, self._empty()))
 
     def rename(self, columns: Mapping[str, str]) -> pd.DataFrame:
         """Give columns other names."""
-        return self._made(_steps().rename(columns, self._empty()))
+        return self._made(steps.rename(columns, self._empty()))
 
     def _empty(self) -> pd.DataFrame:
         opening.table_of(self._frame)  # whose frame this is comes before what is asked of it
@@ -234,10 +234,3 @@ def dp(frame: pd.DataFrame) -> Accessor:
 
 
 pd.api.extensions.register_dataframe_accessor("dp")(Accessor)
-
-
-def _steps() -> ModuleType:
-    """The step builders, loaded when the first step is asked for: a plain import stays quick."""
-    from pandas_dp.steps import steps
-
-    return steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -71,8 +72,6 @@ class Schema:
         -------
         Schema
         """
-        import tomllib  # read by few, so not by every import
-
         with open(path, "rb") as file:
             return cls(tomllib.load(file))
 

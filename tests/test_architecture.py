@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -148,7 +149,11 @@ def test_a_plain_import_loads_nothing_optional():
 
 
 @pytest.mark.slow
-def test_import_costs_at_most_a_tenth_of_a_second():
+def test_import_costs_at_most_a_tenth_of_a_second(tmp_path):
+    """On top of pandas, modules compiled once as an installation has them; the best of six, the machine may be busy."""
     code = "import time, pandas; t = time.process_time(); import pandas_dp; print(time.process_time() - t)"
-    best = min(float(run(code)) for _ in range(5))
-    assert best <= 0.10
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONPATH": str(PACKAGE.parent)}
+    command = [sys.executable, "-c", code]
+    runs = [subprocess.run(command, check=True, capture_output=True, text=True, env=environment) for _ in range(7)]
+    assert min(float(run.stdout) for run in runs[1:]) <= 0.10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any, Self
 
 import pandas as pd
@@ -20,6 +19,7 @@ from pandas_dp.opening import table_of
 from pandas_dp.query import Query
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
+from pandas_dp.steps import steps
 
 
 class PreparedFrame:
@@ -32,35 +32,35 @@ class PreparedFrame:
 
     def query(self, expr: str) -> Self:
         """Keep rows for which an expression is true; see ``df.dp.query``."""
-        return self._then(_steps().query(expr, self._empty()))
+        return self._then(steps.query(expr, self._empty()))
 
     def filter(self, condition: Any) -> Self:
         """Keep rows for which a condition is true; see ``df.dp.filter``."""
-        return self._then(_steps().filter_(condition, self._empty()))
+        return self._then(steps.filter_(condition, self._empty()))
 
     def assign(self, **columns: Any) -> Self:
         """Add or replace columns computed row by row; see ``df.dp.assign``."""
-        return self._then(_steps().assign(self._empty(), **columns))
+        return self._then(steps.assign(self._empty(), **columns))
 
     def eval(self, expr: str) -> Self:
         """Add a column by an expression such as ``"bmi = weight / height ** 2"``."""
-        return self._then(_steps().eval_(expr, self._empty()))
+        return self._then(steps.eval_(expr, self._empty()))
 
     def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> Self:
         """Cut values to public limits."""
-        return self._then(_steps().clip(lower, upper, self._empty(), columns=columns))
+        return self._then(steps.clip(lower, upper, self._empty(), columns=columns))
 
     def fillna(self, value: Any) -> Self:
         """Replace missing values by public constants."""
-        return self._then(_steps().fillna(value, self._empty()))
+        return self._then(steps.fillna(value, self._empty()))
 
     def drop(self, columns: Any) -> Self:
         """Leave columns out."""
-        return self._then(_steps().drop(columns, self._empty()))
+        return self._then(steps.drop(columns, self._empty()))
 
     def rename(self, columns: Mapping[str, str]) -> Self:
         """Give columns other names."""
-        return self._then(_steps().rename(columns, self._empty()))
+        return self._then(steps.rename(columns, self._empty()))
 
     def _then(self, more: tuple[Any, ...]) -> Self:
         return type(self)(self._frame, self._price, self._fresh, self._steps + more)
@@ -105,10 +105,3 @@ class PreparedFrame:
         query = Query(call, aggregate, self._steps, self._price)
         table = table_of(self._frame)
         return table.session.ask(query, table, self._frame, columns, self._fresh)
-
-
-def _steps() -> ModuleType:
-    """The step builders, loaded when the first step is asked for: a plain import stays quick."""
-    from pandas_dp.steps import steps
-
-    return steps
