@@ -223,9 +223,12 @@ class _Reader:
         return value.value if isinstance(value, Constant) else lift(value)
 
     def _refusal(self, node: ast.AST) -> ArgumentValueError:
+        name = _first_refused(node)
+        if name in METHODS:
+            return ArgumentValueError(f"{name} is called on a column: x.{name}(...)")
+        if name is not None:
+            return ArgumentValueError(refusal(name))
         match node:
-            case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
-                return ArgumentValueError(refusal(name))
             case ast.IfExp():
                 return ArgumentValueError("if is not read: write condition * a + ~condition * b, or filter")
             case ast.BinOp(op=ast.BitXor()):
@@ -237,3 +240,15 @@ class _Reader:
             f"{shorten(text, 60)} is not among the operations that can be checked row by row: + - * / // % **, "
             f"comparisons, in [...], and, or, not, & | ~, and .{', .'.join(sorted(METHODS))}"
         )
+
+
+def _first_refused(node: ast.AST) -> str | None:
+    """The first name in a chain such as ``x.str.len()`` or ``x.iloc[0]`` that is no call of one of ``METHODS``."""
+    first = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        called = isinstance(node, ast.Call)
+        link = node.func if isinstance(node, ast.Call) else node
+        if isinstance(link, ast.Attribute) and not (called and link.attr in METHODS):
+            first = link.attr
+        node = link.value if isinstance(link, ast.Attribute | ast.Subscript) else link
+    return first
