@@ -157,7 +157,8 @@ def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str
         raw = tuple(float(e) for e in raw)
     if any(not a < b for a, b in pairwise(raw)):
         raise ArgumentValueError(f"bins must rise from edge to edge: {line}")
-    shown = [kind.value(e) if kind.name != "number" else (int(e) if e.denominator == 1 else float(e)) for e in exact]
+    small = all(isinstance(e, int) for e in raw)
+    shown = [kind.value(e) if kind.name != "number" else (int(e) if small else float(e)) for e in exact]
     pairs: tuple[Any, ...] = tuple(pairwise(shown))
     labels = pairs + (("other",) if other else ()) + ((None,) if null else ())
     return Bins(column, raw, other, null), Labels(column, labels, bins=True)

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
+FARTHEST = 2**62
 LARGEST_BOUND = Fraction(10) ** 300
 REFUSED = "columns of dtype {dtype} cannot be answered{hint}"
 
@@ -76,10 +77,14 @@ class Kind:
     def value(self, number: Fraction) -> Any:
         """Public value for an exact number in the raw unit: float, Timestamp or Timedelta."""
         if self.name == "datetime":
-            stamp = pd.Timestamp(round(number), unit="ns", tz="UTC" if self.tz else None)
+            within = min(max(round(number), pd.Timestamp.min.value), pd.Timestamp.max.value)
+            stamp = pd.Timestamp(within, unit="ns", tz="UTC" if self.tz else None)
             return stamp.tz_convert(self.tz) if self.tz else stamp
         if self.name == "timedelta":
-            return pd.Timedelta(round(number), unit="ns")
+            if abs(number) < FARTHEST:
+                return pd.Timedelta(round(number), unit="ns")
+            seconds = min(max(round(number / 10**9), -FARTHEST), FARTHEST)  # beyond 292 years
+            return pd.Timedelta(np.timedelta64(seconds, "s"))
         return float(number)
 
     def difference(self, number: Fraction) -> Any:

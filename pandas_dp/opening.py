@@ -22,6 +22,7 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
+from pandas_dp.kinds import kind_of
 from pandas_dp.schema import Schema
 from pandas_dp.session import ATTRIBUTE, Session, check_frame
 from pandas_dp.tables import Table
@@ -92,11 +93,12 @@ def protect(
             opened.amend(name, budget, unit, "protect: takes over the implicit session")
             session.refresh()
             session.implicit = False
+            first = False
         else:
-            opened.open(name, budget, unit)
+            first = opened.open(name, budget, unit)
         if session is None:
             session = _new(Session(opened, name, unit))
-        session.attach(frame, facts, table, version)
+        session.attach(frame, facts, table, version, look=True, whole=first)
         return session
 
 
@@ -111,6 +113,10 @@ def join(
     if not isinstance(session, Session):
         raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
     session._open()
+    if version is not None and table is None:
+        raise ArgumentTypeError(
+            "a version needs its table: protect(session=session, table='visits', version='1')"
+        )
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, session.unit)
     check_schema(facts, frame)
@@ -124,6 +130,13 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
     for column in schema or ():
         if column not in frame.columns:
             raise ArgumentValueError(f"schema names {column!r}, which is not a column of this table")
+        rule = schema[column].nulls if schema is not None else "drop"
+        if isinstance(rule, str) and rule == "drop":
+            continue
+        kind = kind_of(frame[column].dtype)
+        if not kind.numeric:
+            raise ArgumentTypeError(f"nulls of {column!r} must be 'drop': missing keys are counted with null=True")
+        kind.number(rule, f"nulls of {column!r}")
 
 
 def check_free(frame: pd.DataFrame, session: Session | None) -> None:

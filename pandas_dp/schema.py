@@ -84,6 +84,12 @@ class Schema:
         """Facts of a column, empty ones for an unlisted column."""
         return self._columns.get(column, ColumnFacts())
 
+    @property
+    def null_rules(self) -> tuple[tuple[str, Any], ...]:
+        """Columns whose missing values count as a constant, and the constants: they decide what a question means."""
+        rules = ((name, facts.nulls) for name, facts in self._columns.items())
+        return tuple(sorted((name, rule) for name, rule in rules if not (isinstance(rule, str) and rule == "drop")))
+
     def __iter__(self) -> Any:
         """Iterate over the listed columns."""
         return iter(self._columns)

@@ -163,7 +163,7 @@ class Session:
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
-            key=query.key(table.token, self.unit, steps),
+            key=query.key(repr((table.token, table.schema.null_rules)), self.unit, steps),
             query=str(query),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
@@ -194,38 +194,61 @@ class Session:
             raise ArgumentValueError(f"steps must leave the unit column {self.unit.column!r} as it is")
 
     def _public_rows(self, table: Table, filtered: bool) -> int | None:
-        """Rows of the table where replace-one makes them public: one row a unit, nothing filtered, not vouched."""
+        """Rows of the table where replace-one makes them public: one row a unit, and the whole table, unfiltered."""
         public = not self.unit.add_remove and self.unit.column is None and not filtered
-        return len(table.source) if public and table.lineage != "vouched" else None
+        return len(table.source) if public and table.whole else None
 
     def derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
         """Answer for a frame that steps made from a protected one."""
         frame.attrs[ATTRIBUTE] = self.id
         lineage = table.lineage if table.lineage == "vouched" else "declared"
         source = frame.copy(deep=False)
-        made = Table(self, source, frame.index, table.token, lineage, table.steps + steps, table.schema)
+        done = table.steps + steps
+        made = Table(self, source, frame.index, table.token, lineage, done, whole=table.whole, schema=table.schema)
         tables.register(frame, made)
 
-    def attach(self, frame: pd.DataFrame, schema: Schema | None, table: str | None, version: str | None) -> None:
-        """Answer for a source frame; one that equals a table still held, without a version, is that table."""
+    def attach(
+        self,
+        frame: pd.DataFrame,
+        schema: Schema | None,
+        table: str | None,
+        version: str | None,
+        *,
+        look: bool = False,
+        whole: bool = False,
+    ) -> None:
+        """Answer for a source frame.
+
+        With `look`, in ``protect`` alone, a frame that equals a table still held, without a version, is that table: that
+        look at the data is the owner's. `whole` says that the frame opened the budget.
+        """
         known = tables.lookup(frame)
-        if known is not None and known.session is self and version is None:
+        if known is not None and known.session is self and version is None and known.unchanged(frame):
             known.schema = known.schema if schema is None else schema
             return
-        self._attach(frame, "source", schema, table, version)
+        self._attach(frame, "source", schema, table, version, look=look, whole=whole)
 
     def _attach(
-        self, frame: pd.DataFrame, lineage: str, schema: Schema | None, table: str | None, version: str | None
+        self,
+        frame: pd.DataFrame,
+        lineage: str,
+        schema: Schema | None,
+        table: str | None,
+        version: str | None,
+        *,
+        look: bool = False,
+        whole: bool = False,
     ) -> None:
         source = frame.copy(deep=False)
-        token = tables.new_token() if version is None else f"{lineage}:{table}@{version}"
+        token = tables.new_token() if version is None else repr((lineage, table, version))
         held = self._held.get(f"{lineage}:{table}")
-        if version is None and lineage == "source":
+        if version is None and look:
             equal = next((t for t in self._held.values() if t.source.equals(source) and t.lineage == lineage), None)
-            token = token if equal is None else equal.token
+            if equal is not None:
+                token, whole = equal.token, whole or equal.whole
         if schema is None:
             schema = held.schema if held is not None else self.schema
-        made = Table(self, source, frame.index, token, lineage, schema=schema)
+        made = Table(self, source, frame.index, token, lineage, schema=schema, whole=whole)
         self._held[f"{lineage}:{table}"] = made
         frame.attrs[ATTRIBUTE] = self.id
         tables.register(frame, made)

@@ -40,6 +40,8 @@ class Table:
     steps : tuple
         Row-wise steps from the source.
     schema : Schema
+    whole : bool
+        Whether this is the table that opened the budget: only its number of rows can be public.
     cache : dict
         Encodings of columns (codes), never sums.
     """
@@ -50,6 +52,7 @@ class Table:
     token: str
     lineage: str = "source"
     steps: tuple[Any, ...] = ()
+    whole: bool = False
     schema: Schema = field(default_factory=lambda: Schema({}))
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
@@ -69,6 +72,14 @@ class Table:
     def empty(self) -> pd.DataFrame:
         """Names and dtypes of the columns, without a row."""
         return self.source.iloc[:0]
+
+    def unchanged(self, frame: pd.DataFrame) -> bool:
+        """Whether every protected column of the frame is still the protected one."""
+        try:
+            self.verify(frame, self.source.columns)
+        except UnverifiedFrameError:
+            return False
+        return True
 
     def verify(self, frame: pd.DataFrame, columns: Iterable[str]) -> None:
         """Check that the columns a query touches, and the index, are still the protected ones.

@@ -107,7 +107,8 @@ class Labels:
     def index(self) -> pd.Index[Any]:
         """Return the index: intervals for bins, plain labels otherwise."""
         if not self.bins:
-            plain: pd.Index[Any] = pd.Index(list(self.values), name=self.name, tupleize_cols=False)
+            dtype = None if _encodable(self.values) else object
+            plain: pd.Index[Any] = pd.Index(list(self.values), name=self.name, dtype=dtype, tupleize_cols=False)
             return plain
         pairs = [v for v in self.values if isinstance(v, tuple)]
         intervals = [pd.Interval(left, right, closed="left") for left, right in pairs]
@@ -122,3 +123,12 @@ def int64s(noisy: Noisy) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Noisy integers as int64, cut to its range (only noise at the smallest prices could leave it)."""
     info = np.iinfo(np.int64)
     return np.array([min(max(x, info.min), info.max) for x in noisy], dtype=np.int64)
+
+
+def _encodable(values: tuple[Any, ...]) -> bool:
+    """Whether pandas' text columns can hold the texts among them: a lone surrogate cannot be written as UTF-8."""
+    try:
+        "".join(v for v in values if isinstance(v, str)).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -33,7 +33,7 @@ from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive, RankBound
 
 SIZES_SHARE = Fraction(1, 10)
-FEW_BLOCKS = 25
+FEW_BLOCKS, MOST_BLOCKS = 25, 100_000
 ROWS_A_BLOCK = 5  # with fewer, empty blocks (which count as the middle of the bounds) pull the answer
 HALF = Fraction(1, 2)
 
@@ -103,7 +103,7 @@ class SampleAndAggregate(Aggregate):
 
 def choose(blocks: int | None, aggregator: str, epsilon: Fraction, size: float) -> tuple[int, str]:
     """Number of blocks and aggregator, from public numbers."""
-    many = math.ceil(100 / epsilon)
+    many = min(math.ceil(100 / epsilon), MOST_BLOCKS)
     if aggregator == "auto":
         enough = blocks * epsilon >= 50 if blocks else size >= 10 * many
         aggregator = "median" if enough else "mean"

@@ -144,43 +144,43 @@ class GaussianLoss:
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """What one release costs: the mechanisms it is composed of, each with its own parameter.
+    """What one release costs: the mechanisms it is composed of, each with its own parameter and how often it is used.
 
     Losses add by ``+`` (adaptive sequential composition); ``times`` is the only place where parallel parts
     are multiplied. Accountants read ``epsilon``, ``rho``, ``renyi`` and ``delta``.
     """
 
-    parts: tuple[PureLoss | GaussianLoss, ...] = ()
+    parts: tuple[tuple[PureLoss | GaussianLoss, int], ...] = ()
     delta: Fraction = field(default=Fraction(0))
 
     @classmethod
     def pure(cls, epsilon: Fraction, bounded_range: bool = False) -> PrivacyLoss:
         """Loss of one pure epsilon-DP mechanism."""
-        return cls((PureLoss(epsilon, bounded_range),))
+        return cls(((PureLoss(epsilon, bounded_range), 1),))
 
     @classmethod
     def gaussian(cls, rho: Fraction) -> PrivacyLoss:
         """Loss of one discrete Gaussian release."""
-        return cls((GaussianLoss(rho),))
+        return cls(((GaussianLoss(rho), 1),))
 
     @property
     def epsilon(self) -> Fraction | None:
         """Sum of the pure epsilons; None when a part has no finite one."""
         total = Fraction(0)
-        for part in self.parts:
+        for part, times in self.parts:
             if part.epsilon is None:
                 return None
-            total += part.epsilon
+            total += times * part.epsilon
         return total
 
     @property
     def rho(self) -> Fraction:
         """Sum of the zCDP parameters, rounded up."""
-        return sum((part.rho for part in self.parts), Fraction(0))
+        return sum((times * part.rho for part, times in self.parts), Fraction(0))
 
     def renyi(self, order: Fraction) -> Fraction:
         """Sum of the Renyi divergences of one order, rounded up."""
-        return sum((part.renyi(order) for part in self.parts), Fraction(0))
+        return sum((times * part.renyi(order) for part, times in self.parts), Fraction(0))
 
     def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
         """Adaptive sequential composition."""
@@ -188,7 +188,7 @@ class PrivacyLoss:
 
     def times(self, parts: int) -> PrivacyLoss:
         """Loss when one unit can touch `parts` disjoint parts, each answered at this loss."""
-        return PrivacyLoss(self.parts * parts, self.delta * parts)
+        return PrivacyLoss(tuple((part, times * parts) for part, times in self.parts), self.delta * parts)
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,8 @@ class PandasView:
     def block_results(self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int) -> list[Any]:
         """What a function returns for each rebuilt block; None where it raises.
 
-        Memory errors and exhausted recursion end the whole query, as interrupts do.
+        Also where it exits, recurses too deeply or runs out of memory: a query that fails for one row would tell of that
+        row. An interrupt ends the whole query, so that people can stop a function that never ends.
         """
         order = np.argsort(block, kind="stable")
         edges = np.searchsorted(block[order], np.arange(blocks + 1))
@@ -110,9 +111,9 @@ class PandasView:
         for first, last in pairwise(edges.tolist()):
             try:
                 results.append(function(self._rebuilt(order[first:last])))
-            except (MemoryError, RecursionError):
+            except KeyboardInterrupt:
                 raise
-            except Exception:  # noqa: BLE001 - whatever a row made the function raise, it counts as no result
+            except BaseException:  # noqa: BLE001 - whatever a row made the function raise, it counts as no result
                 results.append(None)
         return results
 

@@ -181,6 +181,8 @@ class PricedFrame(BlockQuestions):
             raise ArgumentValueError("ddof must be 0 or 1")
         kind, lattice = self._lattice(name, column, bounds, None, SQUARE_BITS)
         refuse_dates(kind, name, column, durations=True)
+        if lattice.width > 10**150:
+            raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")
         aggregate = Variance(column, lattice, kind, ddof, root=name == "std")
         return self._ask(call_text(name, column, bounds, ddof=ddof), aggregate, (column,))
 

@@ -67,15 +67,37 @@ def test_b62_exceptions_count_as_the_middle_and_show_nowhere(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("error", [SystemExit, MemoryError, RecursionError, KeyboardInterrupt])
-def test_b63_what_ends_the_query(error):
+@pytest.mark.parametrize("error", [SystemExit, MemoryError, RecursionError, GeneratorExit])
+def test_b63_what_would_end_a_program_counts_as_no_result(error):
+    """A query that failed because of one row would tell of that row."""
+    df = protected(epsilon=10**6)
+
+    def stop(block):
+        if (block["pid"] == 5).any():
+            raise error("secret42")
+        return 2.0
+
+    assert ask(df, stop, blocks=4) == pytest.approx((3 * 2 + 5) / 4, abs=0.01)
+
+
+class Odd(float):
+    def __float__(self):
+        raise ValueError("secret42")
+
+
+def test_b61_a_result_of_a_class_of_its_own():
+    df = protected(epsilon=10**6)
+    assert ask(df, lambda block: Odd(3)) == pytest.approx(5, abs=0.01)
+
+
+def test_b63_an_interrupt_ends_the_query():
+    error = KeyboardInterrupt
     df = protected(epsilon=10)
 
     def stop(block):
         raise error("secret42")
 
-    kind = KeyboardInterrupt if error is KeyboardInterrupt else QueryFailedError
-    with pytest.raises(kind) as caught:
+    with pytest.raises(KeyboardInterrupt) as caught:
         ask(df, stop, epsilon=1)
     assert str(caught.value) == QueryFailedError.TEXT
     assert caught.value.__cause__ is None

@@ -244,3 +244,73 @@ def test_seeds_change_nothing():
         random.seed(0)
         answers.add(float(df.dp(epsilon=0.1, fresh=True).sum("pay", bounds=(0, 5000))))
     assert len(answers) == 4
+
+
+def test_rows_of_a_frame_filtered_by_hand_are_not_public():
+    df = pd.DataFrame({"name": ["bob", "carl"] * 50})
+    name = fresh()
+    df.dp.protect(epsilon=10, name=name, neighbors="replace_one")
+    assert df.dp(epsilon=1).count() == 100
+    joined, again = df[df.name != "bob"], df[df.name != "carl"]
+    joined.dp.protect(session=df.dp.session)
+    again.dp.protect(epsilon=10, name=name, neighbors="replace_one")
+    joined.dp(epsilon=1).count()
+    again.dp(epsilon=1).count()
+    assert df.dp.session.spent == "epsilon=2"
+
+
+def test_joining_never_compares_contents():
+    """Else what is left would tell whether a filter by hand dropped anybody."""
+    df = protected(pd.DataFrame({"name": ["bob", "carl"] * 50}), epsilon=10)
+    df.dp(epsilon=1).count()
+    for person in ("alice", "bob"):
+        kept = df[df.name != person]
+        kept.dp.protect(session=df.dp.session)
+        kept.dp(epsilon=1).count()
+    assert df.dp.session.spent == "epsilon=3"
+
+
+def test_versions_belong_to_tables():
+    one, two = pd.DataFrame({"x": range(100)}), pd.DataFrame({"x": range(5000)})
+    protected(one, epsilon=10**6, version="1")
+    with pytest.raises(ArgumentTypeError, match="table="):
+        two.dp.protect(session=one.dp.session, version="1")
+    two.dp.protect(session=one.dp.session, table="two", version="1")
+    assert (one.dp(epsilon=EPSILON).count(), two.dp(epsilon=EPSILON).count()) == (100, 5000)
+
+
+def test_the_null_rule_is_part_of_the_question():
+    df = protected(pd.DataFrame({"x": [1.0, None] * 50}), epsilon=10**6)
+    session = df.dp.session
+    assert df.dp(epsilon=EPSILON).count("x") == 50
+    df.dp.protect(session=session, schema={"x": {"nulls": 0}})
+    assert df.dp(epsilon=EPSILON).count("x") == 100
+
+
+def test_a_changed_frame_can_be_protected_again():
+    df = protected(pd.DataFrame({"x": [1.0, 2.0]}), epsilon=10**6)
+    session = df.dp.session
+    df["x"] = df["x"] * 2
+    with pytest.raises(pandas_dp.UnverifiedFrameError):
+        df.dp(epsilon=1).mean("x", bounds=(0, 5))
+    df.dp.protect(session=session)
+    assert df.dp(epsilon=EPSILON).mean("x", bounds=(0, 5)) == pytest.approx(3, abs=0.01)
+
+
+def test_answers_at_the_ends_of_what_types_can_hold():
+    """Nothing is charged and then fails for reasons that were public before."""
+    days = pd.DataFrame({"x": pd.to_timedelta([1] * 200_000, unit="D"), "n": 1.0})
+    days["k"] = pd.Series(["\udc80"] * len(days), dtype=object)
+    df = protected(days, epsilon=10**6)
+    total = df.dp(epsilon=1).sum("x", bounds=("0D", "2D"))
+    assert total.value / pd.Timedelta("1D") == pytest.approx(200_000, abs=100)
+    assert df.dp(epsilon=EPSILON).histogram("k", keys=["\udc80"], null=True).tolist() == [200_000, 0]
+    assert df.dp(epsilon=EPSILON).histogram("n", bins=[0, 2**64]).tolist() == [200_000]
+    df.dp(epsilon=1e-6).groupby_mean_sa("n", "n", keys=[1.0], bounds=(0, 2), aggregator="median")
+    with pytest.raises(ArgumentValueError, match="1e150"):
+        df.dp(epsilon=1).var("n", bounds=(-1e300, 1e300))
+    for rule in ("abc", float("nan")):
+        with pytest.raises((ArgumentTypeError, ArgumentValueError), match="nulls"):
+            pd.DataFrame({"n": [1.0]}).dp.protect(epsilon=1, name=fresh(), schema={"n": {"nulls": rule}})
+    with pytest.raises(ArgumentTypeError, match="nulls"):
+        pd.DataFrame({"n": ["a"]}).dp.protect(epsilon=1, name=fresh(), schema={"n": {"nulls": "b"}})

@@ -123,7 +123,7 @@ def _number(result: Any) -> float:
         return np.nan
     try:
         number = float(result)
-    except OverflowError:
+    except Exception:  # noqa: BLE001 - a result of a class of the user's own
         return np.nan
     return number if np.isfinite(number) else np.nan
 
