@@ -188,8 +188,7 @@ class Accessor:
         return self._made(steps.rename(columns, self._empty()))
 
     def _empty(self) -> pd.DataFrame:
-        opening.table_of(self._frame)  # whose frame this is comes before what is asked of it
-        return self._frame.iloc[:0]
+        return opening.table_of(self._frame).empty
 
     def _made(self, done: tuple[Any, ...]) -> pd.DataFrame:
         """Apply steps to the protected columns and keep the result protected."""

@@ -114,9 +114,7 @@ def join(
         raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
     session._open()
     if version is not None and table is None:
-        raise ArgumentTypeError(
-            "a version needs its table: protect(session=session, table='visits', version='1')"
-        )
+        raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, session.unit)
     check_schema(facts, frame)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -164,7 +165,7 @@ class Session:
             name=self.name,
             rule=self._rule,
             key=query.key(repr((table.token, table.schema.null_rules)), self.unit, steps),
-            query=str(query),
+            query=str(replace(query, steps=steps)),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
             unit=self.unit,

@@ -12,7 +12,8 @@ from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.noise import add_noise
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes
-from pandas_dp.core.samplers import discrete_gaussian, discrete_gaussian_vector
+from pandas_dp.core.samplers import discrete_gaussian_vector
+from pandas_dp.core.samplers.scalar import draw_discrete_gaussian
 
 SMALLEST_GAUSSIAN_EPSILON = Fraction(1, 10**8)
 FINE = 10  # the noise lattice has at least 2**10 steps in the standard deviation and in the sensitivity
@@ -56,7 +57,7 @@ class DiscreteGaussian:
         """One noisy integer for each entry."""
         scaled = [x << self.refine for x in exact.open()]
         width = Fraction(math.isqrt(int(self.variance)) + 1)
-        noisy = add_noise(scaled, self.variance, width, discrete_gaussian, discrete_gaussian_vector, fill)
+        noisy = add_noise(scaled, self.variance, width, draw_discrete_gaussian, discrete_gaussian_vector, fill)
         half = 1 << self.refine >> 1
         return [(x + half) >> self.refine for x in noisy]
 

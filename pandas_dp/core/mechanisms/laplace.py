@@ -10,7 +10,8 @@ from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.noise import add_noise
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes
-from pandas_dp.core.samplers import discrete_laplace, discrete_laplace_vector
+from pandas_dp.core.samplers import discrete_laplace_vector
+from pandas_dp.core.samplers.scalar import draw_discrete_laplace
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class DiscreteLaplace:
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """One noisy integer for each entry."""
-        return add_noise(exact.open(), self.scale, self.scale, discrete_laplace, discrete_laplace_vector, fill)
+        return add_noise(exact.open(), self.scale, self.scale, draw_discrete_laplace, discrete_laplace_vector, fill)
 
     def half_width(self, level: float) -> int:
         """Smallest t with P(|Z| > t) <= 1 - level: 2 p^(t+1) / (1 + p) <= 1 - level, p = exp(-1/scale)."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.measurement import Noisy
-from pandas_dp.core.randomness import Fill
+from pandas_dp.core.randomness import Bits, Fill
 
 FEWEST_FOR_TABLES = 64
 WIDEST_FOR_TABLES = Fraction(2**49)
@@ -33,9 +33,12 @@ def add_noise(
     width : Fraction
         About the noise's standard deviation: beyond 2**49 the vector sampler's int64 would not hold it.
     scalar, vector : callable
-        Two samplers of one law; which one draws depends on the length and the width, both public.
+        Two samplers of one law, scalar(numerator, denominator, bits) and vector(parameter, n, fill=); which one draws
+        depends on the length and the width, both public.
     """
     if len(exact) < FEWEST_FOR_TABLES or width > WIDEST_FOR_TABLES:
-        return [x + scalar(parameter, fill=fill) for x in exact]
+        bits = Bits(fill, size=min(16 * len(exact), 512))  # words fetched at once for all entries
+        numerator, denominator = parameter.as_integer_ratio()
+        return [x + scalar(numerator, denominator, bits) for x in exact]
     noise = vector(parameter, len(exact), fill=fill).tolist()
     return [x + z for x, z in zip(exact, noise, strict=True)]
