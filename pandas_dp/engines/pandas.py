@@ -70,9 +70,8 @@ class PandasView:
         if key not in self._cache:
             position = self._values(partition.column).positions(partition.keys)
             missing = position == MISSING
-            found = partition.codes(position.astype(np.intp), ~missing if missing.any() else None)
-            found.flags.writeable = False
-            self._cache[key] = found
+            # never written into: a read-only flag would say so, but makes numpy's bincount copy
+            self._cache[key] = partition.codes(position.astype(np.intp), ~missing if missing.any() else None)
         codes: NDArray[np.intp] = self._cache[key]
         return codes
 

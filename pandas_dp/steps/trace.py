@@ -17,6 +17,7 @@ from pandas_dp.steps.arithmetic import FUNCTIONS
 from pandas_dp.steps.expression import Column, Expression, Operation, quote
 from pandas_dp.steps.functions import METHODS, call, compare, lift, logical, negate, refusal
 
+_DATA = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray)
 _NOT_A_TRUTH = (
     "a column has no single truth value: use & | ~ instead of and, or, not, if and chained comparisons, with each "
     "comparison in parentheses, as in (d.x > 0) & (d.x < 9), or .between(0, 9), or .isin([...]) instead of in"
@@ -99,7 +100,7 @@ class TracedColumn:
             return value._expression
         if isinstance(value, np.ndarray) and value.ndim == 0:
             return value[()]  # one value: numpy wraps its dates like that
-        if isinstance(value, pd.Series | pd.DataFrame | pd.Index | np.ndarray):
+        if isinstance(value, _DATA):
             raise ArgumentTypeError(
                 "a Series, Index or array from outside is data that nobody checked, and it would have to be matched "
                 "to the rows. Use columns of this table, as in lambda d: d.x > d.y, and public constants"
@@ -243,7 +244,7 @@ def trace(function: Callable[[Any], Any], names: frozenset[str], argument: str) 
             f"{argument}: the function could not be traced, it raised {type(error).__name__}. It is called once, with "
             "a stand-in for the table that knows columns and row-wise operations only"
         ) from error
-    if isinstance(result, TracedFrame | pd.Series | pd.DataFrame | pd.Index | np.ndarray | list):
+    if isinstance(result, (TracedFrame, list, *_DATA)):
         raise ArgumentTypeError(
             f"{argument}: the function has to return a computed column, as in lambda d: d.x / d.y, not a "
             f"{'table' if isinstance(result, TracedFrame) else type(result).__name__}"

@@ -99,6 +99,7 @@ OTHER_ROWS = {
     "not": lambda d: not d.flag,
     "chained": lambda d: 1 < d.x < 3,
     "in": lambda d: d.x in [1, 2],
+    "in a set": lambda d: d.x in {1, 2},
     "in a column": lambda d: 3 in d.x,
     "foreign Series": lambda d: d.x > OUTSIDE.x,
     "foreign Series on the left": lambda d: OUTSIDE.x < d.x,
@@ -170,3 +171,11 @@ def test_names_of_methods_are_columns_only_in_brackets():
     assert parse_expression(lambda d: d["count"], COLUMNS) == Column("count")
     with pytest.raises(ArgumentValueError, match=r"write d\['count'\]"):
         parse_expression(lambda d: d.count > 1, COLUMNS)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "double[pyarrow]", "category"])
+def test_a_series_from_outside_is_refused_in_words_whatever_stores_it(dtype):
+    outside = OUTSIDE.x.astype(dtype)
+    for function in (lambda d: outside == d.x, lambda d: d.x == outside, lambda d: outside.array == d.x):
+        with pytest.raises(ArgumentTypeError, match="Use columns of this table"):
+            parse_expression(function, COLUMNS)

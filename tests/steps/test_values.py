@@ -88,7 +88,23 @@ def test_integers_are_compared_exactly_and_computed_in_float64():
     assert value("i + 0", frame) == [float(big), float(big + 1)]
 
 
+@pytest.mark.parametrize("storage", ["Int64", "Float64", pd.ArrowDtype(pa.int64())], ids=str)
+def test_a_missing_cell_on_either_side_compares_false(storage):
+    frame = pd.DataFrame({"m": stored([None, None, None], storage), "f": [-1.0, 0.0, 1.0]})
+    for sign in ("<", "<=", "==", ">=", ">"):
+        assert value(f"m {sign} f", frame) == value(f"f {sign} m", frame) == [False] * 3
+    assert value("m != f", frame) == value("f != m", frame) == [True] * 3
+
+
+def test_rounding_keeps_what_has_no_such_decimals():
+    frame = pd.DataFrame({"x": [1e305, -np.inf, 0.25]})
+    assert value("x.round(10)", frame) == [1e305, -np.inf, 0.25]
+    assert value("x.round(1)", frame) == [1e305, -np.inf, 0.2]
+
+
 def test_decimals_are_the_floats_nearest_to_them():
+    tenths = pd.DataFrame({"x": pd.array([Decimal(k) / 10 for k in range(999)], pd.ArrowDtype(pa.decimal128(9, 1)))})
+    assert value("x + 0", tenths) == [k / 10 for k in range(999)]
     cells = [Decimal("0.1"), Decimal("12345678901.37"), None]
     frame = pd.DataFrame({"x": pd.array(cells, dtype=pd.ArrowDtype(pa.decimal128(30, 10)))})
     assert value("x == 0.1", frame) == [True, False, False]
@@ -259,6 +275,9 @@ def test_dates_beyond_a_unit_become_missing_and_compare_exactly():
     assert value("far > near", frame) == [True, False]
     assert value("far == near", frame) == [False, True]
     assert parse_expression("far - near", frame.columns).evaluate(frame).isna().tolist() == [True, False]
+    fine = parse_expression(lambda d: d.far.fillna(pd.Timestamp(1)), frame.columns).evaluate(frame)
+    assert fine.dtype == "datetime64[ns]"
+    assert fine.tolist() == [pd.NaT, pd.Timestamp("2024-01-01")]
     assert parse_expression("near + t + t", frame.columns).evaluate(frame).isna().tolist() == [True, False]
     assert parse_expression("t + t + t", frame.columns).evaluate(frame).isna().tolist() == [True, False]
 
