@@ -49,7 +49,7 @@ class Charge:
     def from_text(cls, text: str) -> Charge:
         """Read what `to_text` wrote."""
         epsilon, renyi, delta = text.split(" ")
-        return cls(None if epsilon == "inf" else _read(epsilon), _read(renyi), _read(delta))
+        return cls(None if epsilon == "inf" else Fraction(epsilon), Fraction(renyi), Fraction(delta))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class State:
     def from_text(cls, text: str) -> State:
         """Read what `to_text` wrote."""
         epsilon, unbounded, renyi, delta = text.split(" ")
-        return cls(_read(epsilon), unbounded == "1", _read(renyi), _read(delta))
+        return cls(Fraction(epsilon), unbounded == "1", Fraction(renyi), Fraction(delta))
 
 
 @dataclass(frozen=True)
@@ -377,11 +377,6 @@ def _shorten(x: Fraction) -> Fraction:
     if x.denominator.bit_length() <= _LONGEST:
         return x
     return Fraction(-(-(x.numerator << _LONGEST) // x.denominator), 1 << _LONGEST)
-
-
-def _read(text: str) -> Fraction:
-    numerator, _, denominator = text.partition("/")
-    return Fraction(int(numerator), int(denominator or 1))
 
 
 def _decimal(x: Fraction) -> Decimal:

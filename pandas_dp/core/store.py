@@ -12,6 +12,7 @@ import sqlite3
 import stat
 import threading
 import time
+import uuid
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -239,7 +240,7 @@ def _check(path: str) -> None:
 
 def _create(path: str) -> None:
     """Create an empty ledger that only its owner may read, unless somebody else just did."""
-    temporary = f"{path}.{os.urandom(8).hex()}.new"
+    temporary = f"{path}.{uuid.uuid4().hex}.new"
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = _connect(temporary)
