@@ -182,12 +182,10 @@ class PureFilter:
         rest = self.budget.epsilon - state.epsilon
         currency, fits = "epsilon", _would_fit([f"epsilon={_say(rest)}"] if rest >= SMALLEST_EPSILON else [])
         if charge.epsilon is None or charge.delta > 0:
-            currency, fits = (
-                "delta",
-                (
-                    "This session has delta=0, so Gaussian noise and key discovery cannot be paid: leave out "
-                    f"delta= and rho= ({fits}), or protect the data with delta=1e-6"
-                ),
+            currency = "delta"
+            fits = (
+                "This session has delta=0, so Gaussian noise and key discovery cannot be paid: leave out "
+                f"delta= and rho= ({fits}), or protect the data with delta=1e-6"
             )
         return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
 
@@ -291,13 +289,9 @@ class HybridFilter:
         fits = _would_fit(offers)
         currency = "Renyi divergence" if gaussian or state.unbounded else "epsilon"
         if charge.delta > rest:
-            currency, fits = (
-                "delta",
-                (
-                    f"{fits}{' in a query that needs no delta' if offers else ''}; of the delta reserved for key "
-                    f"discovery and smooth noise {_say(rest)} is left"
-                ),
-            )
+            currency = "delta"
+            fits += " in a query that needs no delta" if offers else ""
+            fits += f"; of the delta reserved for key discovery and smooth noise {_say(rest)} is left"
         return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
 
     def spent(self, state: State) -> str:
