@@ -21,8 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import Lattice, Raw, present_mask
+from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
+from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats, holds
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.kinds import Kind, exact_number, kind_of
 
@@ -169,7 +170,7 @@ class Numbers:
         missing value would decide how all others are rounded.
         """
         values, mask = self.raw()
-        dtype = values.dtype if _holds(values.dtype, constant) else np.dtype(np.float64)
+        dtype = values.dtype if holds(values.dtype, constant) else np.dtype(np.float64)
         values = values.astype(dtype, copy=False)
         mask = present_mask(values, mask)
         if mask is not None:
@@ -187,7 +188,7 @@ class Numbers:
             number = self._number(key)
             if number is not None:
                 listed.setdefault(number, place)
-        values = _hashable_floats(self.values)
+        values = hashable_floats(self.values)
         found = np.array(sorted(listed), dtype=values.dtype)  # shape (keys that the column can hold,)
         places = np.array([*(listed[number] for number in sorted(listed)), NO_KEY], dtype=np.intp)
         position = match(values, found, places)
@@ -200,7 +201,7 @@ class Numbers:
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Stored`."""
-        return _dense(_hashable_floats(self.values), self.present())
+        return dense(hashable_floats(self.values), self.present())
 
     def _number(self, key: Hashable) -> Any:
         """The number of the column's dtype that equals a key, None when there is none."""
@@ -209,7 +210,7 @@ class Numbers:
                 return self._tick(pd.Timestamp(key)) if isinstance(key, DATES) else None
             if self.kind.name == "timedelta":
                 return self._tick(pd.Timedelta(key)) if isinstance(key, DURATIONS) else None
-            return _as_dtype(self.values.dtype, key) if isinstance(key, NUMBERS) else None
+            return as_dtype(self.values.dtype, key) if isinstance(key, NUMBERS) else None
         except (ValueError, OverflowError):
             return None
 
@@ -319,7 +320,7 @@ class Coded:
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Stored`."""
         known = self.codes >= 0
-        return _dense(self.codes, None if known.all() else known)
+        return dense(self.codes, None if known.all() else known)
 
 
 @dataclass(frozen=True)
@@ -351,57 +352,6 @@ def _has_hash(cell: Any) -> bool:
     return True
 
 
-def _as_dtype(dtype: np.dtype[Any], key: Any) -> float | None:
-    """The number of a dtype that equals a key, or None; float dtypes round the key, as == does."""
-    if dtype.kind != "f":
-        info = np.iinfo(dtype)
-        whole = int(key)
-        return whole if whole == key and info.min <= whole <= info.max else None
-    wide = float(key)
-    with np.errstate(over="ignore"):
-        number = float(dtype.type(wide))
-    return None if np.isnan(wide) or np.isinf(number) > np.isinf(wide) else number
-
-
-def _holds(dtype: np.dtype[Any], constant: float) -> bool:
-    """Whether a dtype has exactly this number."""
-    return _as_dtype(dtype, constant) == constant
-
-
-def _hashable_floats(values: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers in a dtype that pandas can hash."""
-    return values.astype(np.float32) if values.dtype == np.float16 else values
-
-
 def _position_dtype(keys: Keys) -> np.dtype[Any]:
     """Narrow integers for positions: they stay in memory as long as the table."""
     return np.min_scalar_type(-len(keys) - 2)
-
-
-def _small_lattice(values: NDArray[Any], most: int) -> Lattice | None:
-    """Lattice of the integers from the least value to the largest, when they are few."""
-    if values.dtype.kind == "f" or not values.size:
-        return None
-    least, largest = int(values.min()), int(values.max())
-    return Lattice(Fraction(1), least, max(largest - least, 1)) if largest - least <= most else None
-
-
-def _dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64], int]:
-    """Codes 0..count-1 of distinct numbers, -1 where not present, and count."""
-    if present is not None:
-        if not present.any():
-            return np.full(values.size, -1, dtype=np.int64), 0
-        values = np.where(present, values, values[present.argmax()])  # any value that is there anyway
-    lattice = _small_lattice(values, 4 * values.size)
-    if lattice is not None:
-        offsets = lattice.offsets(values)
-        used = np.zeros(lattice.cells + 1, dtype=bool)
-        used[offsets] = True
-        codes, count = (np.cumsum(used) - 1).take(offsets), int(np.count_nonzero(used))
-    else:
-        codes, distinct = pd.factorize(values)
-        count = len(distinct)
-    codes = codes.astype(np.int64, copy=False)
-    if present is not None:
-        np.copyto(codes, -1, where=~present)
-    return codes, count

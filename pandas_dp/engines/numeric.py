@@ -1,0 +1,65 @@
+"""Numbers of a column's dtype: which of them equals a key, and dense codes of distinct ones."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_dp.core.lattice import Lattice
+
+Mask = NDArray[np.bool_]
+
+
+def as_dtype(dtype: np.dtype[Any], key: Any) -> float | None:
+    """The number of a dtype that equals a key, or None; float dtypes round the key, as == does."""
+    if dtype.kind != "f":
+        info = np.iinfo(dtype)
+        whole = int(key)
+        return whole if whole == key and info.min <= whole <= info.max else None
+    wide = float(key)
+    with np.errstate(over="ignore"):
+        number = float(dtype.type(wide))
+    return None if np.isnan(wide) or np.isinf(number) > np.isinf(wide) else number
+
+
+def holds(dtype: np.dtype[Any], constant: float) -> bool:
+    """Whether a dtype has exactly this number."""
+    return as_dtype(dtype, constant) == constant
+
+
+def hashable_floats(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in a dtype that pandas can hash."""
+    return values.astype(np.float32) if values.dtype == np.float16 else values
+
+
+def small_lattice(values: NDArray[Any], most: int) -> Lattice | None:
+    """Lattice of the integers from the least value to the largest, when they are few."""
+    if values.dtype.kind == "f" or not values.size:
+        return None
+    least, largest = int(values.min()), int(values.max())
+    return Lattice(Fraction(1), least, max(largest - least, 1)) if largest - least <= most else None
+
+
+def dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64], int]:
+    """Codes 0..count-1 of distinct numbers, -1 where not present, and count."""
+    if present is not None:
+        if not present.any():
+            return np.full(values.size, -1, dtype=np.int64), 0
+        values = np.where(present, values, values[present.argmax()])  # any value that is there anyway
+    lattice = small_lattice(values, 4 * values.size)
+    if lattice is not None:
+        offsets = lattice.offsets(values)
+        used = np.zeros(lattice.cells + 1, dtype=bool)
+        used[offsets] = True
+        codes, count = (np.cumsum(used) - 1).take(offsets), int(np.count_nonzero(used))
+    else:
+        codes, distinct = pd.factorize(values)
+        count = len(distinct)
+    codes = codes.astype(np.int64, copy=False)
+    if present is not None:
+        np.copyto(codes, -1, where=~present)
+    return codes, count
