@@ -116,7 +116,7 @@ class Accessor:
         >>> df = pd.DataFrame({"pid": [1, 1, 2], "cost": [10.0, 20.0, 30.0]})
         >>> session = df.dp.protect(epsilon=3, unit="pid", max_rows=10, name="protect example")
         >>> session.left
-        'epsilon 3'
+        'epsilon=3'
         """
         if session is not None:
             if epsilon is not None or unit is not None:

@@ -1,0 +1,73 @@
+"""What the documentation shows runs: the README's first block, and every example of a docstring."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pandas_dp
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+MODULES = [m.name for m in pkgutil.walk_packages(pandas_dp.__path__, "pandas_dp.") if not m.name.endswith("__main__")]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_of_docstrings(module):
+    results = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert results.failed == 0
+
+
+def test_there_are_examples():
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    examples = sum(len(t.examples) for m in MODULES for t in finder.find(importlib.import_module(m)))
+    assert examples >= 10
+
+
+def test_the_first_block_of_the_readme():
+    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[:1]
+    *lines, refused = [line for line in block.splitlines() if line.strip()]
+    code = "\n".join(lines) + f"\ntry:\n    {refused}\nexcept pandas_dp.BudgetExceededError as error:\n    print(error)\n"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "would fit" in done.stdout
+
+
+def test_the_two_commands_of_the_readme():
+    """The whole check runs them as they stand here."""
+    assert re.findall(r"^\$ (.*)$", README, re.MULTILINE) == [
+        "pip install . && python -m pandas_dp demo",
+        "pip install '.[test]' && pytest",
+    ]
+
+
+def test_the_demo_marks_true_answers_and_shows_a_refusal():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "pandas_dp", "demo"], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[NON-PRIVATE, for comparison only]") == 5
+    assert "BudgetExceededError" in done.stdout
+    assert done.stdout.count("95 %") >= 5
+
+
+PUBLIC = [name for name in pandas_dp.__all__ if name != "datasets"]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_have_docstrings(name):
+    thing = getattr(pandas_dp, name)
+    assert thing.__doc__
+    if isinstance(thing, type):
+        for member in (m for m in vars(thing) if not m.startswith("_")):
+            assert getattr(thing, member).__doc__, f"{name}.{member}"
