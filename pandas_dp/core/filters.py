@@ -191,7 +191,7 @@ class PureFilter:
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
-        return f"epsilon={_say(state.epsilon)}"
+        return _sum(state)
 
     def left(self, state: State) -> str:
         """Say what is left."""
@@ -296,9 +296,8 @@ class HybridFilter:
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
-        by_sum = f"epsilon={_say(state.epsilon)}" + (" beside Gaussian noise" if state.unbounded else "")
         renyi = f"Renyi divergence {_say(state.renyi)} of order {float(self.order):.4g}"
-        return f"{by_sum}, {renyi}, delta={_say(state.delta)}"
+        return f"{_sum(state)}, {renyi}, delta={_say(state.delta)}"
 
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the Renyi divergence, and of the reserved delta."""
@@ -387,6 +386,10 @@ def _say(x: Fraction) -> str:
     """Write a rational as a decimal: exactly when it has at most 12 places, else rounded down to 3 digits."""
     y = x if x >= 0 and 10**12 % x.denominator == 0 else _three_digits(x)
     return show(y) if y == 0 or y >= Fraction(1, 10**4) else f"{float(y):.12g}"
+
+
+def _sum(state: State) -> str:
+    return f"epsilon={_say(state.epsilon)}" + (" beside Gaussian noise" if state.unbounded else "")
 
 
 def _would_fit(offers: list[str]) -> str:

@@ -230,7 +230,10 @@ class Ledger:
                 state = tables.recharge(connection, row, new)
             # Sums only grow: the test they pass now would have admitted every earlier charge too.
             if new.admit(state, _NOTHING) is None:
-                raise LedgerError(f"more is spent than the new total: {new.spent(state)}. Type a larger one")
+                raise LedgerError(
+                    f"more is spent than the new total: {new.spent(state)}. Type a larger one, and delta= where "
+                    "Gaussian noise or deltas were paid"
+                )
             return tables.append(connection, row.amended(new, state), "amend", why, _words(budget))
 
         self._saw(name, self._store.transact(DURABLE, write))
@@ -253,10 +256,13 @@ class Ledger:
                 (self._row(connection, name).id,),
             ).fetchall(),
         )
-        return [
-            LedgerEntry(i, datetime.fromisoformat(t), kind, query, price, c and Charge.from_text(c), bool(r))
-            for i, t, kind, query, price, c, r in rows
-        ]
+        try:
+            return [
+                LedgerEntry(i, datetime.fromisoformat(t), kind, query, price, c and Charge.from_text(c), bool(r))
+                for i, t, kind, query, price, c, r in rows
+            ]
+        except ValueError as error:
+            raise LedgerError(tables.DAMAGED) from error
 
     def verify(self) -> None:
         """Read everything and raise LedgerError on any damage; some ten microseconds an entry."""

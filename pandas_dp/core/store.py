@@ -96,6 +96,8 @@ class Store:
                 return result
             except sqlite3.Error as error:
                 raise self._failure(error) from error
+            except UnicodeDecodeError as error:  # also of SQLite's own messages, which quote the file
+                raise self.die(DAMAGED) from error
             finally:
                 self._inside = False
                 self._roll_back()
@@ -270,10 +272,13 @@ def _connect(path: str | None) -> sqlite3.Connection:
     connection = sqlite3.connect(
         name, uri=path is not None, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
-    if path is not None:
+    try:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA fullfsync=ON")  # on a Mac a plain fsync does not reach the disk
         connection.execute("PRAGMA cell_size_check=ON")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
