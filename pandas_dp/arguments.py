@@ -24,7 +24,10 @@ NARROWEST = Fraction(1, 10**250)
 
 def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
     """Exact epsilon within 1e-9..1e6."""
-    exact = exact_number(value, argument)
+    try:
+        exact = exact_number(value, argument)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{error}, such as {argument}=0.5") from None
     if not SMALLEST_EPSILON <= exact <= LARGEST_EPSILON:
         raise ArgumentValueError(f"{argument} must lie between 1e-9 and 1e6, such as {argument}=0.5")
     return exact
