@@ -19,11 +19,11 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.core import tables
+from pandas_dp.core import records
 from pandas_dp.core.filters import Budget, Charge, Filter, HybridFilter, PureFilter, State, filter_for
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.records import Row
 from pandas_dp.core.store import DURABLE, READ, RELAXED, Store, canonical, guard
-from pandas_dp.core.tables import Row
 from pandas_dp.errors import LedgerError
 
 _NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
@@ -111,8 +111,8 @@ class Ledger:
         def create(connection: sqlite3.Connection) -> Row | None:
             row = self._find(connection, name)  # another process may have been faster
             if row is None:
-                tables.verify(connection)  # damage must not make an old budget look new
-                tables.insert(connection, name, filter_for(budget), unit)
+                records.verify(connection)  # damage must not make an old budget look new
+                records.insert(connection, name, filter_for(budget), unit)
             return row
 
         row = self._store.transact(READ, lambda connection: self._find(connection, name))
@@ -143,12 +143,12 @@ class Ledger:
             return connection.execute(
                 "SELECT result, digest FROM entries JOIN results USING (budget, sequence) "
                 "WHERE budget = ? AND key = ? ORDER BY sequence DESC LIMIT 1",
-                (self._row(connection, name).id, tables.fingerprint(key)),
+                (self._row(connection, name).id, records.fingerprint(key)),
             ).fetchone()
 
         text, digest = self._store.transact(READ, look) or (b"", b"")
         result: str = text.decode("utf-8", "surrogatepass")
-        return result if digest == tables.fingerprint(result) else None
+        return result if digest == records.fingerprint(result) else None
 
     def reserve(self, name: str, key: str | None, query: str, price: str, loss: PrivacyLoss) -> int:
         """Charge a query, durably, before anything is computed.
@@ -188,7 +188,7 @@ class Ledger:
             if after is None:
                 return rule, state, asked
             row = row._replace(state=after.to_text())
-            return tables.append(connection, row, "query", query, price, asked, key)
+            return records.append(connection, row, "query", query, price, asked, key)
 
         result = self._store.transact(DURABLE, charge)
         if isinstance(result, tuple):
@@ -198,7 +198,7 @@ class Ledger:
 
     def record(self, name: str, sequence: int, result: str) -> None:
         """Store the noisy result of a charged query; the first one stays. May be lost without harm."""
-        text, digest = result.encode("utf-8", "surrogatepass"), tables.fingerprint(result)
+        text, digest = result.encode("utf-8", "surrogatepass"), records.fingerprint(result)
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
@@ -227,14 +227,14 @@ class Ledger:
             old, state = row.rule, State.from_text(row.state)
             new = filter_for(budget, old.order)
             if isinstance(old, PureFilter) and isinstance(new, HybridFilter):
-                state = tables.recharge(connection, row, new)
+                state = records.recharge(connection, row, new)
             # Sums only grow: the test they pass now would have admitted every earlier charge too.
             if new.admit(state, _NOTHING) is None:
                 raise LedgerError(
                     f"more is spent than the new total: {new.spent(state)}. Type a larger one, and delta= where "
                     "Gaussian noise or deltas were paid"
                 )
-            return tables.append(connection, row.amended(new, state), "amend", why, _words(budget))
+            return records.append(connection, row.amended(new, state), "amend", why, _words(budget))
 
         self._saw(name, self._store.transact(DURABLE, write))
 
@@ -242,7 +242,7 @@ class Ledger:
         """Append an entry that costs nothing, such as an adopted frame."""
 
         def write(connection: sqlite3.Connection) -> int:
-            return tables.append(connection, self._row(connection, name), kind, text, "")
+            return records.append(connection, self._row(connection, name), kind, text, "")
 
         self._saw(name, self._store.transact(DURABLE, write))
 
@@ -262,11 +262,11 @@ class Ledger:
                 for i, t, kind, query, price, c, r in rows
             ]
         except ValueError as error:
-            raise LedgerError(tables.DAMAGED) from error
+            raise LedgerError(records.DAMAGED) from error
 
     def verify(self) -> None:
         """Read everything and raise LedgerError on any damage; some ten microseconds an entry."""
-        self._store.transact(READ, tables.verify)
+        self._store.transact(READ, records.verify)
 
     def close(self) -> None:
         """Close the ledger. One in memory is gone with it; `open_ledger` opens a file again."""
@@ -276,13 +276,13 @@ class Ledger:
             self._store.close()
 
     def _saw(self, name: str, sequence: int) -> int:
-        self._seen[tables.plain(name)] = max(sequence, self._seen.get(tables.plain(name), 0))
+        self._seen[records.plain(name)] = max(sequence, self._seen.get(records.plain(name), 0))
         return sequence
 
     def _find(self, connection: sqlite3.Connection, name: str) -> Row | None:
         """Read the row of a budget, in O(1); refuse one that is damaged or lost entries this process saw."""
-        row = tables.find(connection, name)
-        seen = self._seen.get(tables.plain(name), 0)
+        row = records.find(connection, name)
+        seen = self._seen.get(records.plain(name), 0)
         if (0 if row is None else row.last) < seen:
             raise self._store.die("the ledger lost charges that this process saw: it was replaced or damaged")
         if row is not None:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from pandas_dp.core.tables import APPLICATION_ID, DAMAGED, SCHEMA, SCHEMA_VERSION
+from pandas_dp.core.records import APPLICATION_ID, DAMAGED, SCHEMA, SCHEMA_VERSION
 from pandas_dp.errors import ArgumentTypeError, ForkedSessionError, LedgerBusyError, LedgerError
 
 BUSY_SECONDS = 30.0  # how long a call waits for another process's charge

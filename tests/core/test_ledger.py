@@ -14,7 +14,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from pandas_dp.core import store, tables
+from pandas_dp.core import records, store
 from pandas_dp.core.filters import Budget, State, filter_for, renyi_limit
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit
@@ -381,7 +381,7 @@ def test_texts_are_data(ledger, text):
     assert ledger.stored(text, text) == text
     assert ledger.budget(text) == (ONE, PrivacyUnit(text, 1))
     assert ledger.state(text).epsilon == F("0.1")
-    assert ledger.entries(text)[1].query == tables.plain(text)
+    assert ledger.entries(text)[1].query == records.plain(text)
     with pytest.raises(BudgetExceededError):
         ledger.reserve(text, text, text, text, pure(1))
     ledger.verify()
@@ -395,7 +395,7 @@ def test_order_is_by_sequence_whatever_the_clock_says(ledger, monkeypatch):
         def now(zone):
             return times.pop()
 
-    monkeypatch.setattr(tables, "datetime", Clock)
+    monkeypatch.setattr(records, "datetime", Clock)
     ledger.open("data", Budget.of(F("0.5")), UNIT)
     for _ in range(5):
         ask(ledger, "0.1")
@@ -491,7 +491,7 @@ def foreign_database(path):
 
 def newer(path):
     connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA user_version={tables.SCHEMA_VERSION + 1}")
+    connection.execute(f"PRAGMA user_version={records.SCHEMA_VERSION + 1}")
     connection.close()
 
 
