@@ -35,7 +35,9 @@ def test_there_are_examples():
 def test_the_first_block_of_the_readme():
     (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[:1]
     *lines, refused = [line for line in block.splitlines() if line.strip()]
-    code = "\n".join(lines) + f"\ntry:\n    {refused}\nexcept pandas_dp.BudgetExceededError as error:\n    print(error)\n"
+    code = (
+        "\n".join(lines) + f"\ntry:\n    {refused}\nexcept pandas_dp.BudgetExceededError as error:\n    print(error)\n"
+    )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr

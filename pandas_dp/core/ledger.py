@@ -111,7 +111,8 @@ class Ledger:
         def create(connection: sqlite3.Connection) -> Row | None:
             row = self._find(connection, name)  # another process may have been faster
             if row is None:
-                records.verify(connection)  # damage must not make an old budget look new
+                if self.path is not None:
+                    records.verify(connection)  # damage must not make an old budget look new
                 records.insert(connection, name, filter_for(budget), unit)
             return row
 
@@ -143,12 +144,13 @@ class Ledger:
             return connection.execute(
                 "SELECT result, digest FROM entries JOIN results USING (budget, sequence) "
                 "WHERE budget = ? AND key = ? ORDER BY sequence DESC LIMIT 1",
-                (self._row(connection, name).id, records.fingerprint(key)),
+                (self._row(connection, name).id, records.fingerprint(records.encode(key))),
             ).fetchone()
 
-        text, digest = self._store.transact(READ, look) or (b"", b"")
-        result: str = text.decode("utf-8", "surrogatepass")
-        return result if digest == records.fingerprint(result) else None
+        text, digest = self._store.transact(READ, look) or (None, None)
+        if not isinstance(text, bytes) or digest != records.fingerprint(text):
+            return None
+        return text.decode("utf-8", "surrogatepass")
 
     def reserve(self, name: str, key: str | None, query: str, price: str, loss: PrivacyLoss) -> int:
         """Charge a query, durably, before anything is computed.
@@ -198,13 +200,13 @@ class Ledger:
 
     def record(self, name: str, sequence: int, result: str) -> None:
         """Store the noisy result of a charged query; the first one stays. May be lost without harm."""
-        text, digest = result.encode("utf-8", "surrogatepass"), records.fingerprint(result)
+        text = records.encode(result)
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "INSERT OR IGNORE INTO results SELECT budget, sequence, ?, ? FROM entries "
                 "WHERE budget = ? AND sequence = ? AND kind = 'query'",
-                (text, digest, self._row(connection, name).id, sequence),
+                (text, records.fingerprint(text), self._row(connection, name).id, sequence),
             )
 
         self._store.transact(RELAXED, write)
@@ -227,6 +229,7 @@ class Ledger:
             old, state = row.rule, State.from_text(row.state)
             new = filter_for(budget, old.order)
             if isinstance(old, PureFilter) and isinstance(new, HybridFilter):
+                records.verify(connection)  # a damaged entry must not make the past look cheap
                 state = records.recharge(connection, row, new)
             # Sums only grow: the test they pass now would have admitted every earlier charge too.
             if new.admit(state, _NOTHING) is None:
@@ -261,7 +264,7 @@ class Ledger:
                 LedgerEntry(i, datetime.fromisoformat(t), kind, query, price, c and Charge.from_text(c), bool(r))
                 for i, t, kind, query, price, c, r in rows
             ]
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise LedgerError(records.DAMAGED) from error
 
     def verify(self) -> None:

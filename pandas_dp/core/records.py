@@ -99,13 +99,13 @@ def find(connection: sqlite3.Connection, name: str) -> Row | None:
     return None if found is None else _unseal(found)
 
 
-def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: PrivacyUnit) -> int:
-    """Add a budget with nothing spent, and the entry that says so; return its sequence number, 1."""
+def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: PrivacyUnit) -> None:
+    """Add a budget with nothing spent, and the entry that says so."""
     identifier = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM budgets").fetchone()[0]
     unit_text, state_text = json.dumps(asdict(unit)), State.zero().to_text()
     row = Row(identifier, plain(name), *_terms(rule), unit_text, state_text, 0, plain(name))
     connection.execute("INSERT INTO budgets VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", (*row, _seal(row)))
-    return append(connection, row, "open", "", "")
+    append(connection, row, "open", "", "")
 
 
 def append(
@@ -125,7 +125,7 @@ def append(
         plain(query),
         plain(price),
         None if charge is None else charge.to_text(),
-        None if key is None else fingerprint(key),
+        None if key is None else fingerprint(encode(key)),
     )
     row = row._replace(last=row.last + 1, head=_chain(row.head, entry))
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.id, *entry, row.head))
@@ -138,7 +138,7 @@ def append(
 
 
 def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> State:
-    """Sum up the charges of a pure budget in the currencies of another filter.
+    """Sum up the charges of a pure budget in the currencies of another filter, all entries having been verified.
 
     A charge of the pure filter is an epsilon alone, so the divergence is that of any epsilon-DP mechanism.
     """
@@ -175,9 +175,14 @@ def verify(connection: sqlite3.Connection) -> None:
         raise LedgerError(DAMAGED)
 
 
-def fingerprint(text: str) -> bytes:
-    """Digest of any text, however long."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+def encode(text: str) -> bytes:
+    """Write any text as bytes, lone surrogates too."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def fingerprint(text: bytes) -> bytes:
+    """Digest of a text, however long."""
+    return hashlib.sha256(text).digest()
 
 
 def plain(text: str) -> str:

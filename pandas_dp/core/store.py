@@ -64,7 +64,7 @@ class Store:
             weakref.finalize(self, self._connection.close)
             return
         with guard:
-            if path in _opened:
+            if any(_same(path, other) for other in _opened):
                 raise LedgerError("this process has the ledger open already: type open_ledger(path)")
             if not os.path.lexists(path):
                 _create(path)
@@ -111,8 +111,7 @@ class Store:
     def revive(self) -> None:
         """Start afresh from the file, with all checks, after an error that made this store refuse."""
         with self._lock:
-            if self.path is not None:
-                self.dead = self._identity = None
+            self.dead = self._identity = None
         self.transact(READ, lambda connection: None)
 
     def close(self) -> None:
@@ -126,16 +125,24 @@ class Store:
         """Return the connection, with no transaction on it; connect if there is none."""
         self._roll_back()
         if self._connection is None:
-            path = self.path or ""
-            _check(path)
-            self._connection = _connect(path)
-            if self._connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            self._connection = self._reach(self.path or "")
+        return self._connection
+
+    def _reach(self, path: str) -> sqlite3.Connection:
+        """Connect to the file and remember which one it is."""
+        _check(path)
+        connection = _connect(path)
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
                 raise self.die(DAMAGED)
-            self._connection.execute("SELECT count(*) FROM budgets").fetchone()  # opens the log, too
+            connection.execute("SELECT count(*) FROM budgets").fetchone()  # opens the log, too
             before, self._identity = self._identity, self._look()
             if before is not None and before[0] != self._identity[0]:
                 raise self.die("the ledger file was replaced while it was in use; nothing was charged")
-        return self._connection
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _enter_fork(self) -> None:
         """Go on in a forked child with a connection of its own, or not at all."""
@@ -177,7 +184,7 @@ class Store:
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None and self._pid == os.getpid():
+        if connection is not None and self._pid == os.getpid():  # closing another process's would drop its locks
             with suppress(sqlite3.Error):
                 connection.close()
 
@@ -207,6 +214,13 @@ def canonical(path: str | os.PathLike[str]) -> str:
     if not os.path.isdir(os.path.dirname(full)):
         raise LedgerError("the folder of ledger= does not exist: make it first, or name another one")
     return full
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two names are one file, as where upper and lower case are the same or a folder is mounted twice."""
+    with suppress(OSError):
+        return one == other or os.path.samefile(one, other)
+    return False
 
 
 def _check(path: str) -> None:

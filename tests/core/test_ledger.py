@@ -6,8 +6,10 @@ import os
 import random
 import shutil
 import sqlite3
+import statistics
 import sys
 import threading
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction as F
@@ -192,6 +194,21 @@ def test_a_charge_reads_by_key_only_however_long_the_record(ledger):
     assert len(ledger.state("data").to_text()) < 200
 
 
+@pytest.mark.slow
+def test_the_20000th_charge_costs_what_the_first_did():
+    """One run, medians of 2,000; some 80 microseconds a charge."""
+    ledger, times = Ledger(None), []
+    ledger.open("data", Budget.of(10**4, DELTA), UNIT)
+    loss = pure("0.1")
+    for _ in range(20_000):
+        start = time.perf_counter()
+        ledger.reserve("data", "key", "count()", "epsilon=0.1", loss)
+        times.append(time.perf_counter() - start)
+    assert statistics.median(times[-2000:]) <= 1.5 * statistics.median(times[:2000])
+    assert ledger.state("data").epsilon == 2000
+    ledger.close()
+
+
 class Meddling:
     """A loss whose computation does something in the middle of the charge."""
 
@@ -270,6 +287,16 @@ def test_other_terms_are_refused_by_name(ledger, budget, unit, said):
     assert len(ledger.entries("data")) == 1
 
 
+def test_a_file_opened_on_other_terms_is_left_untouched(path):
+    before = (path.read_bytes(), path.stat().st_mtime_ns, os.listdir(path.parent))
+    ledger = open_ledger(path)
+    for budget, unit in ((Budget.of(2), UNIT), (Budget.of(1, DELTA), UNIT), (ONE, PrivacyUnit())):
+        with pytest.raises(LedgerError, match="was opened with"):
+            ledger.open("data", budget, unit)
+    ledger.close()
+    assert (path.read_bytes(), path.stat().st_mtime_ns, os.listdir(path.parent)) == before
+
+
 def test_a_total_is_raised_on_record(ledger):
     ledger.open("data", ONE, UNIT)
     ask(ledger, 1)
@@ -317,6 +344,15 @@ def test_a_pure_budget_that_becomes_hybrid_counts_its_past_divergences(ledger):
     ):  # and Gaussian noise has no price in epsilon
         ledger.amend("data", Budget.of(100), UNIT, "back")
     ledger.verify()
+
+
+def test_a_takeover_trusts_no_damaged_entry(ledger):
+    ledger.open("data", ONE, UNIT)
+    ask(ledger, "0.5")
+    ledger._store._connection.execute("UPDATE entries SET charge = '1/1000 0 0' WHERE charge NOT NULL")
+    with pytest.raises(LedgerError, match="damaged"):
+        ledger.amend("data", Budget.of(3, DELTA), UNIT, "takeover")
+    assert ledger.budget("data")[0] == ONE
 
 
 def test_the_order_stays_when_the_total_changes(ledger):
@@ -434,6 +470,10 @@ def test_the_canonical_path_decides(path, tmp_path, monkeypatch):
         assert open_ledger(name) is ledger
     with pytest.raises(LedgerError, match="open already"):
         Ledger(path)
+    os.link(path, tmp_path / "other name")  # as where upper and lower case are one
+    with pytest.raises(LedgerError, match="open already"):
+        open_ledger(tmp_path / "other name")
+    (tmp_path / "other name").unlink()
     ledger.close()
     with pytest.raises(LedgerError, match="was closed"):
         ask(ledger, "0.1")
@@ -565,6 +605,29 @@ def test_a_lock_held_elsewhere_is_reported_and_costs_nothing(path, monkeypatch):
     ledger.close()
 
 
+def test_a_lock_or_an_interrupt_while_connecting_is_no_reason_to_give_up(path, monkeypatch):
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
+    ledger = open_ledger(path)
+    ledger._store.die("the disk did not confirm a charge")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.executescript("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")
+    for call in (lambda: open_ledger(path), lambda: ask(ledger, "0.1")):
+        with pytest.raises(LedgerBusyError):
+            call()
+    other.close()
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.Store, "_look", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ask(ledger, "0.1")
+    ask(ledger, "0.1")
+    assert ledger.state("data").epsilon == F("0.2")
+    ledger.close()
+
+
 # -- damage while it is open, and before --------------------------------------------------------------------------
 
 
@@ -646,15 +709,24 @@ def test_damage_to_the_record_is_found(path, statement):
 def test_a_damaged_result_is_asked_again(path):
     ledger = open_ledger(path)
     ledger.record("data", ask(ledger, "0.1", key="k"), "[1]")
-    ledger._store._connection.execute("UPDATE results SET result = x'5b325d'")
-    assert ledger.stored("data", "k") is None
-    ledger._store._connection.execute("UPDATE entries SET time = 'yesterday'")
+    for damaged in ("x'5b325d'", "x'5bff5d'", "'[1]'", "7"):
+        ledger._store._connection.execute(f"UPDATE results SET result = {damaged}")
+        assert ledger.stored("data", "k") is None
+    ledger.close()
+
+
+@pytest.mark.parametrize("damage", ["time = 'yesterday'", "time = x'00'", "charge = '1/0 0 0'", "charge = x'00'"])
+def test_a_damaged_entry_is_not_shown(path, damage):
+    ledger = open_ledger(path)
+    ledger._store._connection.execute(f"UPDATE entries SET {damage}")
     with pytest.raises(LedgerError, match="damaged"):
         ledger.entries("data")
     ledger.close()
 
 
-@pytest.mark.parametrize("flips", [60, pytest.param(4096, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "flips", [60, pytest.param(1000, marks=pytest.mark.slow), pytest.param(4096, marks=pytest.mark.nightly)]
+)
 def test_a_flipped_bit_never_lowers_what_is_spent(path, flips):
     """At sampled positions of the file: refused, or the sums are the true ones; never a fresh budget."""
     whole, choose = path.read_bytes(), random.Random(5)
