@@ -243,6 +243,7 @@ def test_an_interrupt_rolls_back_and_frees_the_lock(ledger):
 
     with pytest.raises(KeyboardInterrupt):
         ledger.reserve("data", None, "q", "p", Meddling(act))
+    assert not ledger._store._connection.in_transaction  # at once: other processes wait for this lock
     assert ledger.state("data") == State.zero()
     thread = threading.Thread(target=ask, args=(ledger, "0.1"))
     thread.start()
@@ -268,14 +269,14 @@ def test_joining_goes_on_with_what_is_spent(path):
         (Budget.of(5, DELTA), UNIT, r"epsilon=3, not 5: type session\.extend"),
         (Budget.of(3), UNIT, r"delta=0\.000001, not 0: type session\.extend"),
         (Budget.of(3, DELTA, DELTA / 2), UNIT, "delta_reserved=0.0000001, not 0.0000005"),
-        (Budget.of(3, DELTA), PrivacyUnit("doctor_id", 10, 2, 8), "unit=patient_id, not doctor_id"),
+        (Budget.of(3, DELTA), PrivacyUnit("doctor_id", 10, 2, 8), "unit='patient_id', not 'doctor_id'"),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 20, 2, 8), "max_rows=10, not 20"),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 10, 3, 8), "max_groups=2, not 3"),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 10, 2, 9), "max_rows_per_group=8, not 9"),
         (
             Budget.of(3, DELTA),
             PrivacyUnit("patient_id", 10, 2, 8, NeighboringRelation.REPLACE_ONE),
-            "neighbors=add_remove, not replace_one",
+            "neighbors='add_remove', not 'replace_one'",
         ),
     ],
 )
@@ -318,7 +319,7 @@ def test_a_total_may_fall_to_what_is_spent_and_no_further(ledger):
     before = ledger.entries("data")
     with pytest.raises(LedgerError, match=r"more is spent than the new total: epsilon=0\.5"):
         ledger.amend("data", Budget.of(F("0.4")), UNIT, "too little")
-    with pytest.raises(LedgerError, match="unit=patient_id, not None"):
+    with pytest.raises(LedgerError, match="unit='patient_id', not None"):
         ledger.amend("data", ONE, PrivacyUnit(), "another unit")
     assert ledger.entries("data") == before
     assert ledger.budget("data")[0] == Budget.of(F("0.5"))
@@ -722,6 +723,18 @@ def test_a_damaged_entry_is_not_shown(path, damage):
     with pytest.raises(LedgerError, match="damaged"):
         ledger.entries("data")
     ledger.close()
+
+
+@pytest.mark.parametrize("word", [b"data", b"CREATE", b"budgets"])
+def test_a_name_that_is_no_longer_found_is_not_a_new_budget(path, word):
+    """In the table, in its index (where SQLite would simply miss the budget) and in the schema."""
+    whole = path.read_bytes()
+    places = [i for i in range(len(whole)) if whole.startswith(word, i)]
+    assert len(places) >= 2
+    for place in places:
+        for bit in (1, 0x80):  # another letter, and no letter at all
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
+            assert spent_in(path) in (None, F("0.2"))
 
 
 @pytest.mark.parametrize(
