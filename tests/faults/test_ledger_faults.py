@@ -312,10 +312,11 @@ def work():
         os.setresuid(65534, 65534, 65534)
     else:
         os.chmod(folder, 0o555)
-    for name in ("visits.dpledger", "new.dpledger"):
+    for name, said in (("visits.dpledger", "read-only"), ("new.dpledger", "cannot be created")):
         try:
             open_ledger(os.path.join(folder, name))
-        except LedgerError:
+        except LedgerError as error:
+            assert said in str(error)
             continue
         raise SystemExit("opened")
 os.chmod(path, 0o666)
