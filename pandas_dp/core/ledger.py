@@ -85,6 +85,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._store = Store(None if path is None else canonical(path))
         self._seen: dict[str, int] = {}  # by name: the last entry this process knows of
+        self._parsed = ("", State.zero())  # the last sums written, which the next charge is likely to read
         if self.path is not None:
             with guard:
                 _ledgers[self.path] = self
@@ -184,12 +185,14 @@ class Ledger:
 
         def charge(connection: sqlite3.Connection) -> int | tuple[Filter, State, Charge]:
             row = self._row(connection, name)
-            rule, state = row.rule, State.from_text(row.state)
+            rule, (text, state) = row.rule, self._parsed
+            state = state if text == row.state else State.from_text(row.state)
             asked = rule.charge(loss)
             after = rule.admit(state, asked)
             if after is None:
                 return rule, state, asked
-            row = row._replace(state=after.to_text())
+            self._parsed = (after.to_text(), after)
+            row = row._replace(state=self._parsed[0])
             return records.append(connection, row, "query", query, price, asked, key)
 
         result = self._store.transact(DURABLE, charge)
