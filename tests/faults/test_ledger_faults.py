@@ -18,11 +18,12 @@ import time
 from fractions import Fraction as F
 
 import pytest
+from support.charging import worker
 
 from pandas_dp.core.filters import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import BudgetExceededError, LedgerError
+from pandas_dp.errors import LedgerError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
@@ -419,22 +420,6 @@ print(os.waitpid(pid, 0)[1], ask(ledger))
 
 def test_x8_a_fork_that_carried_the_connection_over_is_refused(tmp_path):
     assert script(tmp_path, FORK_UNSEEN) == "0 3"
-
-
-def worker(path, barrier, tries, total, answers):
-    """One of many processes on one ledger file; the file is created in the race too."""
-    barrier.wait()
-    ledger = open_ledger(path)
-    ledger.open("data", Budget.of(F(total, 10)), PrivacyUnit())
-    count = 0
-    for _ in range(tries):
-        try:
-            ledger.reserve("data", None, "count()", "epsilon=0.1", PrivacyLoss.pure(F(1, 10)))
-        except BudgetExceededError:
-            continue
-        count += 1
-    ledger.close()
-    answers.put(count)
 
 
 @pytest.mark.slow
