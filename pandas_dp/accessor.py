@@ -208,6 +208,11 @@ class Accessor:
         table.session.derive(made, table, done)
         return made
 
+    def __getattr__(self, name: str) -> Any:
+        """Say how a question is put, where one is asked without its price."""
+        hint = "" if name.startswith("_") else f"; a question needs a price: df.dp(epsilon=0.5).{name}(...)"
+        raise AttributeError(f"df.dp has no {name!r}{hint}")
+
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""
         session = self.session

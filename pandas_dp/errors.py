@@ -46,7 +46,9 @@ class UnverifiedFrameError(PandasDPError):
     TEXT = (
         "this DataFrame object is not protected: a session answers the very object that was protected and frames "
         "made from it by df.dp steps, such as df.dp.query('age >= 65'). For a frame made in another way type "
-        "session.adopt(frame, reason='...'); for another whole table about the same people, frame.dp.protect(session=session)"
+        "session.adopt(frame, reason='...'); for another whole table about the same people, "
+        "frame.dp.protect(session=session); for unrelated data, "
+        "frame.dp.protect(epsilon=3, name='other'). A frame changed in place since it was protected has to be protected again"
     )
 
     def __init__(self, text: str = TEXT) -> None:

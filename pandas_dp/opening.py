@@ -143,7 +143,7 @@ def check_free(frame: pd.DataFrame, session: Session | None) -> None:
     if known is not None and known.session is not session:
         raise ArgumentValueError(
             f"this table already spends from the budget {known.session.name!r}; tables about the same people belong on "
-            "one budget"
+            "one budget. If that was a mistake: df.dp.session.close(), then protect again"
         )
 
 

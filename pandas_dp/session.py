@@ -183,10 +183,19 @@ class Session:
                 unit=self.unit,
                 lineage=lineage,
                 error=answer.error,
-                notes=answer.notes,
+                notes=answer.notes + self._bounding,
                 extras=answer.extras,
                 spent=request.price,
             ),
+        )
+
+    @property
+    def _bounding(self) -> tuple[str, ...]:
+        """What every answer says where units own several rows: a public fact."""
+        if self.unit.column is None:
+            return ()
+        return (
+            f"at most {self.unit.rows} rows of one {self.unit.column!r} count; intervals do not cover what is left out",
         )
 
     def check_steps(self, steps: tuple[Any, ...]) -> None:

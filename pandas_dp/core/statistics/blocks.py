@@ -31,7 +31,8 @@ class BlockMeans:
     Couple two neighbouring tables by giving shared units the same blocks. A unit lies in one block of each group that
     it is in, and in at most m groups (enforced by sampling groups), so under add/remove at most m block values
     change, each anywhere in 0..cells; under replace-one at most 2 m, since the unit may leave m groups and enter m
-    others. K is public, so for one group this is replace-one on a table of K rows whatever the session's relation.
+    others; never more than there are groups.
+    K is public, so for one group this is replace-one on a table of K rows whatever the session's relation.
     Where each row is its own unit, adding one moves its block's mean by at most cells / 2: from the middle if the block
     was empty, else by at most cells / (rows + 1); rounding adds at most 1/2 at either end, so an integer moves by at
     most cells // 2 + 1. Replacing one is a removal and an addition, within one block at most cells in all.
@@ -46,7 +47,7 @@ class BlockMeans:
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """Of the sums of block values of each group; for one group's values see `touched`."""
         sides, cells = 1 if unit.add_remove else 2, self.lattice.cells
-        touched = sides * min(unit.groups, unit.rows)
+        touched = min(sides * min(unit.groups, unit.rows), self.by.count)
         if unit.column is None:
             half = cells // 2 + 1
             squared = half**2 if unit.add_remove else max(cells**2, 2 * half**2)
