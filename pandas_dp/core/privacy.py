@@ -81,8 +81,9 @@ class Sensitivity:
     ----------
     l1, l2_squared, linf : int
         Bounds on the L1 norm, the squared L2 norm and the largest entry of the change.
-    sign_uniform : bool
-        All entries change in the same direction (all up or all down) between any two neighbours.
+    range : int or None
+        Bound on the largest difference between the changes of two entries: `linf` where all entries move in one
+        direction (all up or all down) between any two neighbours; None: nothing better than 2 linf is known.
     touched : int
         For results that consist of independent parts (blocks of groups): how many parts one unit can change.
     """
@@ -90,8 +91,13 @@ class Sensitivity:
     l1: int
     l2_squared: int
     linf: int
-    sign_uniform: bool = False
+    range: int | None = None
     touched: int = 1
+
+    @property
+    def score_range(self) -> int:
+        """`range`, or what follows from `linf`."""
+        return 2 * self.linf if self.range is None else self.range
 
 
 @dataclass(frozen=True)

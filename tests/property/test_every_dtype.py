@@ -139,7 +139,7 @@ def test_one_unit(dtype, others, unit, other, bounds, relation):
                 assert max(map(abs, np.cumsum(moved))) <= stated.linf
             assert sum(map(abs, moved)) <= stated.l1
             assert sum(d * d for d in moved) <= stated.l2_squared
-            if stated.sign_uniform:
-                assert all(d >= 0 for d in moved) or all(d <= 0 for d in moved)
+            if stated.range is not None:
+                assert max(moved) - min(moved) <= stated.range
     finally:
         bounding.keep_at_most = original

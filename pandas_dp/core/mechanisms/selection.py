@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,67 +16,78 @@ from pandas_dp.core.samplers import exponential_mechanism, permute_and_flip, uni
 from pandas_dp.core.statistics.lattice_counts import Points
 
 
-def score_range(sensitivity: Sensitivity) -> int:
-    """Largest difference of two candidates' score changes: linf if all scores move one way, else twice that."""
-    return sensitivity.linf if sensitivity.sign_uniform else 2 * sensitivity.linf
-
-
 @dataclass(frozen=True)
 class PermuteAndFlip:
-    """Chooses candidate i by permute-and-flip: kept with probability exp(-rate (best - score_i)) in random order.
+    """Chooses candidates by permute-and-flip: one kept with probability exp(-rate (best - score)) in random order.
+
+    With several ``picks`` it chooses again among those that are left.
 
     Notes
     -----
-    For all integer score vectors whose changes differ by at most r = `score_range` between any two candidates the loss
-    is pure rate * r. It is not bounded-range, so no smaller zCDP parameter is claimed.
-    Source: McKenna, Sheldon 2020, Theorems 1-3.
+    For all integer score vectors whose changes differ by at most `score_range` between any two candidates the loss is
+    pure rate * score_range for each pick (the picks before are public). It is not bounded-range, so no smaller zCDP
+    parameter is claimed. Source: McKenna, Sheldon 2020, Theorems 1-3.
     """
 
     rate: Fraction
+    picks: int = 1
 
     name = "permute-and-flip"
 
     @classmethod
-    def calibrate(cls, epsilon: Fraction, sensitivity: Sensitivity) -> PermuteAndFlip:
+    def calibrate(cls, epsilon: Fraction, sensitivity: Sensitivity, picks: int = 1) -> PermuteAndFlip:
         """Return the sharpest choice whose loss is epsilon."""
-        return cls(epsilon / score_range(sensitivity))
+        return cls(epsilon / (sensitivity.score_range * picks), picks)
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
-        """Pure rate * score range."""
-        return PrivacyLoss.pure(self.rate * score_range(sensitivity))
+        """Pure rate * score_range for each pick."""
+        return PrivacyLoss.pure(self.rate * sensitivity.score_range).times(self.picks)
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
-        """Index of the chosen candidate."""
-        return [permute_and_flip(np.asarray(exact.open(), dtype=np.int64), self.rate, fill=fill)]
+        """Indexes of the chosen candidates, in the order of their choice."""
+        return _peel(permute_and_flip, exact, self.rate, self.picks, fill)
 
 
 @dataclass(frozen=True)
 class ExponentialMechanism:
     """Chooses candidate i with probability proportional to exp(rate score_i).
 
+    With several ``picks`` it chooses again among those that are left.
+
     Notes
     -----
-    For all integer score vectors whose changes differ by at most r = `score_range` between any two candidates the loss
-    is pure rate * r, and bounded-range with the same parameter.
+    For all integer score vectors whose changes differ by at most `score_range` between any two candidates the loss is
+    pure rate * score_range for each pick (the picks before are public), and bounded-range with the same parameter.
     Source: McSherry, Talwar 2007, Theorem 6; Dong, Durfee, Rogers 2020.
     """
 
     rate: Fraction
+    picks: int = 1
 
     name = "exponential mechanism"
 
     @classmethod
-    def calibrate(cls, epsilon: Fraction, sensitivity: Sensitivity) -> ExponentialMechanism:
+    def calibrate(cls, epsilon: Fraction, sensitivity: Sensitivity, picks: int = 1) -> ExponentialMechanism:
         """Return the sharpest choice whose loss is epsilon."""
-        return cls(epsilon / score_range(sensitivity))
+        return cls(epsilon / (sensitivity.score_range * picks), picks)
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
-        """Pure rate * score range, bounded-range."""
-        return PrivacyLoss.pure(self.rate * score_range(sensitivity), bounded_range=True)
+        """Pure rate * score_range for each pick, bounded-range."""
+        return PrivacyLoss.pure(self.rate * sensitivity.score_range, bounded_range=True).times(self.picks)
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
-        """Index of the chosen candidate."""
-        return [exponential_mechanism(np.asarray(exact.open(), dtype=np.int64), self.rate, fill=fill)]
+        """Indexes of the chosen candidates, in the order of their choice."""
+        return _peel(exponential_mechanism, exact, self.rate, self.picks, fill)
+
+
+def _peel(choose: Callable[..., int], exact: Exact, rate: Fraction, picks: int, fill: Fill) -> Noisy:
+    scores = np.asarray(exact.open(), dtype=np.int64)
+    left, chosen = np.arange(scores.size), []
+    for _ in range(picks):
+        place = choose(scores[left], rate, fill=fill)
+        chosen.append(int(left[place]))
+        left = np.delete(left, place)
+    return chosen
 
 
 @dataclass(frozen=True)
@@ -87,7 +99,7 @@ class Quantile:
 
     Notes
     -----
-    Let any count of rows move by at most k = `linf`. Under add/remove (`sign_uniform`) adding rows moves q n by q and
+    Let any count of rows move by at most k = `linf`. Under add/remove (`score_range` = k) adding rows moves q n by q and
     the interval's ends by 0 or 1 each a row, so the score moves by at most k max(q, 1 - q); under replace-one by at
     most k. For q = 0 and q = 1 the scores of all points move one way. So with D that bound the loss is pure
     2 rate D (rate k for q in {0, 1}), in each part of the data, bounded-range. For all data, also without any rows,
@@ -111,7 +123,7 @@ class Quantile:
         k = sensitivity.linf
         if self.q in (0, 1):
             return Fraction(k)
-        largest = max(self.q, 1 - self.q) if sensitivity.sign_uniform else Fraction(1)
+        largest = max(self.q, 1 - self.q) if sensitivity.score_range == k else Fraction(1)
         return 2 * k * largest
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:

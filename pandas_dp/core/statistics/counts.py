@@ -36,13 +36,14 @@ class Count:
         """See the class notes."""
         if self.by is None:
             k = unit.rows
-            return Sensitivity(l1=k, l2_squared=k * k, linf=k, sign_uniform=True)
+            return Sensitivity(l1=k, l2_squared=k * k, linf=k)
         sides = 1 if unit.add_remove else 2
+        largest = min(unit.rows_per_group, unit.rows)
         return Sensitivity(
             l1=sides * unit.rows_in_parts,
             l2_squared=sides * unit.squared_rows_in_parts,
-            linf=min(unit.rows_per_group, unit.rows),
-            sign_uniform=unit.add_remove,
+            linf=largest,
+            range=sides * largest,
         )
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:

@@ -27,8 +27,10 @@ class Points(NamedTuple):
 class LatticeCounts:
     """Rows at each lattice point of a column; rows without a value count nowhere.
 
-    Notes ----- Each unit keeps at most k random rows. Any count of rows at, below or above a point moves by
-    at most k; under add/remove all of them move in one direction (`linf` and `sign_uniform` say so).
+    Notes
+    -----
+    Each unit keeps at most k random rows. Any count of rows at, below or above a point moves by at most k; under
+    add/remove all of them move in one direction (`linf` and `range` say so).
     """
 
     column: str
@@ -37,7 +39,7 @@ class LatticeCounts:
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
         k, sides = unit.rows, 1 if unit.add_remove else 2
-        return Sensitivity(l1=sides * k, l2_squared=sides * k * k, linf=k, sign_uniform=unit.add_remove)
+        return Sensitivity(l1=sides * k, l2_squared=sides * k * k, linf=k, range=sides * k)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact counts, as a list with the `Points` of the one part."""

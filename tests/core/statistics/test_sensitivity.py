@@ -82,8 +82,8 @@ def check(statistic, before, after, unit):
     assert sum(map(abs, moved)) <= s.l1
     assert sum(d * d for d in moved) <= s.l2_squared
     assert max(map(abs, moved)) <= s.linf or isinstance(statistic, Moments | BlockSums)
-    if s.sign_uniform and len(moved) > 1:
-        assert all(d >= 0 for d in moved) or all(d <= 0 for d in moved)
+    if s.range is not None:
+        assert max(moved) - min(moved) <= s.range
 
 
 @settings(max_examples=120, deadline=None)
@@ -150,8 +150,9 @@ def test_lattice_counts_move_every_rank_by_at_most_k(others, unit, other, bounds
     moved = ranks[1] - ranks[0]
     s = statistic.sensitivity(privacy)
     assert np.abs(moved).max() <= s.linf == k
-    if s.sign_uniform:
-        assert (moved >= 0).all() or (moved <= 0).all()
+    assert moved.max() - moved.min() <= s.score_range
+    if privacy.add_remove:
+        assert s.score_range == k and ((moved >= 0).all() or (moved <= 0).all())
 
 
 def tightest(make, lattice, privacy, before, after):
