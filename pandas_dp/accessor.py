@@ -193,7 +193,7 @@ class Accessor:
     def _made(self, done: tuple[Any, ...]) -> pd.DataFrame:
         """Apply steps to the protected columns and keep the result protected."""
         table = opening.table_of(self._frame)
-        table.session.check_steps(done)
+        table.session._check_steps(done)
         kept = [column for column in table.source.columns if column in self._frame.columns]
         table.verify(self._frame, kept)
         source = table.source[kept]
@@ -205,7 +205,7 @@ class Accessor:
             return frame.copy(deep=False)
 
         made = gate.guarded(apply, StepFailedError)
-        table.session.derive(made, table, done)
+        table.session._derive(made, table, done)
         return made
 
     def __getattr__(self, name: str) -> Any:

@@ -84,21 +84,21 @@ def protect(
     with _lock:
         session = _find(opened, name)
         check_free(frame, session)
-        if session is not None and session.implicit:
+        if session is not None and session._implicit:
             if unit != session.unit:
                 raise ArgumentValueError(
                     "the implicit session already answered for one row a unit under add_remove; another unit or relation "
                     "needs a fresh process, or a budget of its own: protect(..., name='people')"
                 )
             opened.amend(name, budget, unit, "protect: takes over the implicit session")
-            session.refresh()
-            session.implicit = False
+            session._refresh()
+            session._implicit = False
             first = False
         else:
             first = opened.open(name, budget, unit)
         if session is None:
             session = _new(Session(opened, name, unit))
-        session.attach(frame, facts, table, version, look=True, whole=first)
+        session._attach(frame, facts, table, version, look=True, whole=first)
         return session
 
 
@@ -119,7 +119,7 @@ def join(
     check_frame(frame, session.unit)
     check_schema(facts, frame)
     check_free(frame, session)
-    session.attach(frame, facts, table, version)
+    session._attach(frame, facts, table, version)
     return session
 
 
@@ -148,7 +148,7 @@ def check_free(frame: pd.DataFrame, session: Session | None) -> None:
 
 
 def _find(ledger: Ledger, name: str) -> Session | None:
-    same = [s for s in _sessions.values() if s._ledger is ledger and s.name == name and not s.closed]
+    same = [s for s in _sessions.values() if s._ledger is ledger and s.name == name and not s._closed]
     return same[-1] if same else None
 
 
@@ -170,7 +170,7 @@ def table_of(frame: pd.DataFrame) -> Table:
     if table is not None:
         return table
     mark = str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
-    if mark in _sessions and _sessions[mark].closed:
+    if mark in _sessions and _sessions[mark]._closed:
         raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
     if mark is not None and mark not in _sessions:
         raise UnknownSessionError(
@@ -190,7 +190,7 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     ledger = open_ledger(None)
     ledger.open("data", Budget.of(positive_epsilon(IMPLICIT_EPSILON)), PrivacyUnit())
     session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
-    session.attach(frame, None, None, None)
+    session._attach(frame, None, None, None)
     opened = tables.lookup(frame)
     if opened is None:
         raise UnverifiedFrameError

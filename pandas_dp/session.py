@@ -45,18 +45,20 @@ class Session:
         Whose presence is hidden, how much of it can count, and the neighbouring relation.
     budget : Budget
         The total: epsilon, delta, the part of delta reserved for mechanisms that use it up, and the accountant.
-    implicit : bool
-        Whether the session was opened by a first query rather than by ``protect``.
+    schema : Schema
+        The public facts given last.
+    id : str
+        What protected frames carry in ``df.attrs``; it means nothing outside this process.
     """
 
     def __init__(self, ledger: Ledger, name: str, unit: PrivacyUnit, implicit: bool = False) -> None:
         self.id = f"dp:{uuid.uuid4()}"
-        self.name, self.unit, self.implicit, self.closed = name, unit, implicit, False
+        self.name, self.unit, self._implicit, self._closed = name, unit, implicit, False
         self._ledger = ledger
-        self.refresh()
+        self._refresh()
         self._held: dict[str, Table] = {}
 
-    def refresh(self) -> None:
+    def _refresh(self) -> None:
         """Read the budget's rule again after its terms were amended."""
         self._rule = self._ledger.rule(self.name)
 
@@ -119,7 +121,7 @@ class Session:
             raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
         check_frame(frame, self.unit)
         self._ledger.note(self.name, "adopt", reason)
-        self._attach(frame, "vouched", None, table, version)
+        self._hold(frame, "vouched", None, table, version)
         return self
 
     def extend(self, epsilon: Any = 0, delta: Any = 0, *, reason: str) -> Session:
@@ -138,19 +140,19 @@ class Session:
         reserved = None if old.delta == 0 else old.delta_reserved + more / 10
         budget = Budget.of(total, old.delta + more, reserved, old.accountant)
         self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
-        self.refresh()
+        self._refresh()
         return self
 
     def close(self) -> None:
         """End the session: its frames are no longer answered and their memory is free. The ledger stays as it is."""
-        self.closed = True
+        self._closed = True
         self._held.clear()
         tables.forget_session(self)
 
-    def ask(self, query: Query, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool) -> Release:
+    def _ask(self, query: Query, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool) -> Release:
         """Check that the frame is still what was protected, send the query through the gate and wrap the answer."""
         self._open()
-        self.check_steps(query.steps)
+        self._check_steps(query.steps)
         read = {*columns, *(c for step in query.steps for c in step.reads)}
         made = {c for step in query.steps for c in step.touches}
         unit = {self.unit.column} if self.unit.column else set()
@@ -198,7 +200,7 @@ class Session:
             f"at most {self.unit.rows} rows of one {self.unit.column!r} count; intervals do not cover what is left out",
         )
 
-    def check_steps(self, steps: tuple[Any, ...]) -> None:
+    def _check_steps(self, steps: tuple[Any, ...]) -> None:
         """Refuse steps that would change whose row is whose."""
         if any(self.unit.column in step.touches for step in steps):
             raise ArgumentValueError(f"steps must leave the unit column {self.unit.column!r} as it is")
@@ -208,7 +210,7 @@ class Session:
         public = not self.unit.add_remove and self.unit.column is None and not filtered
         return len(table.source) if public and table.whole else None
 
-    def derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
+    def _derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
         """Answer for a frame that steps made from a protected one."""
         frame.attrs[ATTRIBUTE] = self.id
         lineage = table.lineage if table.lineage == "vouched" else "declared"
@@ -217,7 +219,7 @@ class Session:
         made = Table(self, source, frame.index, table.token, lineage, done, whole=table.whole, schema=table.schema)
         tables.register(frame, made)
 
-    def attach(
+    def _attach(
         self,
         frame: pd.DataFrame,
         schema: Schema | None,
@@ -236,9 +238,9 @@ class Session:
         if known is not None and known.session is self and version is None and known.unchanged(frame):
             known.schema = known.schema if schema is None else schema
             return
-        self._attach(frame, "source", schema, table, version, look=look, whole=whole)
+        self._hold(frame, "source", schema, table, version, look=look, whole=whole)
 
-    def _attach(
+    def _hold(
         self,
         frame: pd.DataFrame,
         lineage: str,
@@ -269,7 +271,7 @@ class Session:
         return next((t.schema for t in reversed(self._held.values())), Schema({}))
 
     def _open(self) -> None:
-        if self.closed:
+        if self._closed:
             raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
 
     def __repr__(self) -> str:
@@ -278,7 +280,7 @@ class Session:
             spent, left = self.spent, self.left
         except PandasDPError as error:
             return f"<pandas_dp session {self.name!r}: {error}>"
-        state = "closed, " if self.closed else "implicit, " if self.implicit else ""
+        state = "closed, " if self._closed else "implicit, " if self._implicit else ""
         return (
             f"<pandas_dp session {self.name!r}: {state}protects {self.unit} ({self.unit.relation}); "
             f"spent {spent}; left {left}; {self._place}>"

@@ -104,4 +104,4 @@ class PreparedFrame:
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         query = Query(call, aggregate, self._steps, self._price)
         table = table_of(self._frame)
-        return table.session.ask(query, table, self._frame, columns, self._fresh)
+        return table.session._ask(query, table, self._frame, columns, self._fresh)

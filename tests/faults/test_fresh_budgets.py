@@ -121,7 +121,7 @@ try:
 except pandas_dp.BudgetExceededError as error:
     print(error.left)
 df.dp.protect(epsilon=6)
-assert df.dp.session.left == "epsilon=1" and not df.dp.session.implicit
+assert df.dp.session.left == "epsilon=1" and not df.dp.session._implicit
 try:
     df.dp.protect(epsilon=6, neighbors="replace_one")
 except pandas_dp.PandasDPError:
