@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +20,7 @@ from pandas_dp.kinds import Kind, exact_number, is_missing
 from pandas_dp.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000
+MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 NARROWEST = Fraction(1, 10**250)
 
 
@@ -73,12 +75,18 @@ def lattice(bounds: Any, step: Any, bits: int, kind: Kind, facts: ColumnFacts, c
     if len(bounds) != 2:
         raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
     lower, upper = (kind.number(bound, "bounds") for bound in bounds)
+    step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
+    exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
+    return _lattice(lower, upper, exact_step, bits, line)
+
+
+@lru_cache(maxsize=256)
+def _lattice(lower: Fraction, upper: Fraction, exact_step: Fraction | None, bits: int, line: str) -> Lattice:
+    """Check ends and step, all exact, and make the lattice; kept, since a session asks with few of them."""
     if not lower < upper:
         raise ArgumentValueError(f"bounds must have the lower end first and below the upper: {line}")
     if upper - lower < max(NARROWEST, max(abs(lower), abs(upper)) / 2**40):
         raise ArgumentValueError("bounds lie too close together; round them outwards")
-    step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
-    exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
     if exact_step is not None and (exact_step <= 0 or (upper - lower) / exact_step > MOST_CELLS):
         raise ArgumentValueError("step must be positive and not finer than 1/2**31 of the bounds")
     made = Lattice.between(lower, upper, bits, exact_step)
@@ -116,12 +124,22 @@ def keys(
         raise ArgumentValueError("keys may hold at most 10,000,000 values")
     if len(set(listed)) != len(listed):
         raise ArgumentValueError("keys must not hold a value twice")
+    # equal texts, and equal ints, are the same key; equal values of mixed types are not
+    kept = len(listed) <= MOST_KEPT and set(map(type, listed)) in ({str}, {int})
+    return (_keyed if kept else _keyed.__wrapped__)(column, listed, other, null)
+
+
+@lru_cache(maxsize=64)
+def _keyed(column: str, listed: tuple[Hashable, ...], other: bool, null: bool) -> tuple[Keys, Labels]:
+    """Partition and labels of checked keys; kept with the index that the labels make."""
     labels = listed + (("other",) if other else ()) + ((None,) if null else ())
     return Keys(column, listed, other, null), Labels(column, labels)
 
 
 def _plain(key: Any, kind: Kind) -> Hashable:
     """One key as a plain hashable value of the column's kind."""
+    if type(key) is str and kind.name == "key":
+        return key
     if isinstance(key, np.datetime64):
         key = pd.Timestamp(key)
     elif isinstance(key, np.timedelta64):
@@ -160,8 +178,16 @@ def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str
         raw = tuple(float(e) for e in raw)
     if any(not a < b for a, b in pairwise(raw)):
         raise ArgumentValueError(f"bins must rise from edge to edge: {line}")
-    small = all(isinstance(e, int) for e in raw)
-    shown = [kind.value(e) if kind.name != "number" else (int(e) if small else float(e)) for e in exact]
+    make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
+    return make(column, raw, isinstance(raw[0], int), other, null, kind)
+
+
+@lru_cache(maxsize=64)
+def _binned(
+    column: str, raw: tuple[int | float, ...], whole: bool, other: bool, null: bool, kind: Kind
+) -> tuple[Bins, Labels]:
+    """Partition and labels of checked edges, all int where `whole`, else all float; kept like those of keys."""
+    shown = raw if kind.name == "number" else [kind.value(Fraction(edge)) for edge in raw]
     pairs: tuple[Any, ...] = tuple(pairwise(shown))
     labels = pairs + (("other",) if other else ()) + ((None,) if null else ())
     return Bins(column, raw, other, null), Labels(column, labels, bins=True)

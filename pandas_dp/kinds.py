@@ -7,10 +7,13 @@ Dates and durations are integers in nanoseconds here, whatever unit a column sto
 from __future__ import annotations
 
 import datetime as dt
+import math
 import numbers
+import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ import pyarrow as pa
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 FARTHEST = 2**62
+PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300
 REFUSED = "columns of dtype {dtype} cannot be answered{hint}"
 
@@ -74,6 +78,15 @@ class Kind:
                 raise
             raise ArgumentTypeError(hint) from None
 
+    def ratio(self, numerator: int, denominator: int) -> Any:
+        """Public value of a quotient of integers: `value` of it, without the way through a fraction for numbers."""
+        if self.name in ("datetime", "timedelta"):
+            return self.value(Fraction(numerator, denominator))
+        try:
+            return numerator / denominator  # of Python ints: the nearest float
+        except OverflowError:
+            return math.copysign(sys.float_info.max, numerator)
+
     def value(self, number: Fraction) -> Any:
         """Public value for an exact number in the raw unit: float, Timestamp or Timedelta."""
         if self.name == "datetime":
@@ -87,10 +100,6 @@ class Kind:
             return pd.Timedelta(np.timedelta64(seconds, "s"))
         return float(number)
 
-    def difference(self, number: Fraction) -> Any:
-        """Public value of a distance: float, or Timedelta for dates and durations."""
-        return Kind("timedelta").value(number) if self.name in ("datetime", "timedelta") else float(number)
-
 
 def exact_number(value: Any, argument: str) -> Fraction:
     """Exact rational of a number as the user wrote it: a float stands for its shortest decimal.
@@ -102,6 +111,10 @@ def exact_number(value: Any, argument: str) -> Fraction:
     ArgumentValueError
         For nan, infinities and magnitudes beyond 1e300.
     """
+    return _known(value, argument) if type(value) in PLAIN else _exact(value, argument)
+
+
+def _exact(value: Any, argument: str) -> Fraction:
     if isinstance(value, bool | np.bool_ | str | bytes) or not isinstance(value, numbers.Real | Decimal):
         raise ArgumentTypeError(f"{argument} must be a number")
     try:
@@ -116,6 +129,9 @@ def exact_number(value: Any, argument: str) -> Fraction:
     if abs(exact) > LARGEST_BOUND:
         raise ArgumentValueError(f"{argument} must lie between -1e300 and 1e300")
     return exact
+
+
+_known = lru_cache(maxsize=1024)(_exact)  # a notebook types the same few prices and bounds again and again
 
 
 def kind_of(dtype: Any) -> Kind:

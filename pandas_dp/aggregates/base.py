@@ -97,14 +97,22 @@ class SingleLook(Aggregate):
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Turn noisy integers into the answer."""
 
+    def _look(self, terms: Terms) -> Measurement:
+        """The look, made once for the loss and for the recipe of the same query."""
+        known: tuple[Terms, Measurement] | None = self.__dict__.get("_known")
+        if known is None or known[0] is not terms:
+            known = (terms, self.look(terms))
+            self.__dict__["_known"] = known
+        return known[1]
+
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Loss of the one measurement."""
-        look = self.look(terms)
+        look = self._look(terms)
         return look.mechanism.loss(look.statistic.sensitivity(terms.unit))
 
     def steps(self, terms: Terms) -> Steps:
         """One look, one answer."""
-        look = self.look(terms)
+        look = self._look(terms)
         noisy = yield look
         return self.answer(noisy, look, terms)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -105,24 +106,27 @@ class Labels:
     bins: bool = False
 
     def index(self) -> pd.Index[Any]:
-        """Return the index: intervals for bins, plain labels otherwise."""
+        """Return the index: intervals for bins, plain labels otherwise. Its name can be changed, its labels cannot."""
+        return self._index.rename(self.name)
+
+    @cached_property
+    def _index(self) -> pd.Index[Any]:
         if not self.bins:
             dtype = None if _encodable(self.values) else object
-            plain: pd.Index[Any] = pd.Index(list(self.values), name=self.name, dtype=dtype, tupleize_cols=False)
+            plain: pd.Index[Any] = pd.Index(list(self.values), dtype=dtype, tupleize_cols=False)
             return plain
         pairs = [v for v in self.values if isinstance(v, tuple)]
-        intervals = [pd.Interval(left, right, closed="left") for left, right in pairs]
         rest = [v for v in self.values if not isinstance(v, tuple)]
-        if not rest:
-            binned: pd.Index[Any] = pd.Index(pd.IntervalIndex(intervals), name=self.name)
-            return binned
-        return pd.Index([*intervals, *rest], dtype=object, name=self.name)
+        binned: pd.Index[Any] = pd.IntervalIndex.from_tuples(pairs, closed="left")
+        return pd.Index([*binned, *rest], dtype=object) if rest else binned
 
 
 def int64s(noisy: Noisy) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Noisy integers as int64, cut to its range (only noise at the smallest prices could leave it)."""
-    info = np.iinfo(np.int64)
-    return np.array([min(max(x, info.min), info.max) for x in noisy], dtype=np.int64)
+    try:
+        return np.array(noisy, dtype=np.int64)
+    except OverflowError:
+        return np.array([min(max(x, -(1 << 63)), (1 << 63) - 1) for x in noisy], dtype=np.int64)
 
 
 def _encodable(values: tuple[Any, ...]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import pandas as pd
 
@@ -41,15 +42,19 @@ class Mean(SingleLook):
         """Return the ratio, within the public bounds whatever the noise was."""
         noise = noise_of(look)
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
-        values = [self.kind.value(self.lattice.lower + self.lattice.width * self._share(*p)) for p in pairs]
+        values = [self._mean(*pair) for pair in pairs]
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
         if self.labels is None:
             return Answer(values[0], noise.name, error)
         return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error)
 
-    def _share(self, first: int, second: int) -> Fraction:
-        """F1 / max(n, 1 row), cut to [0, 1]."""
-        return min(max(Fraction(first, max(first + second, self.lattice.cells)), Fraction(0)), Fraction(1))
+    def _mean(self, first: int, second: int) -> Any:
+        """Return lower + width F1 / max(n, 1 row), the quotient cut to [0, 1]: one quotient of integers."""
+        low, cells = self.lattice.low, self.lattice.cells
+        n = max(first + second, cells)
+        inside = min(max(first, 0), n)
+        top, bottom = self.lattice.step.as_integer_ratio()
+        return self.kind.ratio(top * (low * n + cells * inside), bottom * n)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ class Sum(SingleLook):
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Scale the noisy integers back."""
         noise = noise_of(look)
-        values = [self.kind.difference(total * self.lattice.step) for total in noisy]
+        top, bottom = self.lattice.step.as_integer_ratio()
+        values = [self.kind.ratio(total * top, bottom) for total in noisy]
         error = Additive(noise, self.lattice.step, self.kind)
         if self.labels is None:
             return Answer(values[0], noise.name, error)

@@ -144,7 +144,6 @@ def _answer(request: Request) -> tuple[Any, list[Noisy]]:
     view = request.view()
     transcript: list[Noisy] = []
     spent, rule = PrivacyLoss(), request.rule
-    declared = rule.charge(request.loss)
     recipe = request.recipe()
     noisy: Noisy | None = None
     while True:
@@ -153,7 +152,7 @@ def _answer(request: Request) -> tuple[Any, list[Noisy]]:
         except StopIteration as stop:
             return stop.value, transcript
         spent += look.mechanism.loss(look.statistic.sensitivity(request.unit))
-        if not covers(declared, rule.charge(spent)):
+        if spent != request.loss and not covers(rule.charge(request.loss), rule.charge(spent)):
             raise QueryFailedError  # a recipe that looks more often than it declared
         exact = look.statistic.compute(view, request.unit)
         noisy = look.mechanism.draw(exact, random_bytes)

@@ -24,17 +24,18 @@ class PandasView:
     frame : DataFrame
         Prepared rows; column names are unique.
     cache : dict
-        Encodings of columns of exactly these rows: codes of keys, of units and of objects. Sums are never
-        kept. It lives as long as the rows do; for other rows pass a new one.
+        The columns of exactly these rows as they were taken out, and their encodings: codes of keys, of units and of
+        objects. Sums are never kept. It lives as long as the rows do; for other rows pass a new one.
     nulls : mapping of str to number
         Columns whose missing values count as a public constant, in raw units (nanoseconds for dates and
         durations). Such a column is treated as if it held the constant, except as unit: a row without a unit
         has none.
 
-    Notes ----- For all frames: what is said of a row depends on that row's cells alone (codes of units up to
-    a renaming), and no exception that is raised here quotes a cell. Code that cells bring along, such as an
-    ``__eq__`` of their own, is run when the column serves as key or unit; what it raises means "equal to no
-    key".
+    Notes
+    -----
+    For all frames: what is said of a row depends on that row's cells alone (codes of units up to a renaming), and no
+    exception that is raised here quotes a cell. Code that cells bring along, such as an ``__eq__`` of their own, is run
+    when the column serves as key or unit; what it raises means "equal to no key".
     """
 
     def __init__(
@@ -93,7 +94,10 @@ class PandasView:
         key = ("objects", name)
         if key in self._cache:
             return self._cache[key]  # type: ignore[no-any-return]
-        column = stored(self._frame[name])
+        series = ("series", name)
+        if series not in self._cache:  # taking a column out of a frame costs more than a small sum
+            self._cache[series] = self._frame[name]
+        column = stored(self._cache[series])
         if isinstance(column, Coded):
             self._cache[key] = column
         return column

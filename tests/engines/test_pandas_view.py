@@ -298,7 +298,7 @@ def test_codes_of_units_are_kept() -> None:
     cache: dict[Any, Any] = {}
     shown = PandasView(pd.DataFrame({"x": ["a", "b", "a"]}), cache)
     assert shown.units("x")[0] is PandasView(pd.DataFrame({"x": ["a", "b", "a"]}), cache).units("x")[0]
-    assert all(isinstance(key[0], str) and key[0] in ("units", "keys", "objects") for key in cache)
+    assert all(isinstance(key[0], str) and key[0] in ("units", "keys", "objects", "series") for key in cache)
 
 
 def test_float_keys_take_the_precision_of_the_column() -> None:

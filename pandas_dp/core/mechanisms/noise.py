@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.measurement import Noisy
 from pandas_dp.core.randomness import Bits, Fill
 
-FEWEST_FOR_TABLES = 64
+FEWEST_FOR_TABLES = 32
 WIDEST_FOR_TABLES = Fraction(2**49)
 
 
