@@ -24,7 +24,7 @@ from pandas_dp.aggregates.base import (
 from pandas_dp.aggregates.count import Labels, int64s
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.mechanisms.selection import Quantile
+from pandas_dp.core.mechanisms.quantiles import Quantile
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums

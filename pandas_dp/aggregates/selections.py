@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Guarantee, SingleLook, Steps, Terms, pure_epsilon
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Quantile
+from pandas_dp.core.mechanisms.quantiles import TIES, Quantile, RecursiveQuantiles
+from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics.counts import Count
-from pandas_dp.core.statistics.lattice_counts import LatticeCounts
+from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import RankBound, ScoreGap
+
+Levels = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
@@ -49,45 +52,92 @@ class Mode(SingleLook):
 
 @dataclass(frozen=True)
 class QuantileOf(Aggregate):
-    """One quantile, or several, of a column between public bounds.
+    """One quantile, or several, of a column on a public lattice or grid.
 
-    Several share the price evenly. Their answers are sorted, which costs nothing and never hurts.
+    Several are asked one by one at equal shares of the price, or by the recursion of Kaplan, Schnapp, Stemmer 2022:
+    whichever errs less by `recursive_errors`, from public facts alone. Their answers are sorted, which costs nothing
+    and never hurts.
     """
 
     column: str
     q: tuple[Fraction, ...]
-    lattice: Lattice
+    lattice: Lattice | Grid
     kind: Kind
     scalar: bool
 
-    def _mechanism(self, q: Fraction, terms: Terms) -> Quantile:
-        epsilon = pure_epsilon(terms.price, "a quantile") / len(self.q)
-        return Quantile.calibrate(q, self.lattice.cells, epsilon, self._statistic.sensitivity(terms.unit))
+    def _mechanisms(self, terms: Terms) -> tuple[Quantile, ...] | tuple[RecursiveQuantiles]:
+        """Return one mechanism for each level, or one for all."""
+        epsilon = pure_epsilon(terms.price, "a quantile")
+        cells, sensitivity = self.lattice.cells, self._statistic.sensitivity(terms.unit)
+        alone = tuple(Quantile.calibrate(q, cells, epsilon / len(self.q), sensitivity) for q in self.q)
+        if len(self.q) < 3:
+            return alone
+        together = RecursiveQuantiles.calibrate(tuple(sorted(self.q)), cells, epsilon, sensitivity)
+        typical = max(error.typical for error in recursive_errors(together))
+        return (together,) if typical < float(1 / min(m.rate for m in alone)) else alone
 
     @property
     def _statistic(self) -> LatticeCounts:
         return LatticeCounts(self.column, self.lattice)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
-        """Sum over the quantiles."""
+        """Sum over the looks."""
         total = PrivacyLoss()
-        for q in self.q:
-            total += self._mechanism(q, terms).loss(self._statistic.sensitivity(terms.unit))
+        for mechanism in self._mechanisms(terms):
+            total += mechanism.loss(self._statistic.sensitivity(terms.unit))
         return total
 
     def steps(self, terms: Terms) -> Steps:
-        """One look for each quantile."""
-        offsets, rates = [], []
-        for q in self.q:
-            mechanism = self._mechanism(q, terms)
-            noisy = yield Measurement(self._statistic, mechanism)
-            offsets.append(noisy[0])
-            rates.append(float(mechanism.rate))
-        values: list[Any] = [self.kind.value(self.lattice.point(i)) for i in sorted(offsets)]
-        error = Guarantee(RankBound, math.log(self.lattice.cells + 1), min(rates))
+        """One look for all quantiles, or one for each."""
+        offsets = []
+        for mechanism in self._mechanisms(terms):
+            offsets += yield Measurement(self._statistic, mechanism)
+        points = dict(zip(sorted(self.q), sorted(offsets), strict=True))
+        values: list[Any] = [self.kind.value(self.lattice.point(points[q])) for q in self.q]
+        name, error = mechanism.name, self._error(terms)
         if self.scalar:
-            return Answer(values[0], Quantile.name, error)
-        wanted = sorted(range(len(self.q)), key=lambda i: self.q[i])
-        by_q = [values[wanted.index(i)] for i in range(len(self.q))]
-        series = pd.Series(by_q, index=[float(q) for q in self.q], name=self.column)
-        return Answer(series, Quantile.name, error)
+            return Answer(values[0], name, error)
+        return Answer(pd.Series(values, index=[float(q) for q in self.q], name=self.column), name, error)
+
+    def _error(self, terms: Terms) -> Guarantee:
+        """Return the bound on the rank of each answer by itself."""
+        mechanisms, log_points = self._mechanisms(terms), math.log(self.lattice.cells + 1)
+        if isinstance(mechanisms[0], RecursiveQuantiles):
+            factor = max(error.largest for error in recursive_errors(mechanisms[0]))
+            # each choice of at most bit_length() on the way to an answer keeps its bound for all of them to do
+            ways = TIES * math.log(2) + math.log(len(self.q).bit_length())
+            return Guarantee(RankBound, log_points + ways, 1 / factor)
+        return Guarantee(RankBound, log_points, min(float(m.rate) for m in mechanisms))
+
+
+class RankError(NamedTuple):
+    """Error of one answer of a recursion in units of (ln(points) + ln(1/a)) rows.
+
+    ``largest`` holds when every choice on the way to the answer keeps its bound; ``typical`` adds independent errors.
+    """
+
+    typical: float
+    largest: float
+
+
+def recursive_errors(mechanism: RecursiveQuantiles) -> list[RankError]:
+    """Rank error of each answer: its own choice errs by 1 / rate, and the answers next to it move its target.
+
+    Between answers of ranks a n + A and b n + B a level of relative position r has the target rank
+    q n + (1 - r) A + r B, so their errors come in with weights 1 - r and r.
+    """
+
+    def errors(levels: Levels, first: Fraction, last: Fraction, a: RankError, b: RankError) -> list[RankError]:
+        if not levels:
+            return []
+        middle = len(levels) // 2
+        level = levels[middle]
+        choice = mechanism.choice(level, first, last, mechanism.cells)
+        own, r = float(1 / choice.rate), float(choice.q)
+        typical = math.hypot(own, (1 - r) * a.typical, r * b.typical)
+        error = RankError(typical, own + (1 - r) * a.largest + r * b.largest)
+        left = errors(levels[:middle], first, level, a, error)
+        return [*left, error, *errors(levels[middle + 1 :], level, last, error, b)]
+
+    exact = RankError(0, 0)
+    return errors(mechanism.levels, Fraction(0), Fraction(1), exact, exact)

@@ -29,7 +29,7 @@ from support.neighbours import (
 )
 
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
-from pandas_dp.core.mechanisms.selection import Quantile
+from pandas_dp.core.mechanisms.quantiles import Quantile
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics import blocks, counts
 from pandas_dp.core.statistics.blocks import BlockMeans

@@ -1,19 +1,23 @@
-"""Counts on the public lattice: what every quantile needs."""
+"""Counts on a public lattice, or on a grid that grows without bounds: what every quantile needs."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.bounding import bound_rows
-from pandas_dp.core.lattice import Lattice, present_mask
+from pandas_dp.core.lattice import Lattice, integer_info, present_mask
 from pandas_dp.core.measurement import Exact, View
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
 SKEW = 7
+GROWTH = 1.01
 
 
 class Points(NamedTuple):
@@ -21,6 +25,61 @@ class Points(NamedTuple):
 
     offsets: NDArray[np.int64]
     counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Points whose distance from a public start grows by 1 %: start + step (1.01^i - 1) / 0.01, i = 0, 1, ...
+
+    Attributes
+    ----------
+    start, step : Fraction
+        The first points are one step apart, in the column's unit.
+    below, above : bool
+        On which sides of the start they lie.
+    bits : int
+        The last distance is at least 2**bits, the one before it less.
+    """
+
+    start: Fraction
+    step: Fraction
+    below: bool
+    above: bool
+    bits: int
+
+    @cached_property
+    def candidates(self) -> NDArray[np.float64]:
+        """The points as floats, strictly rising: only products and sums, which come out alike on every machine."""
+        distances = [0.0]
+        while distances[-1] < 2.0**self.bits:
+            distances.append(distances[-1] * GROWTH + float(self.step))
+        up = np.array(distances)
+        sides = ([-up] if self.below else []) + ([up] if self.above else [])
+        return np.unique(np.concatenate(sides) + float(self.start))
+
+    @property
+    def cells(self) -> int:
+        """Number of points but one."""
+        return self.candidates.size - 1
+
+    def point(self, i: int) -> Fraction:
+        """The value of offset i."""
+        return Fraction(float(self.candidates[i]))
+
+    def offsets(self, values: NDArray[np.generic]) -> NDArray[np.int64]:
+        """Number of the nearest point of each row, 0..cells; values beyond the ends count there.
+
+        For all inputs an entry depends on its own row only and never falls as the value rises: it counts the middles
+        between neighbouring points at or below the value (the first integers from there on for integers), which rise.
+        """
+        points = self.candidates
+        cuts = points[:-1] + np.diff(points) / 2  # rounding keeps each between its two points
+        if values.dtype.kind != "f":
+            info = integer_info(values.dtype)
+            # no value reaches a cut above the dtype, and every value is past one below it
+            whole = [max(math.ceil(cut), info.min) for cut in cuts.tolist() if cut <= info.max]
+            values, cuts = values.view(info.dtype), np.array(whole, dtype=info.dtype)
+        return np.searchsorted(cuts, values, side="right").astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -34,7 +93,7 @@ class LatticeCounts:
     """
 
     column: str
-    lattice: Lattice
+    lattice: Lattice | Grid
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""

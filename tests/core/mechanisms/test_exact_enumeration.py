@@ -14,8 +14,9 @@ import pytest
 from support.views import table
 
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.mechanisms import selection
-from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Quantile
+from pandas_dp.core.mechanisms import quantiles
+from pandas_dp.core.mechanisms.quantiles import Quantile
+from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.counts import Count
@@ -112,8 +113,8 @@ def captured(monkeypatch):
         asked.update(scores=scores.tolist(), rate=rate, counts=counts.tolist())
         return int(np.flatnonzero(counts > 0)[0])
 
-    monkeypatch.setattr(selection, "exponential_mechanism", record)
-    monkeypatch.setattr(selection, "uniform_below", lambda count, fill=None: 0)
+    monkeypatch.setattr(quantiles, "exponential_mechanism", record)
+    monkeypatch.setattr(quantiles, "uniform_below", lambda count, fill=None: 0)
     return asked
 
 

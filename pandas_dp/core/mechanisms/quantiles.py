@@ -1,0 +1,180 @@
+"""Quantiles: lattice points chosen by the exponential mechanism on their rank, one alone or many by recursion."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from pandas_dp.core.measurement import Exact, Noisy
+from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
+from pandas_dp.core.randomness import Fill, random_bytes, random_words
+from pandas_dp.core.samplers import exponential_mechanism, uniform_below
+from pandas_dp.core.statistics.lattice_counts import Points
+
+TIES = 16  # random bits that spread the rows of one lattice point
+FINEST = 10**6  # largest denominator of a level: ranks in units of its inverse stay far below 2**63
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Chooses a lattice point 0..cells by the exponential mechanism on its distance in rank from q n.
+
+    The score of point o is minus the distance of q n from [rows below o, rows at or below o], which handles ties: a
+    value held by many rows is a good answer, not an interval of length zero.
+
+    Notes
+    -----
+    Let any count of rows move by at most k = `linf`. Under add/remove (`score_range` = k) adding rows moves q n by q and
+    the interval's ends by 0 or 1 each a row, so the score moves by at most k max(q, 1 - q); under replace-one by at
+    most k. For q = 0 and q = 1 the scores of all points move one way. So with D that bound the loss is pure
+    2 rate D (rate k for q in {0, 1}), in each part of the data, bounded-range. For all data, also without any rows,
+    exactly one point of the lattice is returned for each part.
+    Source: Smith 2011, Algorithm 2, with the exponent halved as replacement needs; McSherry, Talwar 2007.
+    """
+
+    q: Fraction
+    rate: Fraction
+    cells: int
+
+    name = "exponential mechanism on ranks"
+
+    @classmethod
+    def calibrate(cls, q: Fraction, cells: int, epsilon: Fraction, sensitivity: Sensitivity) -> Quantile:
+        """Return the sharpest choice whose loss in all touched parts together is epsilon."""
+        unit_rate = cls(q, Fraction(1), cells)
+        return cls(q, epsilon / (unit_rate._range(sensitivity) * sensitivity.touched), cells)
+
+    def _range(self, sensitivity: Sensitivity) -> Fraction:
+        k = sensitivity.linf
+        if self.q in (0, 1):
+            return Fraction(k)
+        return k * spread_of_row(self.q) if sensitivity.score_range == k else Fraction(2 * k)
+
+    def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
+        """Pure rate * range in each touched part."""
+        loss = PrivacyLoss.pure(self.rate * self._range(sensitivity), bounded_range=True)
+        return loss.times(sensitivity.touched)
+
+    def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
+        """One lattice offset for each part."""
+        return [self.point(part, fill) for part in exact.open()]
+
+    def point(self, points: Points, fill: Fill) -> int:
+        """Group lattice points of equal score: each occupied point, and each run of free points between them."""
+        values, counts = points
+        top, bottom = self.q.numerator, self.q.denominator  # ranks are counted in units of 1 / bottom
+        below = np.concatenate(([0], np.cumsum(counts)))  # rows below each occupied point, then all rows
+        target = top * int(below[-1])
+        ends = below * bottom
+        # occupied points: distance of the target from [below, below + count]; free runs: from their one rank
+        at_value = np.maximum(np.maximum(ends[:-1] - target, target - ends[1:]), 0)
+        in_run = np.abs(ends - target)
+        edges = np.concatenate(([-1], values, [self.cells + 1]))
+        free = np.diff(edges) - 1  # points in each run, shape (occupied + 1,)
+        scores = -np.concatenate((at_value, in_run))
+        sizes = np.concatenate((np.ones(values.size, dtype=np.int64), free))
+        chosen = exponential_mechanism(scores, self.rate / bottom, counts=sizes, fill=fill)
+        if chosen < values.size:
+            return int(values[chosen])
+        run = chosen - values.size
+        return int(edges[run]) + 1 + uniform_below(int(free[run]), fill=fill)
+
+    def rank_error(self, level: float) -> float:
+        """Rows by which the answer's rank may miss, with probability at least `level`.
+
+        P(score <= best - (ln(points) + t) / rate) <= exp(-t), with at most cells + 1 points and best score 0.
+        """
+        return (math.log(self.cells + 1) - math.log(1 - level)) / float(self.rate)
+
+
+@dataclass(frozen=True)
+class RecursiveQuantiles:
+    """Chooses a lattice point for each level: the middle one first, then the others among the rows on its two sides.
+
+    ``levels`` rise strictly within [0, 1]. After the answer v for level p the rows below v answer the levels q < p, the
+    others those above, each on its own side of v, so the answers rise by construction. A side asks for the level
+    relative to its rows: q / p, or (q - p) / (1 - p). Before all this every row gets `TIES` random bits after its
+    lattice point, so that v also splits the rows of a heavy point where p asks for; the answers drop the bits again.
+
+    Notes
+    -----
+    The bits of a row are independent of everything else: for any fixed bits neighbouring tables stay neighbours of rows
+    that move as many counts as before, and a mixture over the bits loses no more. Given all earlier answers each
+    row counts in one of the choices of its depth. One row that comes or goes moves the scores of that choice, of
+    relative level r, by amounts that differ by at most `spread_of_row(r)`, and the choice has rate
+    ``rate / spread_of_row(r)``. So a unit that moves counts by l1 in all (k rows under add/remove, k out and k in under
+    replace-one) costs every depth rate * l1 in all, bounded-range, however its rows are distributed; choices of one
+    depth are independent given the earlier answers, depths are composed: pure and bounded-range rate * l1, m.bit_length()
+    = ceil(log2(m + 1)) times for m levels.
+    Source: Kaplan, Schnapp, Stemmer 2022, Algorithm 1.
+    """
+
+    levels: tuple[Fraction, ...]
+    rate: Fraction
+    cells: int
+
+    name = "exponential mechanism on ranks, recursive"
+
+    @classmethod
+    def calibrate(
+        cls, levels: tuple[Fraction, ...], cells: int, epsilon: Fraction, sensitivity: Sensitivity
+    ) -> RecursiveQuantiles:
+        """Return the sharpest choices whose losses sum to epsilon."""
+        return cls(levels, epsilon / (sensitivity.l1 * len(levels).bit_length()), cells)
+
+    def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
+        """Pure rate * l1 for each depth."""
+        return PrivacyLoss.pure(self.rate * sensitivity.l1, bounded_range=True).times(len(self.levels).bit_length())
+
+    def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
+        """One lattice offset for each level, rising."""
+        (points,) = exact.open()
+        last = ((self.cells + 1) << TIES) - 1
+        chosen = self._choose(self.levels, Fraction(0), Fraction(1), _apart(points, fill), 0, last, fill)
+        return [point >> TIES for point in chosen]
+
+    def _choose(
+        self,
+        levels: tuple[Fraction, ...],
+        first: Fraction,
+        last: Fraction,
+        points: Points,
+        low: int,
+        high: int,
+        fill: Fill,
+    ) -> list[int]:
+        """Answers within low..high for levels between first and last, of the rows that lie between those two's answers."""
+        if not levels:
+            return []
+        middle = len(levels) // 2
+        level, (offsets, counts) = levels[middle], points
+        quantile = self.choice(level, first, last, high - low)
+        answer = low + quantile.point(Points(offsets - low, counts), fill)
+        cut = int(np.searchsorted(offsets, answer))
+        left, right = Points(offsets[:cut], counts[:cut]), Points(offsets[cut:], counts[cut:])
+        return [
+            *self._choose(levels[:middle], first, level, left, low, answer, fill),
+            answer,
+            *self._choose(levels[middle + 1 :], level, last, right, answer, high, fill),
+        ]
+
+    def choice(self, level: Fraction, first: Fraction, last: Fraction, cells: int) -> Quantile:
+        """One choice, among the rows between the answers for the levels first and last: public."""
+        relative = ((level - first) / (last - first)).limit_denominator(FINEST)
+        return Quantile(relative, self.rate / spread_of_row(relative), cells)
+
+
+def spread_of_row(q: Fraction) -> Fraction:
+    """How far one more row moves the scores of two points of a quantile apart: see `Quantile`."""
+    return Fraction(1) if q in (0, 1) else 2 * max(q, 1 - q)
+
+
+def _apart(points: Points, fill: Fill) -> Points:
+    """Rows at lattice points that are 2**TIES times finer, each at a random one within its own."""
+    rows = np.repeat(points.offsets << TIES, points.counts)
+    rows |= random_words(rows.size, fill, np.uint16)
+    offsets, counts = np.unique(rows, return_counts=True)  # shape (occupied,)
+    return Points(offsets, counts.astype(np.int64, copy=False))
