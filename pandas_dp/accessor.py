@@ -31,8 +31,17 @@ class Accessor:
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
 
-    def __call__(self, epsilon: Any = None, delta: Any = 0, rho: Any = None, *, fresh: bool = False) -> PricedFrame:
-        """Put a price on one call.
+    def __call__(
+        self,
+        epsilon: Any = None,
+        delta: Any = 0,
+        rho: Any = None,
+        *,
+        within: Any = None,
+        confidence: Any = 0.95,
+        fresh: bool = False,
+    ) -> PricedFrame:
+        """Put a price on one call, or say how accurate its answer shall be.
 
         Parameters
         ----------
@@ -42,6 +51,12 @@ class Accessor:
             With epsilon: Gaussian noise of that (epsilon, delta), where the question can use it.
         rho : number
             Instead of epsilon: Gaussian noise of that zCDP parameter.
+        within : number or Timedelta
+            Instead of a price: the answer shall be within this distance of the exact one (for medians and quantiles: in
+            rank; for selections: in count or score) with probability ``confidence``. The least epsilon for that is
+            charged, rounded up to four digits. Means, variances and standard deviations need a price: their error
+            depends on the number of rows.
+        confidence : number
         fresh : bool
             Buy a new draw even where the same question was answered before (which is free otherwise).
 
@@ -55,6 +70,9 @@ class Accessor:
         """
         if not isinstance(fresh, bool):
             raise ArgumentTypeError("fresh must be True or False")
+        if within is not None:
+            wanted = arguments.accuracy(within, confidence, epsilon, delta, rho)
+            return PricedFrame(self._frame, wanted, fresh)
         return PricedFrame(self._frame, arguments.price(epsilon, delta, rho), fresh)
 
     def protect(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.aggregates.base import Accuracy
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
@@ -21,6 +23,7 @@ from pandas_dp.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
+MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 NARROWEST = Fraction(1, 10**250)
 
 
@@ -52,6 +55,20 @@ def price(epsilon: Any, delta: Any, rho: Any) -> Price:
     if epsilon is None:
         raise ArgumentTypeError("a query needs a price: df.dp(epsilon=0.5)")
     return Price(positive_epsilon(epsilon), small_delta(delta))
+
+
+def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -> Accuracy:
+    """Wanted error instead of a price."""
+    if epsilon is not None or rho is not None:
+        raise ArgumentValueError("give either within= or a price, not both: df.dp(within=5, confidence=0.95)")
+    duration = isinstance(within, dt.timedelta | np.timedelta64)
+    exact = Kind("timedelta" if duration else "number").number(within, "within")
+    if exact <= 0:
+        raise ArgumentValueError("within must be positive: df.dp(within=5, confidence=0.95)")
+    level = exact_number(confidence, "confidence")
+    if not 0 < level <= MOST_CONFIDENCE:
+        raise ArgumentValueError("confidence must lie between 0 and 1: df.dp(within=5, confidence=0.95)")
+    return Accuracy(exact, float(level), small_delta(delta), duration)
 
 
 def positive_int(value: Any, argument: str) -> int:

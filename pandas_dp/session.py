@@ -16,7 +16,7 @@ from pandas_dp.arguments import positive_epsilon, small_delta
 from pandas_dp.core import gate
 from pandas_dp.core.filters import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry
-from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import (
     ArgumentTypeError,
@@ -159,8 +159,7 @@ class Session:
         table.verify(frame, {c for c in read if c not in made or c in frame.columns} | unit)
         del frame  # so that no traceback from here on has it among its locals
         steps = table.steps + query.steps
-        filtered = any(step.is_filter for step in steps)
-        terms = Terms(self.unit, query.price, self._rule.order is None, self._public_rows(table, filtered))
+        terms = self._terms(table, query.steps, query.price)
         loss = query.aggregate.loss(terms)
         request = gate.Request(
             ledger=self._ledger,
@@ -205,10 +204,14 @@ class Session:
         if any(self.unit.column in step.touches for step in steps):
             raise ArgumentValueError(f"steps must leave the unit column {self.unit.column!r} as it is")
 
-    def _public_rows(self, table: Table, filtered: bool) -> int | None:
-        """Rows of the table where replace-one makes them public: one row a unit, and the whole table, unfiltered."""
-        public = not self.unit.add_remove and self.unit.column is None and not filtered
-        return len(table.source) if public and table.whole else None
+    def _terms(self, table: Table, steps: tuple[Any, ...], price: Price) -> Terms:
+        """Public facts for a recipe.
+
+        Under replace-one the number of rows is one of them: with one row a unit, for the whole table, unfiltered.
+        """
+        filtered = any(step.is_filter for step in table.steps + steps)
+        public = not self.unit.add_remove and self.unit.column is None and table.whole and not filtered
+        return Terms(self.unit, price, self._rule.order is None, len(table.source) if public else None)
 
     def _derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
         """Answer for a frame that steps made from a protected one."""

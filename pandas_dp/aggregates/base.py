@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,8 +14,8 @@ import pandas as pd
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
-from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.uncertainty import ErrorModel, Noise, RankBound, ScoreGap
 
 Steps = Generator[Measurement, Noisy, "Answer"]
@@ -39,6 +39,25 @@ class Terms:
     price: Price
     pure: bool = True
     public_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """A wanted error instead of a price: the answer within `within` of the exact one with probability `level`.
+
+    With ``delta`` the noise is Gaussian. ``within`` is in the unit of the answer: rows for counts and ranks; for a
+    `duration` in nanoseconds.
+    """
+
+    within: Fraction
+    level: float
+    delta: Fraction = Fraction(0)
+    duration: bool = False
+
+    def __str__(self) -> str:
+        """Say it as a user would type it."""
+        amount = f"Timedelta({int(self.within)})" if self.duration else show(self.within)
+        return f"within={amount}, confidence={self.level:.12g}" + (f", delta={show(self.delta)}" if self.delta else "")
 
 
 @dataclass(frozen=True)
@@ -85,6 +104,19 @@ class Aggregate(ABC):
     def steps(self, terms: Terms) -> Steps:
         """Yield looks, receive noisy integers, return the answer."""
 
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Return the epsilon that buys a wanted accuracy, from public facts alone; see `least_epsilon`.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Where the error depends on the data, as that of a mean does on the number of rows.
+        """
+        raise ArgumentTypeError(
+            "within= works where the error is known in advance: counts, sums, histograms, ranks and selections. The error "
+            "of this question depends on the data; give a price: df.dp(epsilon=0.5)"
+        )
+
 
 class SingleLook(Aggregate):
     """An aggregate that needs one measurement, known in advance."""
@@ -117,6 +149,27 @@ class SingleLook(Aggregate):
         return self.answer(noisy, look, terms)
 
 
+def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
+    """An epsilon of four digits at most 0.4 % above the least that fits, for a test that stays true once it is.
+
+    Raises
+    ------
+    ArgumentValueError
+        Even epsilon = 1e6 does not fit.
+    """
+    low, high = -9000, 6000  # epsilon = 10**(exponent / 1000), about four digits
+
+    def power(exponent: int) -> Fraction:
+        return Fraction(f"{10 ** (exponent / 1000):.3e}")
+
+    if not fits(power(high)):
+        raise ArgumentValueError("within= is too small: even epsilon=1e6 would not be that accurate")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(power(middle)) else (middle, high)
+    return power(high)
+
+
 def noised(statistic: Statistic, price: Price, unit: PrivacyUnit) -> Measurement:
     """Return a measurement of an integer vector with the least noise that the price buys."""
     sensitivity = statistic.sensitivity(unit)
@@ -134,6 +187,23 @@ def pure_epsilon(price: Price, what: str) -> Fraction:
             f"{what} is answered by a selection, which takes a plain epsilon: df.dp(epsilon=...) without delta= or rho="
         )
     return price.epsilon
+
+
+def least_noised(
+    aggregate: SingleLook, step: Fraction, wanted: Accuracy, terms: Terms, duration: bool = False
+) -> Fraction:
+    """Least epsilon at which the noise of each entry, times `step`, stays within what is wanted."""
+    if wanted.duration != duration:
+        example = "a duration: within=pd.Timedelta('5min')" if duration else "a number: within=5"
+        raise ArgumentTypeError(f"within must be {example}")
+
+    def fits(epsilon: Fraction) -> bool:
+        if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
+            return False
+        look = aggregate.look(replace(terms, price=Price(epsilon, wanted.delta)))
+        return noise_of(look).half_width(wanted.level) * step <= wanted.within
+
+    return least_epsilon(fits)
 
 
 def noise_of(look: Measurement) -> Noise:

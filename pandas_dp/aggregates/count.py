@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Steps, Terms, least_noised, noise_of, noised
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyLoss
@@ -51,6 +52,10 @@ class Count(SingleLook):
         noise = noise_of(look)
         return Answer(noisy[0], noise.name, Additive(noise))
 
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the noise's half-width."""
+        return least_noised(self, Fraction(1), wanted, terms)
+
 
 @dataclass(frozen=True)
 class CountBy(SingleLook):
@@ -85,6 +90,10 @@ class CountBy(SingleLook):
             series = series.sort_values(ascending=False, kind="stable")
         noise = noise_of(look)
         return Answer(series, noise.name, Additive(noise))
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the half-width of the noise of each count."""
+        return least_noised(self, Fraction(1), wanted, terms)
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of, noised
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_noised, noise_of, noised
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -42,3 +43,7 @@ class Sum(SingleLook):
         if self.labels is None:
             return Answer(values[0], noise.name, error)
         return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error)
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the noise's half-width."""
+        return least_noised(self, self.lattice.step, wanted, terms, self.kind.name == "timedelta")

@@ -8,7 +8,7 @@ from typing import Any, Self
 import pandas as pd
 
 from pandas_dp import arguments, tables
-from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.aggregates.base import Accuracy, Aggregate
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
@@ -27,7 +27,7 @@ class PreparedFrame:
 
     __slots__ = ("_frame", "_fresh", "_price", "_steps")
 
-    def __init__(self, frame: pd.DataFrame, price: Price, fresh: bool, done: tuple[Any, ...] = ()) -> None:
+    def __init__(self, frame: pd.DataFrame, price: Price | Accuracy, fresh: bool, done: tuple[Any, ...] = ()) -> None:
         self._frame, self._price, self._fresh, self._steps = frame, price, fresh, done
 
     def query(self, expr: str) -> Self:
@@ -102,6 +102,9 @@ class PreparedFrame:
         return arguments.keys(keys, bool(other), bool(null), kind, self._facts(column), name, column)
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
-        query = Query(call, aggregate, self._steps, self._price)
-        table = table_of(self._frame)
+        table, price = table_of(self._frame), self._price
+        if isinstance(price, Accuracy):
+            terms = table.session._terms(table, self._steps, Price())
+            price = Price(aggregate.epsilon_for(price, terms), price.delta)
+        query = Query(call, aggregate, self._steps, price)
         return table.session._ask(query, table, self._frame, columns, self._fresh)
