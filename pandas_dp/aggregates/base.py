@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -19,6 +19,8 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.uncertainty import ErrorModel, Noise, RankBound, ScoreGap
 
 Steps = Generator[Measurement, Noisy, "Answer"]
+A = TypeVar("A")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,23 @@ class Aggregate(ABC):
         )
 
 
+def once(plan: Callable[[A, Terms], T]) -> Callable[[A, Terms], T]:
+    """Keep what a method returned for the terms it saw last: a query asks for its plan when it is priced and when it runs.
+
+    Kept beside the fields, so neither repr nor equality change; terms are compared by identity.
+    """
+    name = f"{plan.__name__} once"
+
+    def known(self: A, terms: Terms) -> T:
+        kept: tuple[Terms, T] | None = self.__dict__.get(name)
+        if kept is None or kept[0] is not terms:
+            kept = (terms, plan(self, terms))
+            self.__dict__[name] = kept
+        return kept[1]
+
+    return known
+
+
 class SingleLook(Aggregate):
     """An aggregate that needs one measurement, known in advance."""
 
@@ -129,13 +148,9 @@ class SingleLook(Aggregate):
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Turn noisy integers into the answer."""
 
+    @once
     def _look(self, terms: Terms) -> Measurement:
-        """The look, made once for the loss and for the recipe of the same query."""
-        known: tuple[Terms, Measurement] | None = self.__dict__.get("_known")
-        if known is None or known[0] is not terms:
-            known = (terms, self.look(terms))
-            self.__dict__["_known"] = known
-        return known[1]
+        return self.look(terms)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Loss of the one measurement."""

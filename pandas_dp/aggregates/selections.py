@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Guarantee, SingleLook, Steps, Terms, pure_epsilon
+from pandas_dp.aggregates.base import (
+    Accuracy,
+    Aggregate,
+    Answer,
+    Guarantee,
+    SingleLook,
+    Steps,
+    Terms,
+    least_epsilon,
+    once,
+    pure_epsilon,
+)
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import TIES, Quantile, RecursiveQuantiles
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.partition import Keys
-from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.kinds import Kind
@@ -65,6 +76,7 @@ class QuantileOf(Aggregate):
     kind: Kind
     scalar: bool
 
+    @once
     def _mechanisms(self, terms: Terms) -> tuple[Quantile, ...] | tuple[RecursiveQuantiles]:
         """Return one mechanism for each level, or one for all."""
         epsilon = pure_epsilon(terms.price, "a quantile")
@@ -98,6 +110,12 @@ class QuantileOf(Aggregate):
         if self.scalar:
             return Answer(values[0], name, error)
         return Answer(pd.Series(values, index=[float(q) for q in self.q], name=self.column), name, error)
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the bound on the rank."""
+        return least_epsilon(
+            lambda epsilon: self._error(replace(terms, price=Price(epsilon))).at(wanted.level)[0] <= wanted.within
+        )
 
     def _error(self, terms: Terms) -> Guarantee:
         """Return the bound on the rank of each answer by itself."""

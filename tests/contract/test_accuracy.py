@@ -71,6 +71,15 @@ def test_the_price_of_a_count_is_the_inverse_of_the_exact_tail():
     assert DiscreteLaplace.calibrate(price * Fraction(996, 1000), one).half_width(0.9) == 6
 
 
+@pytest.mark.parametrize(
+    "ask", [lambda d: d.median("cost", bounds=(0, 100)), lambda d: d.quantile("cost", [0.1, 0.5, 0.9], bounds=(0, 100))]
+)
+def test_the_price_of_a_median_is_the_least_for_its_rank(frame, ask):
+    bought = ask(frame.dp(within=8, confidence=0.9))
+    assert bought.interval(0.9).rows <= 8
+    assert ask(frame.dp(epsilon=bought.epsilon * 0.99)).interval(0.9).rows > 8
+
+
 def test_asking_again_is_free_and_the_price_is_charged():
     frame = FRAME.copy()
     session = frame.dp.protect(epsilon=1, name="accurate and stored")
