@@ -7,18 +7,20 @@ from typing import Any
 from pandas_dp import arguments
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.moments import Mean, Variance
-from pandas_dp.aggregates.selections import Mode, QuantileOf
+from pandas_dp.aggregates.selections import Mode
 from pandas_dp.aggregates.sums import Sum
-from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
+from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.priced.blocks import BlockQuestions
+from pandas_dp.priced.bounds import asked, bounded
 from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.groups import PricedGroups
+from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.priced.text import call_text, refuse_dates
 from pandas_dp.release import Release
 
 
-class PricedFrame(BlockQuestions):
+class PricedFrame(BlockQuestions, QuantileQuestions):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
     Nothing is read before the question is charged; a refused question costs nothing.
@@ -83,8 +85,9 @@ class PricedFrame(BlockQuestions):
         Parameters
         ----------
         column : str
-        bounds : (lower, upper), optional
-            In the column's unit; from the schema where left out. Never from the data.
+        bounds : (lower, upper) or "private", optional
+            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            two, with 15 % of the price.
 
         Returns
         -------
@@ -99,11 +102,14 @@ class PricedFrame(BlockQuestions):
         -----
         Values are rounded to a lattice of 2**30 steps and summed as integers. With max_rows = k a unit moves the sum by
         at most k max(|lower|, |upper|) under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one.
-        Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022.
+        Private bounds come from a noisy histogram over powers of two; the answer's notes say which were found.
+        Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson,
+        Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
         """
-        kind, lattice = self._lattice("sum", column, bounds, None, SUM_BITS)
+        kind, lattice = bounded(self, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
-        return self._ask(call_text("sum", column, bounds), Sum(column, lattice, kind), (column,))
+        question = asked(Sum(column, lattice, kind), bounds, SUM_BITS)
+        return self._ask(call_text("sum", column, bounds), question, (column,))
 
     def mean(self, column: str, *, bounds: Any = None) -> Release:
         """Mean of a column, each value clipped to public bounds; missing values are left out.
@@ -111,8 +117,9 @@ class PricedFrame(BlockQuestions):
         Parameters
         ----------
         column : str
-        bounds : (lower, upper), optional
-            In the column's unit; from the schema where left out. Never from the data.
+        bounds : (lower, upper) or "private", optional
+            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            two, with 15 % of the price.
 
         Returns
         -------
@@ -137,8 +144,9 @@ class PricedFrame(BlockQuestions):
         >>> 44 < df.dp(epsilon=0.5).mean("age", bounds=(0, 120)) < 48
         True
         """
-        kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
-        return self._ask(call_text("mean", column, bounds), Mean(column, lattice, kind), (column,))
+        kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
+        question = asked(Mean(column, lattice, kind), bounds, SUM_BITS)
+        return self._ask(call_text("mean", column, bounds), question, (column,))
 
     def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Variance of a column, each value clipped to public bounds.
@@ -146,7 +154,7 @@ class PricedFrame(BlockQuestions):
         Parameters
         ----------
         column : str
-        bounds : (lower, upper), optional
+        bounds : (lower, upper) or "private", optional
         ddof : {0, 1}
 
         Returns
@@ -171,7 +179,7 @@ class PricedFrame(BlockQuestions):
         Parameters
         ----------
         column : str
-        bounds : (lower, upper), optional
+        bounds : (lower, upper) or "private", optional
         ddof : {0, 1}
         """
         return self._variance("std", column, bounds, ddof)
@@ -179,67 +187,12 @@ class PricedFrame(BlockQuestions):
     def _variance(self, name: str, column: str, bounds: Any, ddof: int) -> Release:
         if isinstance(ddof, bool) or ddof not in (0, 1):
             raise ArgumentValueError("ddof must be 0 or 1")
-        kind, lattice = self._lattice(name, column, bounds, None, SQUARE_BITS)
+        kind, lattice = bounded(self, name, column, bounds, SQUARE_BITS)
         refuse_dates(kind, name, column, durations=True)
         if lattice.width > 10**150:
             raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")
-        aggregate = Variance(column, lattice, kind, ddof, root=name == "std")
-        return self._ask(call_text(name, column, bounds, ddof=ddof), aggregate, (column,))
-
-    def median(self, column: str, *, bounds: Any = None, step: Any = None) -> Release:
-        """Median of a column between public bounds: ``quantile(column, 0.5)``.
-
-        Parameters
-        ----------
-        column : str
-        bounds : (lower, upper), optional
-        step : number, optional
-            Distance of the possible answers, such as 1 for whole numbers; about 1/2**16 of the bounds by default.
-        """
-        return self._quantile("median", column, 0.5, bounds, step)
-
-    def quantile(self, column: str, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
-        """Quantile of a column between public bounds, chosen from a public lattice by its rank.
-
-        Parameters
-        ----------
-        column : str
-        q : float or list of float
-            Several levels share the price evenly.
-        bounds : (lower, upper), optional
-            In the column's unit; values beyond count at the ends. From the schema where left out.
-        step : number, optional
-            Distance of the possible answers; about 1/2**16 of the bounds by default.
-
-        Returns
-        -------
-        Release
-            A float (Timestamp or Timedelta for dates and durations), or a Series by level. No interval in values is
-            free; ``interval`` says how far its rank may be off.
-
-        Raises
-        ------
-        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
-
-        Notes
-        -----
-        Exponential mechanism on the distance in rank, tie-aware: a unit moves it by max_rows max(q, 1 - q) under
-        add_remove and by max_rows under replace_one. With n rows the lower median is meant.
-        Source: Smith 2011; McSherry, Talwar 2007.
-        """
-        return self._quantile("quantile", column, q, bounds, step)
-
-    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
-        levels, scalar = arguments.quantiles(q)
-        kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
-        text = call_text(
-            name,
-            column,
-            bounds,
-            **({} if name == "median" else {"q": q}),
-            **({} if step is None else {"step": step}),
-        )
-        return self._ask(text, QuantileOf(column, levels, lattice, kind, scalar), (column,))
+        question = asked(Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
+        return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
 
     def histogram(
         self, column: str, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False

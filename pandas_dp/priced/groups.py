@@ -11,6 +11,7 @@ from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.priced.bounds import asked, bounded
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.text import refuse_dates
 from pandas_dp.release import Release
@@ -46,15 +47,17 @@ class PricedGroups:
     def sum(self, column: str | None = None, *, bounds: Any = None) -> Release:
         """Sum of a column in each group; see `PricedFrame.sum`. Rows beyond a unit's bounds are dropped at random."""
         column = self._named(column, "sum")
-        kind, lattice = self._frame._lattice("sum", column, bounds, None, SUM_BITS)
+        kind, lattice = bounded(self._frame, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
-        return self._ask("sum", Sum(column, lattice, kind, self._keys, self._labels), column)
+        question = Sum(column, lattice, kind, self._keys, self._labels)
+        return self._ask("sum", asked(question, bounds, SUM_BITS), column)
 
     def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
         """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random."""
         column = self._named(column, "mean")
-        kind, lattice = self._frame._lattice("mean", column, bounds, None, SUM_BITS)
-        return self._ask("mean", Mean(column, lattice, kind, self._keys, self._labels), column)
+        kind, lattice = bounded(self._frame, "mean", column, bounds, SUM_BITS)
+        question = Mean(column, lattice, kind, self._keys, self._labels)
+        return self._ask("mean", asked(question, bounds, SUM_BITS), column)
 
     def _named(self, column: str | None, name: str) -> str:
         named = column or self._column

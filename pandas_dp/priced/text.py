@@ -16,6 +16,8 @@ def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) ->
 
 def bounds_text(bounds: Any) -> str:
     """Write bounds as an argument, or nothing."""
+    if isinstance(bounds, str):
+        return f"bounds={bounds!r}, "
     return "" if bounds is None else f"bounds=({bounds[0]}, {bounds[1]}), "
 
 

@@ -1,0 +1,96 @@
+"""Questions whose bounds are bought first: a coarse private histogram, then the question itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from pandas_dp.aggregates.base import Aggregate, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.moments import Mean, Variance
+from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.sums import Sum
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.gaussian import analytic_variance
+from pandas_dp.core.partition import Bins
+from pandas_dp.core.privacy import Price, PrivacyLoss, show
+from pandas_dp.core.statistics.counts import Count
+
+SHARE = Fraction(3, 20)  # of the price, for the bounds
+CHANCE = 1e-6  # that any bin without rows is taken for one with rows
+FIRST, LAST = -10, 40  # exponents of the bins
+POWERS = tuple(2.0**exponent for exponent in range(FIRST, LAST + 2))
+EDGES = (*(-power for power in reversed(POWERS)), 0.0, *POWERS)
+WIDEST = Fraction(POWERS[-1])
+FARTHEST = 2.0**1023  # beyond it, values count in no bin
+
+
+@dataclass(frozen=True)
+class PrivateBounds(Aggregate):
+    """A question about a numeric column whose bounds nobody knows, asked on the bounds that a first look finds.
+
+    The first look is a noisy histogram of the column over 0, the powers of two from 2**-10 to 2**41 and their
+    negatives, at `SHARE` of the price; what lies beyond counts in the end bins. A bin passes when its noisy count exceeds
+    the least t with P(noise > t) <= `CHANCE` / bins, so that an empty bin passes anywhere with probability at most
+    `CHANCE`. The bounds reach from the first bin that passes to the last, without any the lattice of `question` stays.
+    The bounds are a function of noisy counts, so the two looks compose: the price is paid in full, whatever is found.
+    Source: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020, Section 5.
+
+    Parameters
+    ----------
+    question : Sum, Mean, Variance or QuantileOf
+        On the widest lattice.
+    bits : int
+        Fineness of the lattice, as in `Lattice.between`.
+    """
+
+    question: Sum | Mean | Variance | QuantileOf
+    bits: int
+
+    def _look(self, terms: Terms) -> Measurement:
+        bins = Bins(self.question.column, (-FARTHEST, *EDGES[1:-1], FARTHEST))
+        return noised(Count(by=bins), terms.price.share(SHARE), terms.unit)
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """Both looks. Gaussian noise is rounded up by lattice, so the declared loss is that without any rounding."""
+        look, rest = self._look(terms), _rest(terms)
+        first = look.mechanism.loss(look.statistic.sensitivity(terms.unit))
+        second = self.question.loss(rest)
+        return first + (PrivacyLoss.gaussian(_most_rho(rest.price)) if rest.price.gaussian else second)
+
+    def steps(self, terms: Terms) -> Steps:
+        """The histogram, then the question."""
+        look = self._look(terms)
+        noisy = yield look
+        found = bounds(noisy, threshold(look, len(noisy)))
+        share = f"{show(100 * SHARE)} % of the price"
+        if found is None:
+            question = self.question
+            note = f"{share} found no bounds, too few rows for the noise: the widest ones were used; type bounds=(lower, upper)"
+        else:
+            question = replace(self.question, lattice=Lattice.between(*found, self.bits))
+            note = f"bounds=({show(found[0])}, {show(found[1])}) found with {share}; values beyond count at the ends"
+        answer = yield from question.steps(_rest(terms))
+        return replace(answer, notes=(*answer.notes, note))
+
+
+def threshold(look: Measurement, bins: int) -> int:
+    """Least integer that the noise of one bin exceeds with probability at most `CHANCE` / bins."""
+    return noise_of(look).half_width(1 - 2 * CHANCE / bins)  # of which one side is half
+
+
+def bounds(noisy: Noisy, least: int) -> tuple[Fraction, Fraction] | None:
+    """From the left end of the first bin above a threshold to the right end of the last; None without any."""
+    passed = [i for i, count in enumerate(noisy) if count > least]
+    return (Fraction(EDGES[passed[0]]), Fraction(EDGES[passed[-1] + 1])) if passed else None
+
+
+def _rest(terms: Terms) -> Terms:
+    return replace(terms, price=terms.price.share(1 - SHARE))
+
+
+def _most_rho(price: Price) -> Fraction:
+    """The most that Gaussian noise for a price costs, on any lattice."""
+    return (
+        price.rho if price.rho is not None else 1 / (2 * analytic_variance(price.epsilon or Fraction(0), price.delta))
+    )

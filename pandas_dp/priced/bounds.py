@@ -1,0 +1,74 @@
+"""Bounds that nobody knows: bought with a share of the price, or open at an end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.aggregates.moments import Mean, Variance
+from pandas_dp.aggregates.private_bounds import WIDEST, PrivateBounds
+from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.sums import Sum
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.statistics.lattice_counts import Grid
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.kinds import Kind
+from pandas_dp.priced.prepared import PreparedFrame
+
+PRIVATE = "private"
+FARTHEST_BITS, FARTHEST_DATE_BITS = 997, 63  # 2**997 > 1e300; dates and durations are 64-bit nanoseconds
+FINEST_STEP = Fraction(1, 10**250)
+
+
+def is_private(bounds: Any) -> bool:
+    """Whether bounds are to be bought."""
+    return isinstance(bounds, str) and bounds == PRIVATE
+
+
+def bounded(
+    frame: PreparedFrame, name: str, column: str, bounds: Any, bits: int, step: Any = None
+) -> tuple[Kind, Lattice]:
+    """Kind and lattice of a column; for private bounds the widest lattice, which `asked` has narrowed."""
+    if not is_private(bounds):
+        return frame._lattice(name, column, bounds, step, bits)
+    kind = frame._kind(column)
+    if kind.name != "number":
+        raise ArgumentTypeError(
+            f"bounds='private' works for columns of numbers; here type {name}({column!r}, bounds=(lower, upper))"
+        )
+    if step is not None:
+        raise ArgumentValueError(
+            f"step= needs bounds that are known: {name}({column!r}, bounds=(lower, upper), step=...), or leave step= out"
+        )
+    return kind, Lattice.between(-WIDEST, WIDEST, bits)
+
+
+def asked(question: Sum | Mean | Variance | QuantileOf, bounds: Any, bits: int) -> Aggregate:
+    """The question, with a first look for its bounds where they are private."""
+    return PrivateBounds(question, bits) if is_private(bounds) else question
+
+
+def open_ended(bounds: Any) -> bool:
+    """Whether an end of a pair of bounds is None."""
+    return isinstance(bounds, Sequence) and len(bounds) == 2 and any(end is None for end in bounds)
+
+
+def grid(kind: Kind, name: str, column: str, bounds: Any, step: Any) -> Grid:
+    """Candidates from the known end (or 0) to as far as numbers go."""
+    lower, upper = bounds
+    if not kind.numeric:
+        raise ArgumentTypeError(f"{name}() needs a column of numbers or dates; {column!r} holds text or objects")
+    dated = kind.name in ("datetime", "timedelta")
+    if kind.name == "datetime" and lower is None and upper is None:
+        raise ArgumentTypeError(f"give one end at least: {name}({column!r}, bounds=('2013-01-01', None))")
+    start = next((kind.number(end, "bounds") for end in bounds if end is not None), Fraction(0))
+    wanted = step if step is not None else ("1 s" if dated else Fraction(1, 100))
+    exact = (Kind("timedelta") if dated else Kind("number")).number(wanted, "step")
+    bits = FARTHEST_DATE_BITS if dated else FARTHEST_BITS
+    if not FINEST_STEP <= exact <= 2 ** (bits - 10):
+        raise ArgumentValueError(
+            f"step must be positive and small: {name}({column!r}, bounds=({lower}, {upper}), step={'1 min' if dated else 1!r})"
+        )
+    return Grid(start, exact, below=lower is None, above=upper is None, bits=bits)

@@ -1,0 +1,92 @@
+"""Medians and quantiles: one, several at once, and without known bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pandas_dp import arguments
+from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.core.lattice import RANK_BITS
+from pandas_dp.priced.bounds import asked, bounded, grid, open_ended
+from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.text import call_text
+from pandas_dp.release import Release
+
+
+class QuantileQuestions(PreparedFrame):
+    """The questions of a priced frame about ranks."""
+
+    __slots__ = ()
+
+    def median(self, column: str, *, bounds: Any = None, step: Any = None) -> Release:
+        """Median of a column: ``quantile(column, 0.5)``.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper), (lower, None), (None, upper), (None, None) or "private", optional
+            See ``quantile``.
+        step : number, optional
+            Distance of the possible answers, such as 1 for whole numbers; about 1/2**16 of the bounds by default.
+        """
+        return self._quantile("median", column, 0.5, bounds, step)
+
+    def quantile(self, column: str, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
+        """Quantile of a column, chosen from public candidates by its rank.
+
+        Parameters
+        ----------
+        column : str
+        q : float or list of float
+            Several levels share the price. Three or more are asked together, which costs about log2(levels) shares
+            instead of one for each level, wherever that is the more accurate way.
+        bounds : (lower, upper), (lower, None), (None, upper), (None, None) or "private", optional
+            In the column's unit; values beyond count at the ends. From the schema where left out. With None for an end
+            the distance of the candidates from the known end (or 0) grows by 1 % from each to the next, up to 1e300.
+            "private" buys bounds with 15 % of the price.
+        step : number, optional
+            Distance of the possible answers, about 1/2**16 of the bounds by default; for an open end the distance of the
+            first two, 0.01 (a second for dates and durations) by default.
+
+        Returns
+        -------
+        Release
+            A float (Timestamp or Timedelta for dates and durations), or a Series by level, never falling. No interval in
+            values is free; ``interval`` says how far its rank may be off.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Exponential mechanism on the distance in rank, tie-aware: a unit moves it by max_rows max(q, 1 - q) under
+        add_remove and by max_rows under replace_one. With n rows the lower median is meant. Several levels: the middle one
+        first, then the others among the rows below and above its answer.
+        Source: Smith 2011; McSherry, Talwar 2007; several levels: Kaplan, Schnapp, Stemmer 2022; open ends: the grid of
+        Durfee 2023; private bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"cost": [0, 20, 40, 60, 80] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="quantile example")
+        >>> df.dp(epsilon=1).quantile("cost", [0.1, 0.3, 0.5, 0.7, 0.9], bounds=(0, 100), step=1).tolist()
+        [0.0, 20.0, 40.0, 60.0, 80.0]
+        >>> 79 < df.dp(epsilon=1).quantile("cost", 0.9, bounds=(0, None)) < 81
+        True
+        """
+        return self._quantile("quantile", column, q, bounds, step)
+
+    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
+        levels, scalar = arguments.quantiles(q)
+        kind, facts = self._kind(column), self._facts(column)
+        given = facts.bounds if bounds is None else bounds
+        lattice: Any = None
+        if open_ended(given):
+            lattice = grid(kind, name, column, given, facts.step if step is None else step)
+        else:
+            kind, lattice = bounded(self, name, column, bounds, RANK_BITS, step)
+        shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step})
+        question = QuantileOf(column, levels, lattice, kind, scalar)
+        return self._ask(call_text(name, column, bounds, **shown), asked(question, bounds, RANK_BITS), (column,))
