@@ -25,6 +25,7 @@ MOST_PARTS = 10_000_000
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 NARROWEST = Fraction(1, 10**250)
+BUYING = ("sum", "mean", "var", "std", "median", "quantile")  # the calls that take bounds="private"
 
 
 def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
@@ -86,11 +87,14 @@ def lattice(bounds: Any, step: Any, bits: int, kind: Kind, facts: ColumnFacts, c
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
     line = f"{call}({column!r}, bounds=(lower, upper))"
     if bounds is None:
-        raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}")
+        bought = "; bounds='private' buys them with 15 % of the price" if kind.name == "number" and call in BUYING else ""
+        raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}{bought}")
     if isinstance(bounds, str | bytes | dict | set) or not isinstance(bounds, Sequence | np.ndarray | pd.Index):
         raise ArgumentTypeError(f"bounds must be a pair of numbers: {line}")
     if len(bounds) != 2:
         raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
+    if any(bound is None for bound in bounds):
+        raise ArgumentTypeError(f"{call}() needs both bounds; median() and quantile() take None for an end: {line}")
     lower, upper = (kind.number(bound, "bounds") for bound in bounds)
     step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
     exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
