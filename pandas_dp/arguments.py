@@ -87,8 +87,9 @@ def lattice(bounds: Any, step: Any, bits: int, kind: Kind, facts: ColumnFacts, c
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
     line = f"{call}({column!r}, bounds=(lower, upper))"
     if bounds is None:
-        bought = "; bounds='private' buys them with 15 % of the price" if kind.name == "number" and call in BUYING else ""
-        raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}{bought}")
+        bought = kind.name == "number" and call in BUYING
+        otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
+        raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}{otherwise}")
     if isinstance(bounds, str | bytes | dict | set) or not isinstance(bounds, Sequence | np.ndarray | pd.Index):
         raise ArgumentTypeError(f"bounds must be a pair of numbers: {line}")
     if len(bounds) != 2:
