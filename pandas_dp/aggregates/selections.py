@@ -68,6 +68,15 @@ class QuantileOf(Aggregate):
     Several are asked one by one at equal shares of the price, or by the recursion of Kaplan, Schnapp, Stemmer 2022:
     whichever errs less by `recursive_errors`, from public facts alone. Their answers are sorted, which costs nothing
     and never hurts.
+
+    Notes
+    -----
+    On a `Grid` of N points the rank error is at most (2 max(q, 1 - q) / epsilon) (ln N + t) rows with probability
+    1 - exp(-t) under add/remove, ln N = 11.1 for floats, 8.5 for integers; 2 instead of 2 max(q, 1 - q) under replace-one.
+    The threshold test of Durfee 2023, which visits the points in order, errs by at most (2 / epsilon) (ln i + t + q t)
+    with probability 1 - 2 exp(-t), for q >= 1/3 and an answer at the i-th point. At t = 3 that is less where the answer of
+    q = 0.9 lies within 7e6 first steps of the start (200 for integers), and of q = 0.5 within 14: the test wins close to
+    the start, the exponential mechanism for medians and far away. On ages and amounts both err by a few 1 / epsilon.
     """
 
     column: str

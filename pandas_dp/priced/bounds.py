@@ -18,7 +18,7 @@ from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
 
 PRIVATE = "private"
-FARTHEST_BITS, FARTHEST_DATE_BITS = 997, 63  # 2**997 > 1e300; dates and durations are 64-bit nanoseconds
+FARTHEST_BITS, INTEGER_BITS = 997, 64  # 2**997 > 1e300; dates and durations are 64-bit nanoseconds
 FINEST_STEP = Fraction(1, 10**250)
 
 
@@ -55,20 +55,19 @@ def open_ended(bounds: Any) -> bool:
     return isinstance(bounds, Sequence) and len(bounds) == 2 and any(end is None for end in bounds)
 
 
-def grid(kind: Kind, name: str, column: str, bounds: Any, step: Any) -> Grid:
-    """Candidates from the known end (or 0) to as far as numbers go."""
-    lower, upper = bounds
+def grid(frame: PreparedFrame, name: str, column: str, bounds: Any, step: Any) -> Grid:
+    """Candidates from the known end (or 0) to as far as numbers of the column's dtype go."""
+    kind, (lower, upper) = frame._kind(column), bounds
     if not kind.numeric:
         raise ArgumentTypeError(f"{name}() needs a column of numbers or dates; {column!r} holds text or objects")
-    dated = kind.name in ("datetime", "timedelta")
     if kind.name == "datetime" and lower is None and upper is None:
         raise ArgumentTypeError(f"give one end at least: {name}({column!r}, bounds=('2013-01-01', None))")
+    dated = kind.name in ("datetime", "timedelta")
     start = next((kind.number(end, "bounds") for end in bounds if end is not None), Fraction(0))
     wanted = step if step is not None else ("1 s" if dated else Fraction(1, 100))
     exact = (Kind("timedelta") if dated else Kind("number")).number(wanted, "step")
-    bits = FARTHEST_DATE_BITS if dated else FARTHEST_BITS
+    bits = INTEGER_BITS if dated or frame._empty()[column].dtype.kind in "iu" else FARTHEST_BITS
     if not FINEST_STEP <= exact <= 2 ** (bits - 10):
-        raise ArgumentValueError(
-            f"step must be positive and small: {name}({column!r}, bounds=({lower}, {upper}), step={'1 min' if dated else 1!r})"
-        )
+        small = "'1 min'" if dated else "1"
+        raise ArgumentValueError(f"step must be positive and small: {name}({column!r}, bounds=..., step={small})")
     return Grid(start, exact, below=lower is None, above=upper is None, bits=bits)

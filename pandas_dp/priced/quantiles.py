@@ -6,7 +6,8 @@ from typing import Any
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.selections import QuantileOf
-from pandas_dp.core.lattice import RANK_BITS
+from pandas_dp.core.lattice import RANK_BITS, Lattice
+from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.priced.bounds import asked, bounded, grid, open_ended
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.text import call_text
@@ -42,8 +43,9 @@ class QuantileQuestions(PreparedFrame):
             instead of one for each level, wherever that is the more accurate way.
         bounds : (lower, upper), (lower, None), (None, upper), (None, None) or "private", optional
             In the column's unit; values beyond count at the ends. From the schema where left out. With None for an end
-            the distance of the candidates from the known end (or 0) grows by 1 % from each to the next, up to 1e300.
-            "private" buys bounds with 15 % of the price.
+            the distance of the candidates from the known end (or 0) grows by 1 % from each to the next, up to 1e300 or
+            2**64 for integers; the rows beyond the quantile on an open side should be more than 25/epsilon, or the
+            answer may lie far beyond the data. "private" buys bounds with 15 % of the price.
         step : number, optional
             Distance of the possible answers, about 1/2**16 of the bounds by default; for an open end the distance of the
             first two, 0.01 (a second for dates and durations) by default.
@@ -82,11 +84,10 @@ class QuantileQuestions(PreparedFrame):
         levels, scalar = arguments.quantiles(q)
         kind, facts = self._kind(column), self._facts(column)
         given = facts.bounds if bounds is None else bounds
-        lattice: Any = None
         if open_ended(given):
-            lattice = grid(kind, name, column, given, facts.step if step is None else step)
+            lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
         else:
-            kind, lattice = bounded(self, name, column, bounds, RANK_BITS, step)
+            _, lattice = bounded(self, name, column, bounds, RANK_BITS, step)
         shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step})
         question = QuantileOf(column, levels, lattice, kind, scalar)
         return self._ask(call_text(name, column, bounds, **shown), asked(question, bounds, RANK_BITS), (column,))
