@@ -21,7 +21,7 @@ class BudgetExceededError(PandasDPError):
     Attributes
     ----------
     asked, spent, left : str
-        The price of the refused query, what is spent and what is left, as exact decimals.
+        The price of the refused query, what is spent and what is left: exact, or rounded down after "about".
     currency : str
         The currency that ran out: ``"epsilon"``, ``"delta"`` or ``"Renyi divergence"``.
     fits : str

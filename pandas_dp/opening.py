@@ -84,20 +84,10 @@ def protect(
     with _lock:
         session = _find(opened, name)
         check_free(frame, session)
-        if session is not None and session._implicit:
-            if unit != session.unit:
-                raise ArgumentValueError(
-                    "the implicit session already answered for one row a unit under add_remove; another unit or relation "
-                    "needs a fresh process, or a budget of its own: protect(..., name='people')"
-                )
-            opened.amend(name, budget, unit, "protect: takes over the implicit session")
-            session._refresh()
-            session._implicit = False
-            first = False
-        else:
-            first = opened.open(name, budget, unit)
+        first = opened.open(name, budget, unit, takes_over=session is not None and session._implicit)
         if session is None:
             session = _new(Session(opened, name, unit))
+        session._settle(unit)
         session._attach(frame, facts, table, version, look=True, whole=first)
         return session
 
@@ -143,7 +133,7 @@ def check_free(frame: pd.DataFrame, session: Session | None) -> None:
     if known is not None and known.session is not session:
         raise ArgumentValueError(
             f"this table already spends from the budget {known.session.name!r}; tables about the same people belong on "
-            "one budget. If that was a mistake: df.dp.session.close(), then protect again"
+            "one budget. If that was a mistake: df.dp.session.close(), then protect again; what both release adds up"
         )
 
 

@@ -6,6 +6,7 @@ import html
 import os
 import uuid
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pandas as pd
@@ -16,7 +17,7 @@ from pandas_dp.arguments import positive_epsilon, small_delta
 from pandas_dp.core import gate
 from pandas_dp.core.filters import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry
-from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import (
     ArgumentTypeError,
@@ -28,6 +29,7 @@ from pandas_dp.errors import (
 from pandas_dp.kinds import kind_of
 from pandas_dp.query import Query
 from pandas_dp.release import Provenance, Release, make_release
+from pandas_dp.report.allowance import left_text
 from pandas_dp.schema import Schema
 from pandas_dp.tables import Table
 
@@ -56,11 +58,20 @@ class Session:
         self.name, self.unit, self._implicit, self._closed = name, unit, implicit, False
         self._ledger = ledger
         self._refresh()
+        self._typical = ("epsilon=0.1", PrivacyLoss.pure(Fraction(1, 10)))  # price and loss of the last answer
         self._held: dict[str, Table] = {}
 
     def _refresh(self) -> None:
         """Read the budget's rule again after its terms were amended."""
         self._rule = self._ledger.rule(self.name)
+
+    def _settle(self, unit: PrivacyUnit) -> None:
+        """Take over what ``protect`` put on record. Frames made under another unit are not answered any more."""
+        if unit != self.unit:
+            tables.forget_session(self)
+            self.unit = unit
+        self._implicit = False
+        self._refresh()
 
     @property
     def budget(self) -> Budget:
@@ -72,13 +83,13 @@ class Session:
 
     @property
     def spent(self) -> str:
-        """What is spent, in every currency, as exact text."""
+        """What is spent, in every currency: exact where a short decimal or fraction is, else rounded down, "about"."""
         return self._ledger.rule(self.name).spent(self._state)
 
     @property
     def left(self) -> str:
-        """What is left, in every currency, as exact text."""
-        return self._ledger.rule(self.name).left(self._state)
+        """What is left, exact or "about"; with a delta also how many more calls like the last one that is."""
+        return left_text(self._ledger.rule(self.name), self._state, *self._typical)
 
     @property
     def releases(self) -> pd.DataFrame:
@@ -124,24 +135,58 @@ class Session:
         self._hold(frame, "vouched", None, table, version)
         return self
 
-    def extend(self, epsilon: Any = 0, delta: Any = 0, *, reason: str) -> Session:
-        """Raise the total, on record.
+    def extend(self, to: Any = None, to_delta: Any = None, *, reason: str) -> Session:
+        """Raise the total to the one given, on record. Doing it again changes nothing, so cells can be run again.
 
         Parameters
         ----------
-        epsilon, delta : number
-            Amounts added to the total.
+        to : number, optional
+            The new total epsilon, not what is added to it; as it was where left out.
+        to_delta : number, optional
+            The new total delta. A budget that had none counts Renyi divergences from then on, also those of its past.
         reason : str
             Recorded in the ledger.
+
+        Returns
+        -------
+        Session
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            A total can only be raised. One that the budget had before it was raised further is taken for a cell that
+            runs again.
+
+        Notes
+        -----
+        Everything released is then private at the new total, provided that released answers did not decide on it.
         """
         self._open()
-        old, more = self.budget, small_delta(delta)
-        total = old.epsilon + (positive_epsilon(epsilon) if epsilon else 0)
-        reserved = None if old.delta == 0 else old.delta_reserved + more / 10
-        budget = Budget.of(total, old.delta + more, reserved, old.accountant)
-        self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
-        self._refresh()
+        if to is None and to_delta is None:
+            raise ArgumentTypeError("name the new total: session.extend(to=5, reason='...')")
+        if not isinstance(reason, str) or not reason.strip():
+            raise ArgumentTypeError("reason must say why the total is raised: session.extend(to=5, reason='...')")
+        old = self.budget
+        epsilon = old.epsilon if to is None else self._raised("epsilon", "to", positive_epsilon(to, "to"))
+        delta = old.delta if to_delta is None else self._raised("delta", "to_delta", small_delta(to_delta, "to_delta"))
+        if (epsilon, delta) != (old.epsilon, old.delta):
+            reserved = None if old.delta == 0 else old.delta_reserved + (delta - old.delta) / 10
+            budget = Budget.of(epsilon, delta, reserved)
+            self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
+            self._refresh()
         return self
+
+    def _raised(self, term: str, argument: str, asked: Fraction) -> Fraction:
+        """Return the larger of a total and what was asked for it, which must not be new and smaller."""
+        known: Fraction = getattr(self.budget, term)
+        if asked < known and not any(
+            entry.kind in ("open", "amend") and f"{term}={show(asked)}," in entry.price for entry in self._entries
+        ):
+            raise ArgumentValueError(
+                f"{argument} must be the new total: it is {term}={show(known)} and can only be raised. A smaller one for "
+                "other data needs another name: df2.dp.protect(..., name='other')"
+            )
+        return max(asked, known)
 
     def close(self) -> None:
         """End the session: its frames are no longer answered and their memory is free. The ledger stays as it is."""
@@ -152,36 +197,39 @@ class Session:
     def _ask(self, query: Query, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool) -> Release:
         """Check that the frame is still what was protected, send the query through the gate and wrap the answer."""
         self._open()
-        self._check_steps(query.steps)
+        unit = self.unit  # read once: should another thread replace it from here on, the ledger refuses the charge
+        steps = table.steps + query.steps
+        self._check_steps(steps)
         read = {*columns, *(c for step in query.steps for c in step.reads)}
         made = {c for step in query.steps for c in step.touches}
-        unit = {self.unit.column} if self.unit.column else set()
-        table.verify(frame, {c for c in read if c not in made or c in frame.columns} | unit)
+        owner = {unit.column} if unit.column else set()
+        table.verify(frame, {c for c in read if c not in made or c in frame.columns} | owner)
         del frame  # so that no traceback from here on has it among its locals
-        steps = table.steps + query.steps
         terms = self._terms(table, query.steps, query.price)
         loss = query.aggregate.loss(terms)
         request = gate.Request(
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
-            key=query.key(repr((table.token, table.schema.null_rules)), self.unit, steps),
+            key=query.key(repr((table.token, table.schema.null_rules)), unit, steps),
             query=str(replace(query, steps=steps)),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
-            unit=self.unit,
+            unit=unit,
             recipe=lambda: query.aggregate.steps(terms),
             view=lambda: open_view(table, query.steps),
             fresh=fresh,
         )
         answer = gate.release(request)
+        if loss.parts:
+            self._typical = request.price, loss
         lineage = "declared" if table.lineage == "source" and steps else table.lineage
         return make_release(
             answer,
             Provenance(
                 query=query,
                 mechanism=answer.mechanism,
-                unit=self.unit,
+                unit=unit,
                 lineage=lineage,
                 error=answer.error,
                 notes=answer.notes + self._bounding,

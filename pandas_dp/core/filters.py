@@ -19,6 +19,7 @@ from functools import lru_cache
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
 
+Exact = Fraction | int
 _RENYI_BITS = 64
 _LONGEST = 1024  # bits of a denominator; keeps sums short when prices are thirds, sevenths, elevenths, ...
 
@@ -104,11 +105,7 @@ class Budget:
 
     @classmethod
     def of(
-        cls,
-        epsilon: Fraction | int,
-        delta: Fraction | int = 0,
-        delta_reserved: Fraction | int | None = None,
-        accountant: str = "auto",
+        cls, epsilon: Exact, delta: Exact = 0, delta_reserved: Exact | None = None, accountant: str = "auto"
     ) -> Budget:
         """Check the terms of a budget and fill in the defaults.
 
@@ -184,8 +181,8 @@ class PureFilter:
         if charge.epsilon is None or charge.delta > 0:
             currency = "delta"
             fits = (
-                "This session has delta=0, so Gaussian noise and key discovery cannot be paid: leave out "
-                f"delta= and rho= ({fits}), or protect the data with delta=1e-6"
+                "This session has delta=0, so Gaussian noise and key discovery cannot be paid: leave out delta= "
+                f"and rho= ({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
             )
         return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
 
@@ -195,7 +192,7 @@ class PureFilter:
 
     def left(self, state: State) -> str:
         """Say what is left."""
-        return f"epsilon={_say(self.budget.epsilon - state.epsilon)}"
+        return _tell("epsilon", self.budget.epsilon - state.epsilon)
 
 
 class HybridFilter:
@@ -296,14 +293,14 @@ class HybridFilter:
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
-        renyi = f"Renyi divergence {_say(state.renyi)} of order {float(self.order):.4g}"
-        return f"{_sum(state)}, {renyi}, delta={_say(state.delta)}"
+        more = [("Renyi divergence", state.renyi), ("delta", state.delta)]
+        return ", ".join([_sum(state), *(_tell(name, x) for name, x in more if x)])
 
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the Renyi divergence, and of the reserved delta."""
-        by_sum = "" if state.unbounded else f"epsilon={_say(self.budget.epsilon - state.epsilon)} or "
-        delta = _say(self.budget.delta_reserved - state.delta)
-        return f"{by_sum}Renyi divergence {_say(self.limit - state.renyi)}, delta={delta}"
+        by_sum = "" if state.unbounded else _tell("epsilon", self.budget.epsilon - state.epsilon) + " or "
+        delta = _tell("reserved delta", self.budget.delta_reserved - state.delta)
+        return f"{by_sum}{_tell('Renyi divergence', self.limit - state.renyi)}, {delta}"
 
     def _largest_epsilon(self, state: State) -> Fraction:
         """Largest epsilon that a pure query may still ask, as one would type it; 0 when none."""
@@ -388,8 +385,15 @@ def _say(x: Fraction) -> str:
     return show(y) if y == 0 or y >= Fraction(1, 10**4) else f"{float(y):.12g}"
 
 
+def _tell(name: str, x: Fraction) -> str:
+    """Write a sum honestly: exactly as a short decimal or fraction, else rounded down and saying so."""
+    if x > 0 and x.denominator < 1000:
+        return f"{name}={show(x)}"
+    return name + ("=" if x <= 0 or 10**12 % x.denominator == 0 else " about ") + _say(x)
+
+
 def _sum(state: State) -> str:
-    return f"epsilon={_say(state.epsilon)}" + (" beside Gaussian noise" if state.unbounded else "")
+    return _tell("epsilon", state.epsilon) + (" beside Gaussian noise" if state.unbounded else "")
 
 
 def _would_fit(offers: list[str]) -> str:

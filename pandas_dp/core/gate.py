@@ -113,7 +113,9 @@ def _release(request: Request) -> Any:
         stored = request.ledger.stored(request.name, request.key)
         if stored is not None:
             return _replay(request.recipe(), json.loads(stored))
-    sequence = request.ledger.reserve(request.name, request.key, request.query, request.price, request.loss)
+    sequence = request.ledger.reserve(
+        request.name, request.key, request.query, request.price, request.loss, request.unit
+    )
     answer, transcript = guarded(lambda: _answer(request), QueryFailedError)
     if request.key is not None:
         with contextlib.suppress(LedgerError):  # the price is spent and the answer good: only a free re-run is lost

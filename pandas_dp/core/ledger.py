@@ -14,26 +14,19 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
 from pandas_dp.core import records
 from pandas_dp.core.filters import Budget, Charge, Filter, HybridFilter, PureFilter, State, filter_for
-from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.records import Row
 from pandas_dp.core.store import DURABLE, READ, RELAXED, Store, canonical, guard
 from pandas_dp.errors import LedgerError
 
 _NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
-_ARGUMENTS = {
-    "column": "unit",
-    "rows": "max_rows",
-    "groups": "max_groups",
-    "rows_per_group": "max_rows_per_group",
-    "relation": "neighbors",
-}
 
 
 @dataclass(frozen=True)
@@ -95,8 +88,11 @@ class Ledger:
         """The canonical path; None in memory."""
         return self._store.path
 
-    def open(self, name: str, budget: Budget, unit: PrivacyUnit) -> bool:
-        """Open a budget, or join one that was opened on the same terms.
+    def open(self, name: str, budget: Budget, unit: PrivacyUnit, takes_over: bool = False) -> bool:
+        """Open a budget, or join one on the terms it has or, if its total was raised since, those it had before.
+
+        While nothing was asked of it, other terms replace those on record, which keeps both: nothing was released
+        that could have been promised another unit. `takes_over` replaces the total of a used budget, too.
 
         Returns
         -------
@@ -106,23 +102,28 @@ class Ledger:
         Raises
         ------
         LedgerError
-            It was opened on other terms. The message names the term and what to type.
+            It has other terms and was used. The message names the term and what to type.
         """
 
-        def create(connection: sqlite3.Connection) -> Row | None:
+        def settle(connection: sqlite3.Connection) -> Row | None:
             row = self._find(connection, name)  # another process may have been faster
             if row is None:
                 if self.path is not None:
                     records.verify(connection)  # damage must not make an old budget look new
                 records.insert(connection, name, filter_for(budget), unit)
+            elif not _same(connection, row, budget, unit):
+                used = records.used(connection, row)
+                if used and (not takes_over or row.privacy_unit != unit):
+                    raise _differ(row, budget, unit)
+                why = "takes over the implicit session" if used else "nothing was asked on the terms before"
+                self._replace(connection, row, budget, unit, "open", f"{records.words(unit)}; {why}")
             return row
 
-        row = self._store.transact(READ, lambda connection: self._find(connection, name))
-        row = row or self._store.transact(DURABLE, create)
-        if row is not None:
-            _compare_terms(row, budget)
-            _compare_unit(row, unit)
-        return row is None
+        def look(connection: sqlite3.Connection) -> bool:
+            row = self._find(connection, name)
+            return row is not None and _same(connection, row, budget, unit)
+
+        return not self._store.transact(READ, look) and self._store.transact(DURABLE, settle) is None
 
     def budget(self, name: str) -> tuple[Budget, PrivacyUnit] | None:
         """Return the terms of a budget, or None when there is none of this name."""
@@ -153,7 +154,7 @@ class Ledger:
             return None
         return text.decode("utf-8", "surrogatepass")
 
-    def reserve(self, name: str, key: str | None, query: str, price: str, loss: PrivacyLoss) -> int:
+    def reserve(self, name: str, key: str | None, query: str, price: str, loss: PrivacyLoss, unit: PrivacyUnit) -> int:
         """Charge a query, durably, before anything is computed.
 
         For all inputs: when this returns, the charge is part of the sums and every later call of any thread
@@ -169,6 +170,8 @@ class Ledger:
             Public texts, for the record and for the refusal.
         loss : PrivacyLoss
             The whole price; the budget's own filter turns it into the charge.
+        unit : PrivacyUnit
+            The unit that the loss is for.
 
         Returns
         -------
@@ -180,11 +183,13 @@ class Ledger:
         BudgetExceededError
             The filter does not admit the charge.
         LedgerError, LedgerBusyError
-            The charge could not be written.
+            The charge could not be written, or another process replaced the unit.
         """
 
         def charge(connection: sqlite3.Connection) -> int | tuple[Filter, State, Charge]:
             row = self._row(connection, name)
+            if row.unit != records.unit_text(unit):
+                raise LedgerError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
             rule, (text, state) = row.rule, self._parsed
             state = state if text == row.state else State.from_text(row.state)
             asked = rule.charge(loss)
@@ -228,21 +233,28 @@ class Ledger:
 
         def write(connection: sqlite3.Connection) -> int:
             row = self._row(connection, name)
-            _compare_unit(row, unit)
-            old, state = row.rule, State.from_text(row.state)
-            new = filter_for(budget, old.order)
-            if isinstance(old, PureFilter) and isinstance(new, HybridFilter):
-                records.verify(connection)  # a damaged entry must not make the past look cheap
-                state = records.recharge(connection, row, new)
-            # Sums only grow: the test they pass now would have admitted every earlier charge too.
-            if new.admit(state, _NOTHING) is None:
-                raise LedgerError(
-                    f"more is spent than the new total: {new.spent(state)}. Type a larger one, and delta= where "
-                    "Gaussian noise or deltas were paid"
-                )
-            return records.append(connection, row.amended(new, state), "amend", why, _words(budget))
+            if row.privacy_unit != unit:
+                raise _differ(row, budget, unit)
+            return self._replace(connection, row, budget, unit, "amend", why)
 
         self._saw(name, self._store.transact(DURABLE, write))
+
+    def _replace(
+        self, connection: sqlite3.Connection, row: Row, budget: Budget, unit: PrivacyUnit, kind: str, why: str
+    ) -> int:
+        """Put a budget on other terms; the unit may be another one only where nothing was asked."""
+        old, state = row.rule, State.from_text(row.state)
+        new = filter_for(budget, old.order if records.used(connection, row) else None)
+        if isinstance(old, PureFilter) and isinstance(new, HybridFilter):
+            records.verify(connection)  # a damaged entry must not make the past look cheap
+            state = records.recharge(connection, row, new)
+        # Sums only grow: the test they pass now would have admitted every earlier charge too.
+        if new.admit(state, _NOTHING) is None:
+            raise LedgerError(
+                f"more is spent than the new total: {new.spent(state)}. Type a larger one, and delta= where "
+                "Gaussian noise or deltas were paid"
+            )
+        return records.append(connection, row.amended(new, state, unit), kind, why, records.words(budget))
 
     def note(self, name: str, kind: str, text: str) -> None:
         """Append an entry that costs nothing, such as an adopted frame."""
@@ -325,30 +337,28 @@ def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
         return known
 
 
-def _words(budget: Budget) -> str:
-    """Write the terms as one would type them."""
-    return ", ".join(f"{term.name}={_show(getattr(budget, term.name))}" for term in fields(budget))
+def _same(connection: sqlite3.Connection, row: Row, budget: Budget, unit: PrivacyUnit) -> bool:
+    """Whether a budget has these terms, or had this total before it was extended."""
+    return row.privacy_unit == unit and (row.rule.budget == budget or records.had(connection, row, budget))
 
 
-def _show(value: object) -> str:
-    return show(value) if isinstance(value, Fraction) else repr(str(value) if isinstance(value, str) else value)
-
-
-def _compare_terms(row: Row, budget: Budget) -> None:
-    """Raise LedgerError unless the budget on record has these terms."""
-    _compare(row.name, row.rule.budget, budget, "session.extend(...) to raise its total on record")
-
-
-def _compare_unit(row: Row, unit: PrivacyUnit) -> None:
-    """Raise LedgerError unless the budget on record protects this unit."""
-    _compare(row.name, row.privacy_unit, unit, "the same again")
-
-
-def _compare(name: str, recorded: Budget | PrivacyUnit, asked: Budget | PrivacyUnit, way_out: str) -> None:
-    for term in (field.name for field in fields(asked)):
-        old, new = getattr(recorded, term), getattr(asked, term)
-        if old != new:
-            raise LedgerError(
-                f"the budget {name!r} was opened with {_ARGUMENTS.get(term, term)}={_show(old)}, not {_show(new)}: "
-                f"type {way_out}, or protect(..., name='...') with a new name for a fresh budget"
-            )
+def _differ(row: Row, budget: Budget, unit: PrivacyUnit) -> LedgerError:
+    """Say in which term a used budget differs from what was asked for, and what can be done."""
+    old, new = (
+        {**records.typed(u), **records.typed(b)} for u, b in ((row.privacy_unit, row.rule.budget), (unit, budget))
+    )
+    term = next((term for term in new if old[term] != new[term]), "epsilon")
+    known, total = row.rule.budget, f"to={new['epsilon']}, " if new["epsilon"] != old["epsilon"] else ""
+    total += f"to_delta={new['delta']}, " if new["delta"] != old["delta"] else ""
+    if row.privacy_unit != unit:
+        way_out = f"of a used budget it stays what it is. Type {term}={old[term]} to go on"
+    elif not total:
+        way_out = f"of a used budget it stays what it is. Leave {term}= out or type {old[term]} to go on"
+    elif budget.epsilon < known.epsilon or budget.delta < known.delta:
+        way_out = f"a total can only be raised. Type epsilon={old['epsilon']}, delta={old['delta']} to go on"
+    else:
+        way_out = f"to raise it on record type df.dp.protect(epsilon={old['epsilon']}, ...).extend({total}reason='...')"
+    return LedgerError(
+        f"the budget {row.name!r} has {term}={old[term]}, not {new[term]}: {way_out}. A fresh budget needs another name, "
+        "df.dp.session.close() and then df.dp.protect(..., name='...'); what both release adds up"
+    )

@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
 from pandas_dp.core.filters import Budget, Charge, Filter, State, filter_for
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import LedgerError
 
 APPLICATION_ID = int.from_bytes(b"pdDP", "big")
@@ -71,8 +71,8 @@ class Row(NamedTuple):
         terms = json.loads(self.unit)
         return PrivacyUnit(**{**terms, "relation": NeighboringRelation(terms["relation"])})
 
-    def amended(self, rule: Filter, state: State) -> Row:
-        """Return the row on the terms of another filter."""
+    def amended(self, rule: Filter, state: State, unit: PrivacyUnit) -> Row:
+        """Return the row on other terms."""
         epsilon, delta, reserved, accountant, order = _terms(rule)
         return self._replace(
             epsilon=epsilon,
@@ -80,6 +80,7 @@ class Row(NamedTuple):
             delta_reserved=reserved,
             accountant=accountant,
             renyi_order=order,
+            unit=unit_text(unit),
             state=state.to_text(),
         )
 
@@ -102,10 +103,24 @@ def find(connection: sqlite3.Connection, name: str) -> Row | None:
 def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: PrivacyUnit) -> None:
     """Add a budget with nothing spent, and the entry that says so."""
     identifier = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM budgets").fetchone()[0]
-    unit_text, state_text = json.dumps(asdict(unit)), State.zero().to_text()
-    row = Row(identifier, plain(name), *_terms(rule), unit_text, state_text, 0, plain(name))
+    row = Row(identifier, plain(name), *_terms(rule), unit_text(unit), State.zero().to_text(), 0, plain(name))
     connection.execute("INSERT INTO budgets VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", (*row, _seal(row)))
-    append(connection, row, "open", "", "")
+    append(connection, row, "open", words(unit), words(rule.budget))
+
+
+def used(connection: sqlite3.Connection, row: Row) -> bool:
+    """Whether anything was ever asked of a budget, even for nothing, or noted about it."""
+    query = "SELECT 1 FROM entries WHERE budget = ? AND kind NOT IN ('open', 'amend') LIMIT 1"
+    return connection.execute(query, (row.id,)).fetchone() is not None
+
+
+def had(connection: sqlite3.Connection, row: Row, budget: Budget) -> bool:
+    """Whether a budget had this total before it was extended: when it was opened or last replaced, or later."""
+    query = (
+        "SELECT 1 FROM entries WHERE budget = :id AND kind IN ('open', 'amend') AND price = :price AND sequence >= "
+        "(SELECT max(sequence) FROM entries WHERE budget = :id AND kind = 'open') LIMIT 1"
+    )
+    return connection.execute(query, {"id": row.id, "price": words(budget)}).fetchone() is not None
 
 
 def append(
@@ -173,6 +188,35 @@ def verify(connection: sqlite3.Connection) -> None:
         entries += last
     if (entries,) != connection.execute("SELECT count(*) FROM entries").fetchone():
         raise LedgerError(DAMAGED)
+
+
+_ARGUMENTS = {
+    "column": "unit",
+    "rows": "max_rows",
+    "groups": "max_groups",
+    "rows_per_group": "max_rows_per_group",
+    "relation": "neighbors",
+}
+
+
+def typed(terms: Budget | PrivacyUnit) -> dict[str, str]:
+    """Return terms as the arguments of ``protect`` and what one would type for them."""
+    values = {field.name: getattr(terms, field.name) for field in fields(terms)}
+    return {
+        _ARGUMENTS.get(name, name): show(x) if isinstance(x, Fraction) else repr(str(x) if isinstance(x, str) else x)
+        for name, x in values.items()
+    }
+
+
+def words(terms: Budget | PrivacyUnit) -> str:
+    """Write terms as one would type them."""
+    return ", ".join(f"{name}={value}" for name, value in typed(terms).items())
+
+
+@lru_cache(maxsize=256)
+def unit_text(unit: PrivacyUnit) -> str:
+    """Write a unit as its row holds it."""
+    return json.dumps(asdict(unit))
 
 
 def encode(text: str) -> bytes:

@@ -370,7 +370,9 @@ def test_b71_files_that_are_no_ledger_of_these_terms(tmp_path):
         people().dp.protect(epsilon=1, ledger=text)
     assert text.read_text() == "not a ledger"
     file = tmp_path / "a.dpledger"
-    people().dp.protect(epsilon=1, ledger=file)
+    used = people()
+    used.dp.protect(epsilon=1, ledger=file)
+    used.dp(epsilon=0.1).count()
     for terms in (
         {"epsilon": 2},
         {"epsilon": 1, "neighbors": "replace_one"},

@@ -178,13 +178,13 @@ def test_sessions_extend_join_and_close():
     df.dp(epsilon=1).count()
     with pytest.raises(BudgetExceededError):
         df.dp(epsilon=1).mean("age", bounds=(0, 100))
-    session.extend(epsilon=1, reason="the board agreed")
+    session.extend(to=2, reason="the board agreed")
     more.dp.protect(session=session)
     more.dp(epsilon=0.5).mean("x", bounds=(0, 2))
     assert session.left == "epsilon=0.5"
     assert "the board agreed" in session.releases["query"].str.cat()
     with pytest.raises(TypeError):
-        session.extend(epsilon=1)
+        session.extend(to=3)
     session.close()
     with pytest.raises(NoSessionError):
         df.dp(epsilon=0.1).count()

@@ -125,7 +125,7 @@ def test_a_pure_budget_pays_no_gaussian_noise_and_says_so(loss):
     assert error.currency == "delta"
     assert error.fits.startswith("This session has delta=0, so Gaussian noise and key discovery cannot be paid")
     assert "leave out delta= and rho= (epsilon=1 would fit)" in error.fits
-    assert "protect the data with delta=1e-6" in error.fits
+    assert "df.dp.session.extend(to_delta=1e-6, reason='...')" in error.fits
 
 
 def test_a_pure_refusal_says_what_fits():
@@ -136,6 +136,41 @@ def test_a_pure_refusal_says_what_fits():
     assert (error.currency, error.fits) == ("epsilon", "epsilon=0.2 would fit")
     state = spend(rule, state, pure("0.2"))
     assert rule.refusal(state, "epsilon=1", rule.charge(pure(1))).fits == "nothing fits any more"
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"),
+    [
+        (F(1, 3), "=1/3"),
+        (F(2, 7) + F(1, 11), "=29/77"),
+        (F("0.123456789012"), "=0.123456789012"),
+        (F(1, 10**7), "=1e-07"),
+        (F(1, 1013), " about 0.000987"),
+        (F("0.12345678901234567"), " about 0.123"),
+        (F(2, 3) + F(1, 10**15), " about 0.666"),
+        (F(1, 2**40), " about 9.09e-13"),
+        (F(12345678, 1013), " about 12100"),
+    ],
+)
+def test_sums_are_told_exactly_or_as_about(amount, said):
+    pure_rule, hybrid = filter_for(Budget.of(10**5)), filter_for(Budget.of(10**5, DELTA))
+    state = State(amount, False, F(0), F(0))
+    assert pure_rule.spent(state) == hybrid.spent(state) == f"epsilon{said}"
+    assert pure_rule.left(State(10**5 - amount, False, F(0), F(0))) == f"epsilon{said}"
+    number = F(said.removeprefix("=").removeprefix(" about "))
+    assert number <= amount < number * F("1.01") + F(1, 10**300)
+    assert number == amount or "about" in said
+
+
+def test_texts_of_a_hybrid_budget():
+    rule = filter_for(Budget.of(3, DELTA))
+    assert rule.spent(State.zero()) == "epsilon=0"
+    assert re.fullmatch(r"epsilon=3 or Renyi divergence about \S+, reserved delta=1e-07", rule.left(State.zero()))
+    state = spend(rule, State.zero(), pure(F(1, 3)), gaussian("0.001"), PrivacyLoss((), DELTA / 20))
+    assert re.fullmatch(
+        r"epsilon=1/3 beside Gaussian noise, Renyi divergence about \S+, delta=5e-08", rule.spent(state)
+    )
+    assert rule.left(state).startswith("Renyi divergence about ")
 
 
 def test_thirds_are_exact_and_long_denominators_stay_short():

@@ -50,8 +50,8 @@ def path(tmp_path):
     return path
 
 
-def ask(ledger, epsilon, name="data", key=None):
-    return ledger.reserve(name, key, "count()", f"epsilon={epsilon}", pure(epsilon))
+def ask(ledger, epsilon, name="data", key=None, unit=UNIT):
+    return ledger.reserve(name, key, "count()", f"epsilon={epsilon}", pure(epsilon), unit)
 
 
 # -- charges ----------------------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def test_a_refusal_leaves_no_trace(tmp_path):
     before = (ledger.entries("data"), ledger.state("data"), (tmp_path / "a.dpledger-wal").read_bytes())
     for loss in (pure(2), PrivacyLoss.gaussian(F(1)), pure("0.1") + PrivacyLoss((), DELTA)):
         with pytest.raises(BudgetExceededError):
-            ledger.reserve("data", "key", "count()", "price", loss)
+            ledger.reserve("data", "key", "count()", "price", loss, UNIT)
     assert (ledger.entries("data"), ledger.state("data")) == before[:2]
     assert (tmp_path / "a.dpledger-wal").read_bytes() == before[2]
     assert ledger.stored("data", "key") is None
@@ -101,7 +101,7 @@ def test_ten_thousand_random_charges_sum_exactly():
     for _ in range(10_000):
         epsilon = F(choose.randrange(1, 10**6), 10 ** choose.randrange(4, 13))
         loss = pure(epsilon) + PrivacyLoss((), F(choose.randrange(10**3), 10**12))
-        ledger.reserve("data", None, "q", "p", loss)
+        ledger.reserve("data", None, "q", "p", loss, UNIT)
         sums = [a + b for a, b in zip(sums, (epsilon, rule.charge(loss).renyi, loss.delta), strict=True)]
     assert ledger.state("data") == State(sums[0], False, sums[1], sums[2])
     ledger.verify()
@@ -112,7 +112,7 @@ def test_budgets_of_one_ledger_are_separate(ledger):
     ledger.open("a", ONE, UNIT)
     ledger.open("b", Budget.of(2, DELTA), PrivacyUnit())
     ask(ledger, 1, "a")
-    ask(ledger, "0.5", "b", key="k")
+    ask(ledger, "0.5", "b", key="k", unit=PrivacyUnit())
     with pytest.raises(BudgetExceededError):
         ask(ledger, "0.1", "a")
     assert ledger.state("b").epsilon == F("0.5")
@@ -234,7 +234,7 @@ def test_a_charge_inside_a_charge_is_refused_and_disturbs_nothing(ledger):
             ask(ledger, "0.1")
         caught.append(error)
 
-    ledger.reserve("data", None, "q", "p", Meddling(act))
+    ledger.reserve("data", None, "q", "p", Meddling(act), UNIT)
     assert caught
     assert ledger.state("data").epsilon == F(1, 10)
     ledger.verify()
@@ -247,7 +247,7 @@ def test_an_interrupt_rolls_back_and_frees_the_lock(ledger):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ledger.reserve("data", None, "q", "p", Meddling(act))
+        ledger.reserve("data", None, "q", "p", Meddling(act), UNIT)
     assert not ledger._store._connection.in_transaction  # at once: other processes wait for this lock
     assert ledger.state("data") == State.zero()
     thread = threading.Thread(target=ask, args=(ledger, "0.1"))
@@ -271,10 +271,25 @@ def test_joining_goes_on_with_what_is_spent(path):
 @pytest.mark.parametrize(
     ("budget", "unit", "said"),
     [
-        (Budget.of(5, DELTA), UNIT, r"epsilon=3, not 5: type session\.extend"),
-        (Budget.of(3), UNIT, r"delta=0\.000001, not 0: type session\.extend"),
-        (Budget.of(3, DELTA, DELTA / 2), UNIT, "delta_reserved=0.0000001, not 0.0000005"),
-        (Budget.of(3, DELTA), PrivacyUnit("doctor_id", 10, 2, 8), "unit='patient_id', not 'doctor_id'"),
+        (Budget.of(5, DELTA), UNIT, r"epsilon=3, not 5: to raise it .*\(epsilon=3, \.\.\.\)\.extend\(to=5, reason="),
+        (Budget.of(5, 2 * DELTA), UNIT, r"\.extend\(to=5, to_delta=0\.000002, reason="),
+        (Budget.of(2, DELTA), UNIT, r"epsilon=3, not 2: a total can only be raised\. Type epsilon=3"),
+        (Budget.of(3), UNIT, r"delta=0\.000001, not 0: a total can only be raised\. Type epsilon=3, delta=0\.000001"),
+        (
+            Budget.of(3, DELTA, DELTA / 2),
+            UNIT,
+            r"delta_reserved=0\.0000001, not 0\.0000005: .* Leave delta_reserved= out",
+        ),
+        (
+            Budget.of(3, DELTA),
+            PrivacyUnit("doctor_id", 10, 2, 8),
+            "unit='patient_id', not 'doctor_id': of a used budget",
+        ),
+        (
+            Budget.of(5, DELTA),
+            PrivacyUnit("doctor_id", 10, 2, 8),
+            "unit='patient_id', not 'doctor_id': of a used budget",
+        ),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 20, 2, 8), "max_rows=10, not 20"),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 10, 3, 8), "max_groups=2, not 3"),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 10, 2, 9), "max_rows_per_group=8, not 9"),
@@ -285,22 +300,103 @@ def test_joining_goes_on_with_what_is_spent(path):
         ),
     ],
 )
-def test_other_terms_are_refused_by_name(ledger, budget, unit, said):
+def test_other_terms_of_a_used_budget_are_refused_by_name(ledger, budget, unit, said):
     ledger.open("data", Budget.of(3, DELTA), UNIT)
+    ask(ledger, "0.1")
     with pytest.raises(LedgerError, match=said) as caught:
         ledger.open("data", budget, unit)
     assert "name='...'" in str(caught.value)
-    assert len(ledger.entries("data")) == 1
+    assert len(ledger.entries("data")) == 2
 
 
 def test_a_file_opened_on_other_terms_is_left_untouched(path):
     before = (path.read_bytes(), path.stat().st_mtime_ns, os.listdir(path.parent))
     ledger = open_ledger(path)
     for budget, unit in ((Budget.of(2), UNIT), (Budget.of(1, DELTA), UNIT), (ONE, PrivacyUnit())):
-        with pytest.raises(LedgerError, match="was opened with"):
+        with pytest.raises(LedgerError, match="the budget 'data' has"):
             ledger.open("data", budget, unit)
     ledger.close()
     assert (path.read_bytes(), path.stat().st_mtime_ns, os.listdir(path.parent)) == before
+
+
+def test_terms_on_which_nothing_was_asked_are_replaced_and_both_stay_on_record(ledger):
+    assert ledger.open("data", Budget.of(3), PrivacyUnit())
+    assert not ledger.open("data", Budget.of(2, DELTA), UNIT)
+    assert ledger.budget("data") == (Budget.of(2, DELTA), UNIT)
+    assert ledger.rule("data").order == filter_for(Budget.of(2, DELTA)).order
+    assert not ledger.open("data", Budget.of(2, DELTA), UNIT)  # the same again writes nothing
+    first, second = ledger.entries("data")
+    assert (first.kind, second.kind) == ("open", "open")
+    assert first.query.startswith("unit=None, max_rows=1,")
+    assert first.price == "epsilon=3, delta=0, delta_reserved=0, accountant='pure'"
+    assert second.query.startswith("unit='patient_id', max_rows=10,")
+    assert second.price.startswith("epsilon=2, delta=0.000001,")
+    ask(ledger, "0.1")
+    with pytest.raises(LedgerError, match="unit='patient_id', not None"):
+        ledger.open("data", Budget.of(3), PrivacyUnit())
+    ledger.verify()
+
+
+@pytest.mark.parametrize("use", ["charge", "nothing", "note"])
+def test_whatever_was_asked_or_noted_fixes_the_unit(ledger, use):
+    """An answer for nothing, such as a public number of rows, was promised a unit, too."""
+    ledger.open("data", ONE, UNIT)
+    if use == "note":
+        ledger.note("data", "adopt", "by hand")
+    else:
+        ledger.reserve("data", None, "q", "p", pure("0.1") if use == "charge" else PrivacyLoss(), UNIT)
+    with pytest.raises(LedgerError, match="used budget"):
+        ledger.open("data", ONE, PrivacyUnit())
+    with pytest.raises(LedgerError, match="only be raised"):
+        ledger.open("data", Budget.of(F("0.5")), UNIT)
+
+
+def test_a_refused_charge_is_no_use(ledger):
+    ledger.open("data", ONE, UNIT)
+    with pytest.raises(BudgetExceededError):
+        ask(ledger, 2)
+    ledger.open("data", Budget.of(2), PrivacyUnit())
+    assert ledger.budget("data") == (Budget.of(2), PrivacyUnit())
+
+
+def test_a_charge_for_another_unit_than_the_one_on_record_is_refused(ledger):
+    """Another process, or another thread, may have replaced it between the question and the charge."""
+    ledger.open("data", ONE, PrivacyUnit())
+    ledger.open("data", ONE, UNIT)
+    with pytest.raises(LedgerError, match="replaced: protect the frame again"):
+        ledger.reserve("data", None, "q", "p", pure("0.1"), PrivacyUnit())
+    assert ledger.state("data") == State.zero()
+    ask(ledger, "0.1")
+
+
+def test_an_extended_budget_is_joined_on_the_terms_it_had(ledger):
+    ledger.open("data", Budget.of(9), PrivacyUnit())
+    ledger.open("data", ONE, UNIT)
+    ask(ledger, "0.1")
+    ledger.amend("data", Budget.of(2), UNIT, "extend: one")
+    ledger.amend("data", Budget.of(3, DELTA), UNIT, "extend: two")
+    for budget in (ONE, Budget.of(2), Budget.of(3, DELTA)):
+        assert not ledger.open("data", budget, UNIT)
+        with pytest.raises(LedgerError, match="used budget"):
+            ledger.open("data", budget, PrivacyUnit())
+    for budget in (Budget.of(9), Budget.of(F("0.5")), Budget.of(2, DELTA)):  # replaced before, or never had
+        with pytest.raises(LedgerError):
+            ledger.open("data", budget, UNIT)
+    assert ledger.budget("data")[0] == Budget.of(3, DELTA)
+    assert len(ledger.entries("data")) == 5
+
+
+def test_a_takeover_replaces_the_total_of_a_used_budget_and_not_its_unit(ledger):
+    ledger.open("data", Budget.of(5), UNIT)
+    ask(ledger, 1)
+    with pytest.raises(LedgerError, match="unit"):
+        ledger.open("data", Budget.of(2), PrivacyUnit(), takes_over=True)
+    with pytest.raises(LedgerError, match="more is spent"):
+        ledger.open("data", Budget.of(F("0.5")), UNIT, takes_over=True)
+    assert not ledger.open("data", Budget.of(2), UNIT, takes_over=True)
+    assert ledger.state("data").epsilon == 1
+    with pytest.raises(LedgerError, match=r"\.extend\(to=5"):  # the total before was nobody's word
+        ledger.open("data", Budget.of(5), UNIT)
 
 
 def test_a_total_is_raised_on_record(ledger):
@@ -342,9 +438,9 @@ def test_a_pure_budget_that_becomes_hybrid_counts_its_past_divergences(ledger):
     assert ledger.state("data") == State.zero().plus(charges[0]).plus(charges[1])
     rho = rule.limit / rule.order
     with pytest.raises(BudgetExceededError, match="Renyi"):  # all of it is no longer there
-        ledger.reserve("data", None, "q", "p", PrivacyLoss.gaussian(rho))
+        ledger.reserve("data", None, "q", "p", PrivacyLoss.gaussian(rho), UNIT)
     rest = (rule.limit - charges[0].renyi - charges[1].renyi) / rule.order
-    ledger.reserve("data", None, "q", "p", PrivacyLoss.gaussian(rest))
+    ledger.reserve("data", None, "q", "p", PrivacyLoss.gaussian(rest), UNIT)
     with pytest.raises(
         LedgerError, match=r"epsilon=0\.75 beside Gaussian noise"
     ):  # and Gaussian noise has no price in epsilon
@@ -364,7 +460,7 @@ def test_a_takeover_trusts_no_damaged_entry(ledger):
 def test_the_order_stays_when_the_total_changes(ledger):
     ledger.open("data", Budget.of(1, DELTA), UNIT)
     order = ledger.rule("data").order
-    ledger.reserve("data", None, "q", "p", PrivacyLoss.gaussian(F(1, 100)))
+    ledger.reserve("data", None, "q", "p", PrivacyLoss.gaussian(F(1, 100)), UNIT)
     spent = ledger.state("data")
     ledger.amend("data", Budget.of(10, DELTA), UNIT, "extend")
     rule = ledger.rule("data")
@@ -385,7 +481,7 @@ def test_entries_say_what_happened(ledger):
     ledger.record("data", sequence, "[42]")
     entries = ledger.entries("data")
     assert [(e.sequence, e.kind, e.query, e.price, e.recorded) for e in entries] == [
-        (1, "open", "", "", False),
+        (1, "open", records.words(UNIT), records.words(ONE), False),
         (2, "query", "count()", "epsilon=0.1", True),
         (3, "adopt", "joined by hand, row by row", "", False),
         (4, "query", "count()", "epsilon=0.2", False),
@@ -417,7 +513,7 @@ def test_the_latest_recorded_result_is_served(ledger):
 def test_texts_are_data(ledger, text):
     assert ledger.open(text, ONE, PrivacyUnit(text, 1))
     assert not ledger.open(text, ONE, PrivacyUnit(text, 1))
-    sequence = ledger.reserve(text, text, text, text, pure("0.1"))
+    sequence = ledger.reserve(text, text, text, text, pure("0.1"), PrivacyUnit(text, 1))
     ledger.record(text, sequence, text)
     ledger.note(text, "adopt", text)
     assert ledger.stored(text, text) == text
@@ -425,7 +521,7 @@ def test_texts_are_data(ledger, text):
     assert ledger.state(text).epsilon == F("0.1")
     assert ledger.entries(text)[1].query == records.plain(text)
     with pytest.raises(BudgetExceededError):
-        ledger.reserve(text, text, text, text, pure(1))
+        ledger.reserve(text, text, text, text, pure(1), PrivacyUnit(text, 1))
     ledger.verify()
 
 

@@ -42,7 +42,7 @@ path, released = {path!r}, {path!r} + ".released"
 total = 1000
 
 def ask(ledger, loss=PrivacyLoss.pure(F(1, 10))):
-    return ledger.reserve("data", None, "count()", "epsilon=0.1", loss)
+    return ledger.reserve("data", None, "count()", "epsilon=0.1", loss, PrivacyUnit())
 
 def fresh():
     ledger = open_ledger(path)
@@ -491,7 +491,7 @@ def test_x17_ctrl_c_at_any_time_frees_the_lock_and_keeps_the_invariant(tmp_path,
                 signal.setitimer(signal.ITIMER_REAL, choose.uniform(1e-5, 2e-3 if kind == "memory" else 2e-2))
                 late = time.monotonic() + 0.05  # an interrupt that falls into a callback of the collector is lost
                 while time.monotonic() < late:
-                    ledger.reserve("data", None, "q", "p", loss)
+                    ledger.reserve("data", None, "q", "p", loss, PrivacyUnit())
                     released += 1
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
@@ -503,7 +503,7 @@ def test_x17_ctrl_c_at_any_time_frees_the_lock_and_keeps_the_invariant(tmp_path,
     charged = sum(e.kind == "query" for e in ledger.entries("data"))
     assert released <= charged <= released + interrupts
     assert ledger.state("data").epsilon == F(charged, 10)
-    ledger.reserve("data", None, "q", "p", loss)
+    ledger.reserve("data", None, "q", "p", loss, PrivacyUnit())
     ledger.verify()
     ledger.close()
     with pytest.raises(LedgerError, match="closed"):

@@ -18,7 +18,7 @@ def worker(path, barrier, tries, total, answers):
     count = 0
     for _ in range(tries):
         try:
-            ledger.reserve("data", None, "count()", "epsilon=0.1", PrivacyLoss.pure(F(1, 10)))
+            ledger.reserve("data", None, "count()", "epsilon=0.1", PrivacyLoss.pure(F(1, 10)), PrivacyUnit())
         except BudgetExceededError:
             continue
         count += 1

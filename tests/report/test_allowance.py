@@ -1,0 +1,45 @@
+"""How many more calls a budget pays: what the filter admits when they are asked one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+
+import pytest
+
+from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.report.allowance import left_text, more_calls
+
+DELTA = F(1, 10**6)
+LOSSES = [
+    PrivacyLoss.pure(F(1, 10)),
+    PrivacyLoss.pure(F("0.7")),
+    PrivacyLoss.pure(F(2)),
+    PrivacyLoss.gaussian(F(1, 100)),
+    PrivacyLoss.pure(F(1, 10)) + PrivacyLoss((), DELTA / 100),
+]
+BEFORE = [[], [PrivacyLoss.pure(F("2.9"))], [PrivacyLoss.gaussian(F(1, 50))], [LOSSES[4]] * 3]
+
+
+@pytest.mark.parametrize("budget", [Budget.of(3), Budget.of(3, DELTA)], ids=["pure", "hybrid"])
+@pytest.mark.parametrize("loss", LOSSES, ids=range(len(LOSSES)))
+@pytest.mark.parametrize("before", BEFORE, ids=range(len(BEFORE)))
+def test_as_many_as_the_filter_admits(budget, loss, before):
+    rule, state, count = filter_for(budget), State.zero(), 0
+    for past in before:
+        state = rule.admit(state, rule.charge(past)) or state
+    said = more_calls(rule, state, loss)
+    while (after := rule.admit(state, rule.charge(loss))) is not None:
+        state, count = after, count + 1
+    assert said == count
+
+
+def test_words():
+    hybrid = filter_for(Budget.of(3, DELTA))
+    text = left_text(hybrid, State.zero(), "epsilon=0.1", PrivacyLoss.pure(F(1, 10)))
+    assert text.endswith("; about 40 more calls at epsilon=0.1")
+    assert left_text(hybrid, State.zero(), "rho=9", PrivacyLoss.gaussian(F(9))).endswith("about 0 more calls at rho=9")
+    assert left_text(hybrid, State.zero(), "epsilon=3", PrivacyLoss.pure(F(3))).endswith(
+        "about 1 more call at epsilon=3"
+    )
+    assert left_text(filter_for(Budget.of(3)), State.zero(), "epsilon=1", PrivacyLoss.pure(F(1))) == "epsilon=3"
