@@ -31,7 +31,7 @@ class Query:
 
     def __str__(self) -> str:
         """Say it as the ledger records it."""
-        return "".join(f"{step} -> " for step in self.steps) + self.call
+        return "".join(f"{step}." for step in self.steps) + self.call
 
     def key(self, table: str, unit: PrivacyUnit, steps: tuple[Any, ...]) -> str | None:
         """Return the name under which the answer is stored: a digest of public facts only, never of data.

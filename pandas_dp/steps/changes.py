@@ -20,7 +20,7 @@ from pandas_dp.steps.functions import METHODS
 class Step:
     """A row-wise change of a table.
 
-    Steps are frozen, hashable and picklable, and equal exactly when their ``repr`` is.
+    Steps are frozen, hashable and picklable, and equal exactly when their ``repr`` is. Their ``str`` is what one types.
 
     Attributes
     ----------
@@ -32,6 +32,8 @@ class Step:
         Columns whose cells decide the result.
     touches : frozenset of str
         Columns that are written, removed or renamed.
+    renames : dict
+        New names by old ones.
     """
 
     factor: ClassVar[int] = 1
@@ -46,6 +48,11 @@ class Step:
     def touches(self) -> frozenset[str]:
         """Columns that are written, removed or renamed."""
         return frozenset()
+
+    @property
+    def renames(self) -> dict[str, str]:
+        """New names by old ones."""
+        return {}
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the changed table, shape (at most n, columns); the given one is left as it is.
@@ -76,6 +83,9 @@ class Filter(Step):
         """Columns of the condition."""
         return self.expression.columns()
 
+    def __str__(self) -> str:
+        return f"query({str(self.expression)!r})"
+
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Rows of ``frame`` whose condition holds, in their order and with their labels."""
         return frame.loc[self.expression.condition(frame)]
@@ -100,6 +110,9 @@ class Assign(Step):
     def touches(self) -> frozenset[str]:
         """The column written."""
         return frozenset((self.name,))
+
+    def __str__(self) -> str:
+        return f"eval({f'{Column(self.name)} = {self.expression}'!r})"
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """``frame`` with the column; a new one comes last."""
@@ -127,6 +140,9 @@ class Clip(Step):
         """The columns."""
         return frozenset(self.columns)
 
+    def __str__(self) -> str:
+        return f"clip({self.lower}, {self.upper}, columns={list(self.columns)})"
+
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """``frame`` with the columns limited, in float64; missing cells stay missing."""
         clip = METHODS["clip"]
@@ -152,6 +168,9 @@ class FillNA(Step):
         """The columns."""
         return self.reads
 
+    def __str__(self) -> str:
+        return f"fillna({{{', '.join(f'{name!r}: {value}' for name, value in self.values)}}})"
+
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """``frame`` with the columns filled."""
         filled = {name: Operation("fillna", (Column(name), value)) for name, value in self.values}
@@ -172,6 +191,9 @@ class Drop(Step):
         """The columns that go."""
         return frozenset(self.columns)
 
+    def __str__(self) -> str:
+        return f"drop({list(self.columns)})"
+
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """``frame`` without the columns."""
         return frame.drop(columns=list(self.columns))
@@ -190,6 +212,14 @@ class Rename(Step):
     def touches(self) -> frozenset[str]:
         """Old and new names."""
         return frozenset(name for pair in self.names for name in pair)
+
+    @property
+    def renames(self) -> dict[str, str]:
+        """New names by old ones."""
+        return dict(self.names)
+
+    def __str__(self) -> str:
+        return f"rename({dict(self.names)})"
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """``frame`` with the new names."""

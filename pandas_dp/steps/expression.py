@@ -188,9 +188,7 @@ class Operation(Expression):
         return OPERATIONS[self.op](*operands)
 
     def __str__(self) -> str:
-        if self.op in _INFIX:
-            return "(" + f" {self.op} ".join(map(str, self.operands)) + ")"
-        return f"{self.op}({', '.join(map(str, self.operands))})"
+        return _write(self)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +208,7 @@ class IsIn(Expression):
         return comparison.isin([read_constant(constant.value) for constant in self.constants], *operands)
 
     def __str__(self) -> str:
-        return f"{self.operands[0]}.isin([{', '.join(map(str, self.constants))}])"
+        return _write(self)[0]
 
 
 def _and(*conditions: Values) -> Values:
@@ -234,4 +232,38 @@ OPERATIONS: dict[str, Callable[..., Values]] = {
     "round": arithmetic.round_half_even,
     "fillna": arithmetic.fill,
 }
-_INFIX = {*arithmetic.OPERATORS, "==", "!=", "<", "<=", ">", ">=", "and", "or"}
+_ATOM, _UNARY, _COMPARED = 9, 7, 4
+_BINDING = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "negative": _UNARY, "**": 8}
+_METHODS = {
+    "isna": "isna()",
+    "abs": "abs()",
+    "fillna": "fillna({})",
+    "round": "round({})",
+    "at_least": "clip({})",
+    "at_most": "clip(upper={})",
+}
+
+
+def _write(node: Expression) -> tuple[str, int]:
+    """Write a node as ``query`` reads it, and how tightly that text binds: what is looser goes in parentheses."""
+
+    def inner(operand: Expression, least: int) -> str:
+        text, binding = _write(operand)
+        return text if binding >= least else f"({text})"
+
+    first = node.operands[0] if node.operands else node
+    if isinstance(node, IsIn):
+        return f"{inner(first, _COMPARED + 1)} in [{', '.join(map(str, node.constants))}]", _COMPARED
+    if not isinstance(node, Operation):
+        text = str(node)
+        return text, _UNARY if text.startswith("-") else _ATOM
+    if node.op in _METHODS:
+        return f"{inner(first, _ATOM)}.{_METHODS[node.op].format(*node.operands[1:])}", _ATOM
+    if node.op in ("not", "negative"):
+        binding = _BINDING[node.op]
+        return ("not " if node.op == "not" else "-") + inner(first, binding), binding
+    if len(node.operands) == 1:
+        return f"np.{node.op}({first})", _ATOM
+    binding = _BINDING.get(node.op, _COMPARED)
+    left = inner(first, binding + (binding in (_COMPARED, _BINDING["**"])))
+    return f" {node.op} ".join([left, *(inner(operand, binding + 1) for operand in node.operands[1:])]), binding
