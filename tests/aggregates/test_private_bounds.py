@@ -1,0 +1,241 @@
+"""Bounds that are bought: the threshold, the price, what passes, and what people are told."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction as F
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import protected
+
+from pandas_dp.aggregates import private_bounds
+from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.moments import Mean, Variance
+from pandas_dp.aggregates.private_bounds import CHANCE, EDGES, SHARE, WIDEST, PrivateBounds, bounds, threshold
+from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.sums import Sum
+from pandas_dp.core import gate
+from pandas_dp.core.filters import Budget, HybridFilter, PureFilter
+from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS, Lattice
+from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyLoss, PrivacyUnit
+from pandas_dp.datasets import load_adult
+from pandas_dp.kinds import Kind
+
+BINS = len(EDGES) - 1
+NUMBER = Kind("number")
+UNITS = [
+    *(PrivacyUnit(relation=relation) for relation in NeighboringRelation),
+    *(PrivacyUnit("u", 5, 2, 4, relation) for relation in NeighboringRelation),
+]
+
+
+def widest(bits: int) -> Lattice:
+    return Lattice.between(-WIDEST, WIDEST, bits)
+
+
+QUESTIONS = [
+    PrivateBounds(Sum("x", widest(SUM_BITS), NUMBER), SUM_BITS),
+    PrivateBounds(Mean("x", widest(SUM_BITS), NUMBER), SUM_BITS),
+    PrivateBounds(Variance("x", widest(SQUARE_BITS), NUMBER), SQUARE_BITS),
+    PrivateBounds(QuantileOf("x", (F(1, 2),), widest(RANK_BITS), NUMBER, True), RANK_BITS),
+    PrivateBounds(QuantileOf("x", (F(1, 4), F(1, 2), F(3, 4)), widest(RANK_BITS), NUMBER, False), RANK_BITS),
+]
+PURE = [Price(F(1)), Price(F(1, 1000)), Price(F(50))]
+GAUSSIAN = [Price(F(1), F(1, 10**6)), Price(rho=F(1, 10)), Price(F(1, 7), F(1, 10**9))]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize("epsilon", [F(1, 1000), F(1, 10), F(1), F(7), F(100), F(10**4)])
+def test_threshold_for_laplace(unit, epsilon):
+    """P(noise > t) = p^(t+1) / (1 + p), exactly; any empty bin passes with probability at most 1e-6, and t is least."""
+    look = QUESTIONS[0]._look(Terms(unit, Price(epsilon)))
+    scale, t = look.mechanism.scale, threshold(look, BINS)
+    assert scale == F(look.statistic.sensitivity(unit).l1) / (epsilon * SHARE)
+    with localcontext() as context:
+        context.prec = 40
+        p = (-Decimal(scale.denominator) / Decimal(scale.numerator)).exp()
+        beyond = [BINS * p ** (u + 1) / (1 + p) for u in (t, t - 1)]
+    assert beyond[0] <= Decimal(CHANCE)
+    assert t == 0 or beyond[1] > Decimal(CHANCE) * Decimal("0.99999")
+    # the continuous formula is the same up to a few units
+    continuous = -float(scale) * math.log(-2 * math.expm1(math.log1p(-CHANCE) / (BINS - 1)))
+    assert abs(t - continuous) <= 2 + float(scale) / 20
+
+
+@pytest.mark.parametrize("price", GAUSSIAN, ids=str)
+def test_threshold_for_gaussian(price):
+    look = QUESTIONS[0]._look(Terms(UNITS[0], price))
+    noise, t = look.mechanism, threshold(look, BINS)
+    # rounded to t + 1 and more: the fine noise is at least t + 1/2
+    x = np.arange(int((t + 0.5) * 2**noise.refine), int((t + 40 * noise.standard_deviation) * 2**noise.refine))
+    density = np.exp(-(x**2) / (2 * float(noise.variance))) / math.sqrt(2 * math.pi * float(noise.variance))
+    assert BINS * density.sum() <= CHANCE
+
+
+def test_bins_that_pass():
+    """From the left end of the first to the right end of the last; exactly the threshold does not pass."""
+    zero = EDGES.index(0.0)
+    noisy = [10] * BINS
+    assert bounds(noisy, 10) is None
+    noisy[zero] = 11
+    assert bounds(noisy, 10) == (0, F(1, 1024))
+    noisy[zero + 17] = 12  # 2**6..2**7
+    assert bounds(noisy, 10) == (0, 128)
+    noisy[0] = 10**6
+    assert bounds(noisy, 10) == (-WIDEST, 128)
+    assert EDGES[zero - 1] == -(2.0**-10)
+    assert EDGES[-1] == 2.0**41 == -EDGES[0]
+    assert list(EDGES) == sorted(EDGES)
+
+
+CELLS = {
+    0: (0, F(1, 1024)),
+    1: (1, 2),
+    -1: (-1, F(-1, 2)),
+    3: (2, 4),
+    -3: (-4, -2),
+    100: (64, 128),
+    2**40: (2**40, 2**41),
+    2**62: (2**40, 2**41),
+    -(2**62): (-(2**41), -(2**40)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "float32", "float64", "Int64", "int64[pyarrow]"])
+def test_every_dtype_counts_in_the_bin_around_it(dtype):
+    """Without noise to speak of, bounds around one value are its bin; beyond the bins it is the last one."""
+    for value, expected in CELLS.items():
+        try:
+            column = pd.Series([value] * 50, dtype=dtype)
+        except (OverflowError, TypeError, ValueError):
+            continue  # the dtype has no such number
+        df = protected(pd.DataFrame({"x": column}), epsilon=10**5)
+        (note,) = df.dp(epsilon=10**4).sum("x", bounds="private").notes
+        assert note.startswith("bounds=(")
+        found = tuple(F(end) for end in note[len("bounds=(") : note.index(")")].split(", "))
+        assert found == expected
+        df.dp.session.close()
+
+
+def test_values_without_a_bin():
+    """Missing and infinite values count nowhere."""
+    df = protected(pd.DataFrame({"x": [np.nan, np.inf, -np.inf] * 50}), epsilon=10**5)
+    (note,) = df.dp(epsilon=10**4).mean("x", bounds="private").notes
+    assert "found no bounds" in note
+
+
+# ------------------------------------------------------------------------------------------------------ price
+def drive(question: PrivateBounds, terms: Terms, passed: tuple[int, ...]) -> tuple[PrivacyLoss, object]:
+    """Loss of the looks that are taken when these bins pass, and the answer."""
+    recipe = question.steps(terms)
+    look, spent, first = next(recipe), PrivacyLoss(), True
+    try:
+        while True:
+            s = look.statistic.sensitivity(terms.unit)
+            spent += look.mechanism.loss(s)
+            levels = len(getattr(look.mechanism, "levels", "x"))
+            noisy = [10**9 if i in passed else -(10**9) for i in range(BINS)] if first else [1] * max(3, levels)
+            if not first and isinstance(question.question, Sum | Mean | QuantileOf):
+                noisy = noisy[: {Sum: 1, Mean: 2, QuantileOf: levels}[type(question.question)]]
+            look, first = recipe.send(noisy), False
+    except StopIteration as stop:
+        return spent, stop.value
+
+
+PASSED = [(), (0,), (BINS - 1,), (BINS // 2, BINS // 2 + 17), (3, 90), *((i, i + 5) for i in range(40, 70, 3))]
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: type(q.question).__name__)
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_the_declared_price_covers_the_looks(question, unit):
+    """Whatever bounds are found; and nothing is declared that is not spent, but for rounding."""
+    pure, hybrid = PureFilter(Budget.of(F(100))), HybridFilter(Budget.of(F(100), F(1, 10**5)))
+    for price in PURE + ([] if isinstance(question.question, QuantileOf) else GAUSSIAN):
+        terms = Terms(unit, price)
+        declared = question.loss(terms)
+        if not price.gaussian:
+            assert declared.epsilon == price.epsilon
+        for passed in PASSED:
+            spent, _ = drive(question, terms, passed)
+            for rule in [hybrid] if price.gaussian else [pure, hybrid]:
+                assert gate.covers(rule.charge(declared), rule.charge(spent))
+            assert float(declared.rho) == pytest.approx(float(spent.rho), rel=1e-5)
+
+
+def test_gaussian_losses_differ_by_lattice():
+    """The broken twin: the loss of the question on the widest lattice does not cover that on all others."""
+    rule, short = HybridFilter(Budget.of(F(100), F(1, 10**5))), 0
+    for question, price, unit in product(QUESTIONS[:3], GAUSSIAN, UNITS):
+        terms = Terms(unit, price)
+        look = question._look(terms)
+        first = look.mechanism.loss(look.statistic.sensitivity(unit))
+        declared = first + question.question.loss(private_bounds._rest(terms))
+        short += sum(
+            not gate.covers(rule.charge(declared), rule.charge(drive(question, terms, passed)[0])) for passed in PASSED
+        )
+    assert short > 0
+
+
+def test_canonical_text_has_all_arguments():
+    texts = {repr(question) for question in QUESTIONS}
+    assert len(texts) == len(QUESTIONS)
+    assert not any(" at 0x" in text or "<" in text for text in texts)
+
+
+# ------------------------------------------------------------------------------------------------ public calls
+@pytest.fixture(scope="module")
+def adult():
+    return load_adult()[["age", "capital_gain", "sex"]]
+
+
+def test_answers(adult):
+    df = protected(adult.copy(), epsilon=10**6)
+    dp = df.dp(epsilon=10**4)
+    age, gain = adult["age"], adult["capital_gain"]
+    assert dp.mean("age", bounds="private") == pytest.approx(age.mean(), abs=0.01)
+    assert dp["age"].sum(bounds="private") == pytest.approx(age.sum(), rel=1e-4)
+    assert dp.var("age", bounds="private") == pytest.approx(age.var(), rel=1e-3)
+    assert dp.std("age", bounds="private") == pytest.approx(age.std(), rel=1e-3)
+    assert dp.median("age", bounds="private") == pytest.approx(age.median(), abs=0.01)
+    assert dp.quantile("capital_gain", 0.95, bounds="private") == pytest.approx(gain.quantile(0.95), abs=60)
+    levels = [0.1, 0.5, 0.9]
+    answer = dp.quantile("age", levels, bounds="private")
+    assert answer.to_numpy() == pytest.approx(age.quantile(levels).to_numpy(), abs=0.01)
+    means = dp.groupby("sex", keys=["Female", "Male"])["age"].mean(bounds="private")
+    assert means.to_numpy() == pytest.approx(adult.groupby("sex")["age"].mean().to_numpy(), abs=0.01)
+    sums = dp.groupby("sex", keys=["Female", "Male"]).sum("age", bounds="private")
+    assert sums.to_numpy() == pytest.approx(adult.groupby("sex")["age"].sum().to_numpy(), rel=1e-4)
+
+
+def test_what_people_are_told(adult):
+    df = protected(adult.copy(), epsilon=10)
+    release = df.dp(epsilon=1).mean("age", bounds="private")
+    assert release.notes == ("bounds=(16, 128) found with 15 % of the price; values beyond count at the ends",)
+    assert str(release.query) == "mean('age', bounds='private')"
+    assert df.dp.session.spent == "epsilon=1"
+    assert df.dp(epsilon=1).mean("age", bounds="private") == release  # stored
+    assert df.dp.session.spent == "epsilon=1"
+    assert df.dp(epsilon=1).mean("age", bounds=(16, 128)) != release  # another question
+    assert df.dp.session.spent == "epsilon=2"
+
+
+def test_too_few_rows_cost_as_much_and_say_so():
+    """With ten rows no bin passes: the widest bounds, whose answer is noise; public facts decide what it costs."""
+    df = protected(pd.DataFrame({"x": [1.0] * 10}), epsilon=10)
+    release = df.dp(epsilon=1).median("x", bounds="private")
+    assert "found no bounds" in release.notes[0]
+    assert "bounds=(lower, upper)" in release.notes[0]
+    assert -(2**41) <= release <= 2**41
+    assert df.dp.session.spent == "epsilon=1"
+
+
+def test_gaussian_noise(adult):
+    df = protected(adult.copy(), epsilon=10, delta=1e-5)
+    for terms in ({"epsilon": 1, "delta": 1e-6}, {"rho": 0.1}):
+        release = df.dp(**terms).mean("age", bounds="private")
+        assert release == pytest.approx(adult["age"].mean(), abs=0.5)
+        assert release.notes[0].startswith("bounds=(16, 128)")
