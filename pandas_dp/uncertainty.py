@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -185,7 +185,11 @@ class Spread:
         return math.sqrt(variance) if self.root else variance
 
 
-ErrorModel = NoError | Additive | Ratio | Spread
+class ErrorModel(Protocol):
+    """What every model answers."""
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Lower and upper ends for the noiseless statistic, in the form of the value."""
 
 
 def percent(level: float) -> str:

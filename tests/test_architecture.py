@@ -22,6 +22,7 @@ LEVELS = {
     "kinds": 1,
     "engines": 2,
     "uncertainty": 3,
+    "postprocess": 3,
     "steps": 3,
     "schema": 3,
     "aggregates": 4,

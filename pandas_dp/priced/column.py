@@ -50,9 +50,15 @@ class PricedColumn:
         """See `PricedFrame.quantile`."""
         return self._frame.quantile(self._column, q, bounds=bounds, step=step)
 
-    def histogram(self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False) -> Release:
+    def histogram(
+        self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False, workload: str = "bins"
+    ) -> Release:
         """See `PricedFrame.histogram`."""
-        return self._frame.histogram(self._column, bins=bins, keys=keys, other=other, null=null)
+        return self._frame.histogram(self._column, bins=bins, keys=keys, other=other, null=null, workload=workload)
+
+    def ecdf(self, *, bins: Any) -> Release:
+        """See `PricedFrame.ecdf`."""
+        return self._frame.ecdf(self._column, bins=bins)
 
     def value_counts(self, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False) -> Release:
         """See `PricedFrame.value_counts`."""

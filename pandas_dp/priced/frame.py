@@ -16,11 +16,12 @@ from pandas_dp.priced.bounds import asked, bounded
 from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.quantiles import QuantileQuestions
+from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.text import call_text, refuse_dates
 from pandas_dp.release import Release
 
 
-class PricedFrame(BlockQuestions, QuantileQuestions):
+class PricedFrame(BlockQuestions, QuantileQuestions, RangeQuestions):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
     Nothing is read before the question is charged; a refused question costs nothing.
@@ -195,7 +196,14 @@ class PricedFrame(BlockQuestions, QuantileQuestions):
         return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
 
     def histogram(
-        self, column: str, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
+        self,
+        column: str,
+        *,
+        bins: Any = None,
+        keys: Any = None,
+        other: bool = False,
+        null: bool = False,
+        workload: str = "bins",
     ) -> Release:
         """Count rows by bin of a numeric column, or by listed key of any column.
 
@@ -208,11 +216,13 @@ class PricedFrame(BlockQuestions, QuantileQuestions):
             Listed values, in the order wanted; from the schema where left out.
         other, null : bool
             One more part for values outside the bins or keys, and for missing ones.
+        workload : {"bins", "ranges"}
+            What shall be accurate: each count, or sums over neighbouring bins, which ``range_sum`` then gives.
 
         Returns
         -------
         Release
-            An integer Series over every bin or key, also the empty ones, in the public order.
+            An integer Series over every bin or key, also the empty ones, in the public order; of floats for ranges.
 
         Raises
         ------
@@ -222,8 +232,16 @@ class PricedFrame(BlockQuestions, QuantileQuestions):
         -----
         A row counts in one part: all parts together cost epsilon once, with noise of scale 1/epsilon under add_remove
         and 2/epsilon under replace_one, times max_rows for units of several rows (rows beyond are dropped at random).
-        Source: Dwork, McSherry, Nissim, Smith 2006.
+        For ranges the counts of longer runs of bins are measured as well, in the form (plain counts, a tree of 2 to 16
+        children, the Haar transform) that has the least mean variance over all ranges by public facts alone, and the bins
+        are their least-squares estimates. With few bins and Laplace noise the plain counts win.
+        Source: Dwork, McSherry, Nissim, Smith 2006; Hay, Rastogi, Miklau, Suciu 2010; Xiao, Wang, Gehrke 2011;
+        Li, Hay, Rastogi, Miklau, McGregor 2010; Qardaji, Yang, Li 2013.
         """
+        if not isinstance(workload, str) or workload not in ("bins", "ranges"):
+            raise ArgumentValueError("workload must be 'bins' or 'ranges'")
+        if workload == "ranges":
+            return self._ranges(column, bins, keys, other, null)
         if bins is not None and keys is not None:
             raise ArgumentTypeError("give either bins= or keys=, not both")
         if bins is None:

@@ -1,0 +1,230 @@
+"""Counts whose sums over ranges of neighbouring bins are accurate, and cumulative shares made from them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_epsilon, noise_of, noised
+from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.hierarchy import Hierarchy
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.partition import Bins
+from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.core.statistics.strategies import Haar, Tree
+from pandas_dp.postprocess import isotonic
+from pandas_dp.uncertainty import Additive, Ends, Noise
+
+MOST_BRANCHING = 16
+MANY_PARTS = 1 << 16  # beyond it only two branchings are tried
+ROUNDING_SHARE = 0.1  # of the error probability, spent on the rounding of Gaussian noise
+FRACTION_SHARE = 0.05  # of the error probability, spent on the fractions between discrete and continuous Laplace noise
+
+
+def combined_half_width(noise: Noise, level: float) -> float:
+    """Half-width t for weighted sums S = sum a_i Z_i of independent noise with |a|_2 = 1: P(|S| > t) <= 1 - level.
+
+    Notes
+    -----
+    Laplace: with Exp(b) = G + F, G geometric and F < 1 its independent fraction, discrete Laplace noise R of scale b and an
+    independent symmetric D, the difference of two such F, add up to continuous Laplace noise. So S' = sum a_i (R_i + D_i)
+    has a symmetric log-concave density with variance 2 b^2. The logarithm of G(x) = P(|S'| > x) is concave, so G lies above
+    the chord a^(x/t) up to the t with G(t) = a, and 2 b^2 >= integral 2 x G(x) >= t^2 m(a), m(a) = 2 (1 - a (1 - ln a)) /
+    (ln a)^2. And E exp(sum a_i D_i u) <= exp(u^2 / 12) (ln(sinh x / x) has second derivative at most 1/3), so
+    P(sum a_i D_i < -r) <= exp(-3 r^2) = q and P(|S| > t + r) (1 - q) <= P(|S'| > t).
+
+    Gaussian: the normal quantile for the noise on its fine lattice, and Hoeffding's bound for its rounding, which moves
+    each entry by at most 1/2 independently (halves go up, which shifts an entry by less than a thousandth of its noise).
+    """
+    a = 1 - level
+    if isinstance(noise, DiscreteLaplace):
+        q = FRACTION_SHARE
+        decay = -math.log(a * (1 - q))
+        moment = 2 * (1 - math.exp(-decay) * (1 + decay)) / decay**2
+        return float(noise.scale) * math.sqrt(2 / moment) + math.sqrt(-math.log(q) / 3)
+    if noise.refine == 0:
+        return noise.tail(level)
+    q = ROUNDING_SHARE * a
+    return noise.standard_deviation * NormalDist().inv_cdf(1 - (a - q) / 2) + math.sqrt(math.log(2 / q) / 2)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A weighted sum of independent noise, of which only the length |a|_2 of its weights matters."""
+
+    noise: Noise
+    length: float
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Value minus and plus the half-width; see `combined_half_width`."""
+        half = combined_half_width(self.noise, level) * self.length
+        return value - half, value + half
+
+
+@dataclass(frozen=True)
+class PartsError:
+    """Estimates of the parts of a hierarchy, each with the variance it has in it."""
+
+    noise: Noise
+    hierarchy: Hierarchy
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for each part."""
+        half = self.half_widths(level)
+        return value - half, value + half
+
+    def half_widths(self, level: float) -> Any:
+        """Half-width for each part, shape (parts,); one whole number for all where the parts alone were measured."""
+        if self.hierarchy.plain:
+            return self.noise.half_width(level)
+        return combined_half_width(self.noise, level) * np.sqrt(self.hierarchy.variances)
+
+    def between(self, first: int, last: int) -> Additive | Combination:
+        """Error of the sum of parts first..last - 1."""
+        if self.hierarchy.plain and last - first == 1:
+            return Additive(self.noise)
+        inside = np.zeros(self.hierarchy.size)
+        inside[first:last] = 1
+        return Combination(self.noise, math.sqrt(self.hierarchy.variance(inside)))
+
+
+@dataclass(frozen=True)
+class SharesError:
+    """Shares P_i / P_n of noisy prefix sums.
+
+    For the true share f the sum P_i - f P_n is noise alone. Its variance is largest for f = 0 or f = 1, so |P_i - f P_n| <=
+    t_i with the wanted probability, t_i the larger half-width of P_i and of P_n - P_i.
+    """
+
+    noise: Noise
+    prefixes: tuple[float, ...]
+    lengths: tuple[float, ...]
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for each edge, cut to [0, 1]; the first and the last share are 0 and 1 by definition."""
+        prefixes, total = np.array(self.prefixes), self.prefixes[-1]
+        half = combined_half_width(self.noise, level) * np.array(self.lengths)  # shape (edges,)
+        low, high = np.zeros(half.size), np.ones(half.size)
+        if total > 0:
+            low, high = (np.clip((prefixes + side * half) / total, 0, 1) for side in (-1, 1))
+        low[-1], high[0] = 1, 0
+        ends = np.minimum(low, value), np.maximum(high, value)  # a fitted share may lie outside
+        lower, upper = (pd.Series(np.asarray(end), index=value.index, name=value.name) for end in ends)
+        return lower, upper
+
+
+@dataclass(frozen=True)
+class RangeLook(SingleLook):
+    """Counts of bins, measured by the strategy with the least expected error for a workload.
+
+    Parameters
+    ----------
+    by : Bins
+    labels : Labels
+        Index of the answer.
+    """
+
+    by: Bins
+    labels: Labels
+
+    workload = "ranges"
+
+    def look(self, terms: Terms) -> Measurement:
+        """Noisy integers in the form of the chosen strategy."""
+        return noised(strategy(self.by, terms.unit, terms.price.gaussian, self.workload), terms.price, terms.unit)
+
+
+@dataclass(frozen=True)
+class RangeCounts(RangeLook):
+    """Number of rows in each bin, so that sums over neighbouring bins are accurate.
+
+    The answer holds the least-squares estimates: floats, whatever the strategy was.
+    """
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return a Series over all bins."""
+        error = parts_error(look, terms.unit)
+        series = pd.Series(error.hierarchy.estimates(noisy), index=self.labels.index(), name="count")
+        return Answer(series, f"{error.noise.name} on {error.hierarchy}", error)
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the widest of the bins' half-widths."""
+
+        def fits(epsilon: Fraction) -> bool:
+            if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
+                return False
+            priced = replace(terms, price=Price(epsilon, wanted.delta))
+            return float(np.max(parts_error(self.look(priced), terms.unit).half_widths(wanted.level))) <= wanted.within
+
+        return least_epsilon(fits)
+
+
+@dataclass(frozen=True)
+class Ecdf(RangeLook):
+    """Share of the rows within the edges that lie below each edge; `labels` are the edges."""
+
+    workload = "prefixes"
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return the monotone fit of the prefix sums, cut to [0, total], over the total; even steps without any rows."""
+        error = parts_error(look, terms.unit)
+        noise, hierarchy = error.noise, error.hierarchy
+        prefixes = np.concatenate(([0.0], np.cumsum(hierarchy.estimates(noisy))))  # shape (edges,)
+        total = float(prefixes[-1])
+        shares = np.clip(isotonic(prefixes) / total, 0, 1) if total > 0 else np.linspace(0, 1, prefixes.size)
+        shares[0], shares[-1] = 0, 1
+        inner, share = hierarchy.prefixes(np.arange(1, hierarchy.size))
+        lengths = np.sqrt(inner + np.maximum(share, 1 - share) ** 2 * hierarchy.root_variance)  # shape (edges - 2,)
+        known = SharesError(noise, tuple(prefixes.tolist()), (0.0, *lengths.tolist(), 0.0))
+        series = pd.Series(shares, index=self.labels.index(), name="ecdf")
+        return Answer(series, f"{noise.name} on {hierarchy}", known)
+
+
+def parts_error(look: Measurement, unit: PrivacyUnit) -> PartsError:
+    """Error of the parts' estimates from a look of a `RangeLook`."""
+    statistic = look.statistic
+    if not isinstance(statistic, Tree | Haar):
+        raise TypeError("this measurement does not count runs of parts")
+    return PartsError(noise_of(look), hierarchy_of(statistic, unit))
+
+
+def hierarchy_of(statistic: Tree | Haar, unit: PrivacyUnit) -> Hierarchy:
+    """What a statistic measures, in the words of the estimates."""
+    size = statistic.by.count
+    if isinstance(statistic, Haar):
+        return Hierarchy(size, 2, (size - 1).bit_length(), root=True, differences=True)
+    return Hierarchy(size, statistic.branching, statistic.levels, root=not unit.add_remove)
+
+
+@lru_cache(maxsize=64)
+def strategy(by: Bins, unit: PrivacyUnit, gaussian: bool, workload: str) -> Tree | Haar:
+    """Return the strategy with the least mean variance over a workload, from public facts alone.
+
+    Candidates are the plain counts, trees of 2..16 children whose greatest runs are at least two (beyond 65,536 parts of 8
+    and 16 children), and with Gaussian noise the Haar transform. With Laplace noise the variance grows with the square of
+    the L1 sensitivity, with Gaussian noise with that of the L2 sensitivity. The first of equals is taken.
+    """
+
+    def error(candidate: Tree | Haar) -> float:
+        moved = candidate.sensitivity(unit)
+        return hierarchy_of(candidate, unit).mean_variances[workload] * (moved.l2_squared if gaussian else moved.l1**2)
+
+    size = by.count
+    candidates: list[Tree | Haar] = [Tree(by)]
+    for branching in range(2, MOST_BRANCHING + 1) if size <= MANY_PARTS else (8, MOST_BRANCHING):
+        levels, top = 2, -(-size // branching)
+        while top > 1:
+            candidates.append(Tree(by, branching, levels))
+            levels, top = levels + 1, -(-top // branching)
+    if gaussian and size > 1:
+        candidates.append(Haar(by))
+    return min(candidates, key=error)
