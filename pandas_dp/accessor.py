@@ -12,6 +12,7 @@ from pandas_dp import arguments, opening
 from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, StepFailedError
 from pandas_dp.priced.frame import PricedFrame
+from pandas_dp.priced.text import missing_question
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 from pandas_dp.steps import steps
@@ -228,8 +229,11 @@ class Accessor:
 
     def __getattr__(self, name: str) -> Any:
         """Say how a question is put, where one is asked without its price."""
-        hint = "" if name.startswith("_") else f"; a question needs a price: df.dp(epsilon=0.5).{name}(...)"
-        raise AttributeError(f"df.dp has no {name!r}{hint}")
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if not hasattr(PricedFrame, name):
+            raise AttributeError(missing_question(PricedFrame, name, "'column', "))
+        raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")
 
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""

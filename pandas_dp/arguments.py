@@ -23,6 +23,12 @@ from pandas_dp.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
+KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
+BINS = {
+    "number": "range(0, 101, 10)",
+    "datetime": "pd.date_range('2013-01-01', '2014-01-01', freq='MS')",
+    "timedelta": "pd.timedelta_range('0h', '24h', freq='1h')",
+}
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 NARROWEST = Fraction(1, 10**250)
 BUYING = ("sum", "mean", "var", "std", "median", "quantile")  # the calls that take bounds="private"
@@ -129,9 +135,14 @@ def keys(
 ) -> tuple[Keys, Labels]:
     """Public keys of a column, as partition and as labels of the answer."""
     given = facts.keys if given is None else given
-    line = f"{call}({column!r}, keys=['A', 'B'])"
+    line = f"{call}({column!r}, keys={KEYS.get(kind.name, KEYS['key'])})"
     if given is None:
         natural = (False, True) if kind.name == "bool" else None
+        if natural is None and call == "histogram" and kind.name != "key":
+            raise ArgumentTypeError(
+                f"{call}() of numbers or dates needs public bins: {call}({column!r}, bins={BINS[kind.name]}); "
+                f"keys=[...] counts single values"
+            )
         if natural is None:
             raise ArgumentTypeError(
                 f"{call}() needs the public list of keys, which must not come from the data: {line}"
@@ -176,16 +187,38 @@ def _plain(key: Any, kind: Kind) -> Hashable:
         raise ArgumentTypeError("keys must be plain values such as text or whole numbers") from None
     if is_missing(key):
         raise ArgumentValueError("keys must not hold a missing value; null=True counts the missing ones")
-    if kind.name == "datetime":
+    if kind.name in ("datetime", "timedelta"):
         return kind.value(kind.number(key, "keys"))  # type: ignore[no-any-return]
-    if kind.name == "number" and isinstance(key, str):
-        raise ArgumentTypeError("keys of a numeric column must be numbers")
+    if kind.name != "key" and isinstance(key, str):
+        wanted = "True and False" if kind.name == "bool" else "numbers"
+        raise ArgumentTypeError(f"keys of this column must be {wanted}, not text: keys={KEYS[kind.name]}")
     return key
+
+
+def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
+    """Refuse facts of a schema that no question about a column of this kind could use."""
+    if not kind.numeric and (facts.bounds is not None or facts.step is not None):
+        raise ArgumentTypeError(f"bounds and step need numbers or dates; name its keys: {{'keys': {KEYS['key']}}}")
+    step = None if facts.step is None else Kind.number(_step_kind(kind), facts.step, "step")
+    if step is not None and step <= 0:
+        raise ArgumentValueError("step must be positive, such as {'step': 1}")
+    if facts.bounds is not None:
+        if len(facts.bounds) != 2:
+            raise ArgumentValueError("bounds must be a pair: {'bounds': (lower, upper)}")
+        lower, upper = (None if bound is None else kind.number(bound, "bounds") for bound in facts.bounds)
+        if lower is not None and upper is not None:
+            _lattice(lower, upper, step, RANK_STEP_BITS, "{'bounds': (lower, upper)}")
+    if facts.keys is not None:
+        keys(facts.keys, False, False, kind, facts, "histogram", column)
+    if not isinstance(facts.nulls, str) or facts.nulls != "drop":
+        if not kind.numeric:
+            raise ArgumentTypeError("nulls must be 'drop': missing keys are counted with null=True")
+        kind.number(facts.nulls, "nulls")
 
 
 def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str) -> tuple[Bins, Labels]:
     """Bin edges, as numpy.histogram takes a sequence of them."""
-    line = f"{call}({column!r}, bins=range(0, 101, 10))"
+    line = f"{call}({column!r}, bins={BINS.get(kind.name, BINS['number'])})"
     if not kind.numeric:
         raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
     if isinstance(edges, int | np.integer | float | str) or not isinstance(edges, Iterable):

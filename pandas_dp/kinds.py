@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import numbers
+import re
 import sys
 from dataclasses import dataclass
 from decimal import Decimal
@@ -25,6 +26,12 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 FARTHEST = 2**62
 PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300
+DATE = re.compile(  # 03/04/2013 is in March or in April
+    r"\d{4}([-/]\d{1,2}([-/]\d{1,2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?)?)?", re.ASCII
+)
+DATES = {"bounds": "bounds=('2013-01-01', '2014-01-01')", "one": "'2013-01-31' or pd.Timestamp('2013-01-31 12:30')"}
+DURATION = 'pd.Timedelta("90 min")'
+DURATIONS = {"bounds": 'bounds=(pd.Timedelta("0h"), pd.Timedelta("5h"))'}
 REFUSED = "columns of dtype {dtype} cannot be answered{hint}"
 
 
@@ -54,15 +61,24 @@ class Kind:
         if self.name == "datetime":
             return Fraction(self._timestamp(value, argument).value)
         if self.name == "timedelta":
-            try:
-                return Fraction(pd.Timedelta(value).as_unit("ns").value)
-            except (ValueError, TypeError, OverflowError):
-                raise ArgumentTypeError(f"{argument} must be a duration, such as '90 min'") from None
+            return Fraction(self._duration(value, argument).value)
         return exact_number(value, argument)
 
+    def _duration(self, value: Any, argument: str) -> pd.Timedelta:
+        """Read a duration; a bare number could be hours as well as the nanoseconds that pandas takes it for."""
+        bare = isinstance(value, numbers.Number | np.bool_) and not isinstance(value, np.timedelta64)
+        bare = bare or (isinstance(value, str) and not any(c.isalpha() or c == ":" for c in value))
+        try:
+            duration = None if bare else pd.Timedelta(value)
+            if isinstance(duration, pd.Timedelta):  # NaT is none
+                return duration.as_unit("ns")
+        except (ValueError, TypeError, OverflowError):
+            pass
+        raise ArgumentTypeError(f"{argument} must be durations with their unit: {DURATIONS.get(argument, DURATION)}")
+
     def _timestamp(self, value: Any, argument: str) -> pd.Timestamp:
-        hint = f"{argument} must be a date, such as '2013-01-31'"
-        if isinstance(value, bool | int | float | np.number):
+        hint = f"{argument} must be dates with the year first: {DATES.get(argument, DATES['one'])}"
+        if isinstance(value, bool | int | float | np.number) or (isinstance(value, str) and not DATE.fullmatch(value)):
             raise ArgumentTypeError(hint)
         try:
             stamp = pd.Timestamp(value)

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import tables
-from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.arguments import check_facts, positive_epsilon, positive_int, small_delta
 from pandas_dp.core.filters import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
@@ -21,6 +21,7 @@ from pandas_dp.errors import (
     NoSessionError,
     UnknownSessionError,
     UnverifiedFrameError,
+    did_you_mean,
 )
 from pandas_dp.kinds import kind_of
 from pandas_dp.schema import Schema
@@ -114,17 +115,15 @@ def join(
 
 
 def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
-    """Check that a schema speaks of this table's columns."""
+    """Check that a schema speaks of this table's columns, in terms that fit their kinds."""
     for column in schema or ():
         if column not in frame.columns:
-            raise ArgumentValueError(f"schema names {column!r}, which is not a column of this table")
-        rule = schema[column].nulls if schema is not None else "drop"
-        if isinstance(rule, str) and rule == "drop":
-            continue
-        kind = kind_of(frame[column].dtype)
-        if not kind.numeric:
-            raise ArgumentTypeError(f"nulls of {column!r} must be 'drop': missing keys are counted with null=True")
-        kind.number(rule, f"nulls of {column!r}")
+            close = did_you_mean(column, frame.columns)
+            raise ArgumentValueError(f"schema names {column!r}, which is not a column of this table{close}")
+        try:
+            check_facts(Schema.of(schema)[column], kind_of(frame[column].dtype), column)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise type(error)(f"schema of {column!r}: {error}") from None
 
 
 def check_free(frame: pd.DataFrame, session: Session | None) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.changes import Step
 
 FIELDS = ("bounds", "keys", "step", "nulls")
 
@@ -83,6 +84,18 @@ class Schema:
     def __getitem__(self, column: str) -> ColumnFacts:
         """Facts of a column, empty ones for an unlisted column."""
         return self._columns.get(column, ColumnFacts())
+
+    def after(self, steps: Iterable[Step]) -> Schema:
+        """Facts of the columns that steps give: those of a column follow it to its new name."""
+        schema = self
+        for step in steps:
+            if step.renames:
+                names = step.renames
+                kept = {name: facts for name, facts in schema._columns.items() if name not in names}
+                moved = {new: schema._columns[old] for old, new in names.items() if old in schema._columns}
+                schema = Schema({})
+                schema._columns = kept | moved
+        return schema
 
     @property
     def null_rules(self) -> tuple[tuple[str, Any], ...]:

@@ -25,6 +25,7 @@ from pandas_dp.errors import (
     LedgerError,
     NoSessionError,
     PandasDPError,
+    did_you_mean,
 )
 from pandas_dp.kinds import kind_of
 from pandas_dp.query import Query
@@ -211,7 +212,7 @@ class Session:
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
-            key=query.key(repr((table.token, table.schema.null_rules)), unit, steps),
+            key=query.key(repr((table.token, table.schema.after(query.steps).null_rules)), unit, steps),
             query=str(replace(query, steps=steps)),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
@@ -267,7 +268,8 @@ class Session:
         lineage = table.lineage if table.lineage == "vouched" else "declared"
         source = frame.copy(deep=False)
         done = table.steps + steps
-        made = Table(self, source, frame.index, table.token, lineage, done, whole=table.whole, schema=table.schema)
+        schema = table.schema.after(steps)
+        made = Table(self, source, frame.index, table.token, lineage, done, whole=table.whole, schema=schema)
         tables.register(frame, made)
 
     def _attach(
@@ -357,7 +359,8 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
     if frame.columns.has_duplicates:
         raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
     if unit.column is not None and unit.column not in frame.columns:
-        raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table")
+        close = did_you_mean(unit.column, frame.columns)
+        raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
 
 
 def open_view(table: Table, steps: tuple[Any, ...]) -> PandasView:
@@ -365,7 +368,7 @@ def open_view(table: Table, steps: tuple[Any, ...]) -> PandasView:
     frame, cache = table.source, table.cache
     for step in steps:
         frame, cache = step.apply(frame), {}
-    return PandasView(frame, cache, nulls_of(table.schema, frame))
+    return PandasView(frame, cache, nulls_of(table.schema.after(steps), frame))
 
 
 def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:

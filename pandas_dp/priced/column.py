@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pandas_dp.priced.text import missing_question
 from pandas_dp.release import Release
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ class PricedColumn:
     def __repr__(self) -> str:
         """Say what one call costs."""
         return f"{self._frame!r}[{self._column!r}]"
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say what can be asked, for a name of pandas that cannot."""
+            raise AttributeError(name if name.startswith("_") else missing_question(type(self), name, ""))
 
     def count(self) -> Release:
         """Count the non-null rows."""

@@ -17,7 +17,7 @@ from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.priced.ranges import RangeQuestions
-from pandas_dp.priced.text import call_text, refuse_dates
+from pandas_dp.priced.text import call_text, edges, refuse_dates
 from pandas_dp.release import Release
 
 
@@ -247,13 +247,13 @@ class PricedFrame(BlockQuestions, QuantileQuestions, RangeQuestions):
         if bins is None:
             keyed, labels = self._keys("histogram", column, keys, other, null)
             return self._ask(
-                call_text("histogram", column, None, keys=len(keyed.keys)),
+                call_text("histogram", column, None, keys=keyed.keys),
                 CountBy(keyed, labels, name="count"),
                 (column,),
             )
         kind = self._kind(column)
         binned, labels = arguments.bins(bins, other, null, kind, "histogram", column)
-        text = call_text("histogram", column, None, bins=binned.bins)
+        text = call_text("histogram", column, None, bins=edges(labels.values, binned.bins))
         return self._ask(text, CountBy(binned, labels, name="count"), (column,))
 
     def value_counts(
@@ -271,7 +271,7 @@ class PricedFrame(BlockQuestions, QuantileQuestions, RangeQuestions):
         """
         keyed, labels = self._keys("value_counts", column, keys, other, null)
         aggregate = CountBy(keyed, labels, name="count", sort=bool(sort))
-        return self._ask(call_text("value_counts", column, None, keys=len(keyed.keys)), aggregate, (column,))
+        return self._ask(call_text("value_counts", column, None, keys=keyed.keys), aggregate, (column,))
 
     def mode(self, column: str, *, keys: Any = None) -> Release:
         """Return the most common of the listed keys.
@@ -298,7 +298,7 @@ class PricedFrame(BlockQuestions, QuantileQuestions, RangeQuestions):
         key. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
         """
         keyed, _ = self._keys("mode", column, keys, False, False)
-        return self._ask(call_text("mode", column, None, keys=len(keyed.keys)), Mode(keyed), (column,))
+        return self._ask(call_text("mode", column, None, keys=keyed.keys), Mode(keyed), (column,))
 
     def groupby(self, by: str, *, keys: Any = None, other: bool = False, null: bool = False) -> PricedGroups:
         """Group rows by the listed keys of a column; then ``count``, ``size``, ``sum`` or ``mean``.

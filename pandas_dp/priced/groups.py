@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy, Labels
@@ -13,7 +13,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.bounds import asked, bounded
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import refuse_dates
+from pandas_dp.priced.text import bounds_text, listing, missing_question, refuse_dates
 from pandas_dp.release import Release
 
 
@@ -27,7 +27,14 @@ class PricedGroups:
 
     def __repr__(self) -> str:
         """Say what one call costs."""
-        return f"{self._frame!r}.groupby({self._keys.column!r})"
+        selected = "" if self._column is None else f"[{self._column!r}]"
+        return f"{self._frame!r}.groupby({self._keys.column!r}){selected}"
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say what can be asked, for a name of pandas that cannot."""
+            raise AttributeError(name if name.startswith("_") else missing_question(type(self), name, "'column', "))
 
     def __getitem__(self, column: str) -> PricedGroups:
         """Select one column, as in pandas."""
@@ -50,14 +57,14 @@ class PricedGroups:
         kind, lattice = bounded(self._frame, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
         question = Sum(column, lattice, kind, self._keys, self._labels)
-        return self._ask("sum", asked(question, bounds, SUM_BITS), column)
+        return self._ask("sum", asked(question, bounds, SUM_BITS), column, bounds)
 
     def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
         """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random."""
         column = self._named(column, "mean")
         kind, lattice = bounded(self._frame, "mean", column, bounds, SUM_BITS)
         question = Mean(column, lattice, kind, self._keys, self._labels)
-        return self._ask("mean", asked(question, bounds, SUM_BITS), column)
+        return self._ask("mean", asked(question, bounds, SUM_BITS), column, bounds)
 
     def _named(self, column: str | None, name: str) -> str:
         named = column or self._column
@@ -65,7 +72,8 @@ class PricedGroups:
             raise ArgumentTypeError(f"{name}() needs a column: .groupby({self._keys.column!r})['cost'].{name}()")
         return named
 
-    def _ask(self, name: str, aggregate: Aggregate, column: str | None) -> Release:
+    def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None) -> Release:
         selected = "" if column is None else f"[{column!r}]"
         needed = (self._keys.column,) if column is None else (self._keys.column, column)
-        return self._frame._ask(f"groupby({self._keys.column!r}){selected}.{name}()", aggregate, needed)
+        groups = f"groupby({self._keys.column!r}, keys={listing(self._keys.keys)}){selected}"
+        return self._frame._ask(f"{groups}.{name}({bounds_text(bounds).rstrip(', ')})", aggregate, needed)

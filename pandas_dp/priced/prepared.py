@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
@@ -13,9 +13,10 @@ from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind, kind_of
 from pandas_dp.opening import table_of
+from pandas_dp.priced.text import missing_question
 from pandas_dp.query import Query
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
@@ -62,7 +63,19 @@ class PreparedFrame:
         """Give columns other names."""
         return self._then(steps.rename(columns, self._empty()))
 
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say what can be asked, for a name of pandas that cannot."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
+            raise AttributeError(column or missing_question(type(self), name, "'column', "))
+
     def _then(self, more: tuple[Any, ...]) -> Self:
+        table = tables.lookup(self._frame)
+        if table is not None:
+            table.session._check_steps(more)
         return type(self)(self._frame, self._price, self._fresh, self._steps + more)
 
     def _empty(self) -> pd.DataFrame:
@@ -80,13 +93,13 @@ class PreparedFrame:
         if isinstance(names, pd.MultiIndex) or not names.is_unique:
             raise ArgumentValueError("column names must be unique and have one level")
         if column not in names:
-            raise ArgumentValueError(f"this table has no column named {column!r}"[:200])
+            raise ArgumentValueError(f"no column named {column!r}"[:200] + did_you_mean(column, names))
         table = None if self._steps else tables.lookup(frame)
         known = table is not None and column in table.source.columns
         return kind_of(table.column(column).dtype if table is not None and known else frame[column].dtype)
 
     def _facts(self, column: str) -> ColumnFacts:
-        return table_of(self._frame).schema[column]
+        return table_of(self._frame).schema.after(self._steps)[column]
 
     def _lattice(self, name: str, column: str, bounds: Any, step: Any, bits: int) -> tuple[Kind, Lattice]:
         kind = self._kind(column)

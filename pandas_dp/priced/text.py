@@ -4,8 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
-from pandas_dp.errors import ArgumentTypeError
+import numpy as np
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.kinds import Kind
+
+MOST_LISTED, MOST_CHARACTERS = 50, 120  # longer lists of keys and edges are not written out
+
+_ROWS = "rows are never released: ask about them, such as .count() or .mean({column}bounds=(lower, upper))"
+_BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) and .query(...)"
+_OWN = "ask one question a call, or give your own function: .sample_and_aggregate(function, bounds=(lower, upper))"
+_HINTS = {
+    "min": "the smallest value is one row's: ask .quantile({column}0.01, bounds=(lower, upper)), or use the public bound",
+    "max": "the largest value is one row's: ask .quantile({column}0.99, bounds=(lower, upper)), or use the public bound",
+    "describe": "ask .mean({column}bounds=(lower, upper)), .std(...) and .quantile({column}[0.25, 0.5, 0.75], ...) one by one",
+    "nunique unique": "list the public keys and count each: .histogram({column}keys=[...])",
+    "hist plot": "ask .histogram({column}bins=[...]) and type .plot() after the answer",
+    "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape": _ROWS,
+    "agg aggregate apply pipe transform map": _OWN,
+    "dropna": "missing values are left out of every answer; .fillna(...) replaces them",
+    "astype str dt cat merge join": _BEFORE,
+}
+HINTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
+
+
+def missing_question(asked: type, name: str, column: str) -> str:
+    """Say what can be asked instead of something that cannot.
+
+    Parameters
+    ----------
+    asked : type
+        Its public methods are the questions there are.
+    name : str
+    column : str
+        How the column stands first in a call: ``"'column', "``, or nothing where it is selected already.
+    """
+    questions = [known for known in dir(asked) if not known.startswith("_")]
+    if name in HINTS:
+        return f"there is no question {name!r}: {HINTS[name].replace('{column}', column)}"
+    close = did_you_mean(name, questions) or "."
+    return f"there is no question {name!r}{close} There are: {', '.join(questions)}"
 
 
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:
@@ -14,11 +53,31 @@ def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) ->
         raise ArgumentTypeError(f"{name}() of dates has no meaning; ask mean({column!r}) or median({column!r})")
 
 
+def value_text(value: Any) -> str:
+    """Write a public value as one types it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, pd.Timestamp | pd.Timedelta):
+        return repr(str(value).removesuffix(" 00:00:00"))
+    return listing(value) if isinstance(value, tuple) else repr(value)
+
+
+def listing(values: tuple[Any, ...]) -> str:
+    """Write a list of keys or edges, or how many they are where they are many."""
+    text = f"[{', '.join(map(value_text, values))}]" if len(values) <= MOST_LISTED else ""
+    return text if 0 < len(text) <= MOST_CHARACTERS else f"[... {len(values):,} values]"
+
+
+def edges(labels: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    """Edges of `count` bins, from the pairs that label them."""
+    return (labels[0][0], *(right for _, right in labels[:count]))
+
+
 def bounds_text(bounds: Any) -> str:
     """Write bounds as an argument, or nothing."""
     if isinstance(bounds, str):
         return f"bounds={bounds!r}, "
-    return "" if bounds is None else f"bounds=({bounds[0]}, {bounds[1]}), "
+    return "" if bounds is None else f"bounds=({value_text(bounds[0])}, {value_text(bounds[1])}), "
 
 
 def call_text(name: str, column: str, bounds: Any, **more: Any) -> str:
@@ -26,6 +85,6 @@ def call_text(name: str, column: str, bounds: Any, **more: Any) -> str:
     parts = [
         repr(column),
         bounds_text(bounds).rstrip(", "),
-        *(f"{key}={value!r}" for key, value in more.items()),
+        *(f"{key}={value_text(value)}" for key, value in more.items()),
     ]
     return f"{name}({', '.join(part for part in parts if part)})"

@@ -188,7 +188,7 @@ class _Reader:
 
     def _column(self, name: str) -> Expression:
         if name not in self.names:
-            raise unknown_column(self.argument, name)
+            raise unknown_column(self.argument, name, self.names)
         return Column(name)
 
     def _compare(self, node: ast.Compare) -> Expression:

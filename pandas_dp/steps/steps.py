@@ -16,6 +16,7 @@ from pandas_dp.steps.changes import Assign, Clip, Drop, FillNA, Filter, Rename, 
 from pandas_dp.steps.expression import Constant, Expression, quote
 from pandas_dp.steps.functions import lift
 from pandas_dp.steps.parse import parse_assignments, parse_expression
+from pandas_dp.steps.trace import unknown_column
 
 __all__ = [
     "Assign",
@@ -243,7 +244,7 @@ def _columns(argument: str, columns: str | Iterable[str], empty: pd.DataFrame) -
         if not isinstance(name, str):
             raise ArgumentTypeError(f"{argument}: a column's name has to be text")
         if name not in empty.columns:
-            raise ArgumentValueError(f"{argument}: there is no column {quote(name)}")
+            raise unknown_column(argument, name, empty.columns)
     return tuple(sorted(set(names)))
 
 

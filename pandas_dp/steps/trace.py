@@ -6,13 +6,13 @@ Row-wise operations on it come back as a tree; everything else raises on the lin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean
 from pandas_dp.steps.arithmetic import FUNCTIONS
 from pandas_dp.steps.expression import Column, Expression, Operation, quote
 from pandas_dp.steps.functions import METHODS, call, compare, lift, logical, negate, refusal
@@ -24,9 +24,9 @@ _NOT_A_TRUTH = (
 )
 
 
-def unknown_column(argument: str, name: object) -> ArgumentValueError:
-    """Return the error for a name that is no column; the text names none of the others."""
-    return ArgumentValueError(f"{argument}: there is no column {quote(name)}")
+def unknown_column(argument: str, name: object, names: Iterable[object]) -> ArgumentValueError:
+    """Return the error for a name that is no column, with the closest one that is."""
+    return ArgumentValueError(f"{argument}: there is no column {quote(name)}{did_you_mean(name, names)}")
 
 
 def _operator(build: Callable[..., Expression], op: str, *, reflected: bool = False) -> Callable[..., Any]:
@@ -204,7 +204,7 @@ class TracedFrame:
                 f"{self._argument}: d[...] takes the name of one column; rows are chosen by .filter(...)"
             )
         if name not in self._names:
-            raise unknown_column(self._argument, name)
+            raise unknown_column(self._argument, name, self._names)
         return TracedColumn(Column(name), self._argument)
 
     def __getattr__(self, name: str) -> TracedColumn:
