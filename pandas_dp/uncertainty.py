@@ -28,12 +28,46 @@ MOST_NANOSECONDS = Fraction(9 * 10**18)  # dates and durations beyond it do not 
 MOST_INTEGER = 2**62
 
 
-class Interval(NamedTuple):
-    """Lower and upper end of a confidence interval for the noiseless statistic."""
+class Interval(tuple[Any, Any]):
+    """Lower and upper end of a confidence interval for the noiseless statistic: ``lower, upper = count.interval()``.
 
-    lower: Any
-    upper: Any
+    Attributes
+    ----------
+    lower, upper : number, Timestamp or Timedelta
+    level : float
+        Confidence; not one of the two items.
+
+    Examples
+    --------
+    >>> lower, upper = Interval(3, 5, 0.95)
+    >>> Interval(3, 5, 0.95)
+    Interval(lower=3, upper=5, level=0.95)
+    """
+
     level: float
+
+    def __new__(cls, lower: Any, upper: Any, level: float) -> Interval:
+        """Make a pair that knows its confidence."""
+        self = super().__new__(cls, (lower, upper))
+        self.level = level
+        return self
+
+    @property
+    def lower(self) -> Any:
+        """The lower end."""
+        return self[0]
+
+    @property
+    def upper(self) -> Any:
+        """The upper end."""
+        return self[1]
+
+    def __getnewargs__(self) -> tuple[Any, ...]:  # copies and pickles keep the level
+        return *self, self.level
+
+    def __repr__(self) -> str:
+        """Show the ends and the confidence."""
+        return f"Interval(lower={self.lower!r}, upper={self.upper!r}, level={self.level!r})"
 
 
 class RankBound(NamedTuple):

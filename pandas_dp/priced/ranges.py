@@ -9,7 +9,7 @@ from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.ranges import Ecdf, RangeCounts
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import call_text
+from pandas_dp.priced.text import call_text, edges
 from pandas_dp.release import Release
 
 
@@ -54,10 +54,9 @@ class RangeQuestions(PreparedFrame):
         """
         kind = self._kind(column)
         binned, labels = arguments.bins(bins, False, False, kind, "ecdf", column)
-        edges = (labels.values[0][0], *(right for _, right in labels.values))
-        return self._ask(
-            call_text("ecdf", column, None, bins=binned.bins), Ecdf(binned, Labels(column, edges)), (column,)
-        )
+        points = edges(labels.values, binned.bins)
+        text = call_text("ecdf", column, None, bins=points)
+        return self._ask(text, Ecdf(binned, Labels(column, points)), (column,))
 
     def _ranges(self, column: str, bins: Any, keys: Any, other: bool, null: bool) -> Release:
         if bins is None or keys is not None:
@@ -66,5 +65,5 @@ class RangeQuestions(PreparedFrame):
                 f"histogram({column!r}, bins=range(0, 101, 10), workload='ranges')"
             )
         binned, labels = arguments.bins(bins, other, null, self._kind(column), "histogram", column)
-        text = call_text("histogram", column, None, bins=binned.bins, workload="ranges")
+        text = call_text("histogram", column, None, bins=edges(labels.values, binned.bins), workload="ranges")
         return self._ask(text, RangeCounts(binned, labels), (column,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,8 @@ from pandas_dp.report.text import duration_unit
 BAR_WIDTH = 0.8
 MOST_TICKS = 30
 LONG_LABELS = 40  # characters of all labels together that fit side by side
+LETTER_WIDTH = 0.6  # of the font's size, on average and rounded up
+SHORTEST_LINE = 12  # letters
 MISSING = "a plot needs matplotlib, which is not installed; type: pip install 'pandas-dp[plot]'"
 
 Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] | None"]
@@ -59,10 +62,12 @@ def draw(columns: list[Column], labels: list[str], title: str, ax: Any, axis: st
         if lower is not None and upper is not None:
             ax.vlines(at, lower.to_numpy(), upper.to_numpy(), colors="black", linewidth=1)
         if len(columns) == 1:
-            ax.set_ylabel(_literal(f"{name} ({unit})" if unit else name))
+            label = f"{name} ({unit})" if unit else name
+            ax.set_ylabel(_literal(_wrapped(label, ax.yaxis.label, ax.get_window_extent().height)))
     _label(ax, labels)
     ax.set_xlabel(_literal(axis))
-    ax.set_title(_literal(title), fontsize="medium")
+    ax.set_title("", fontsize="medium")
+    ax.set_title(_literal(_wrapped(title, ax.title, ax.get_window_extent().width)), fontsize="medium")
     if len(columns) > 1:
         ax.legend()
     return ax
@@ -94,6 +99,12 @@ def _label(ax: Any, labels: list[str]) -> None:
         [_literal(label) for label in labels[::every]],
         rotation=90 if long else 0,
     )
+
+
+def _wrapped(words: str, place: Any, pixels: float) -> str:
+    """Break words into lines for which there is room in a matplotlib text."""
+    letter = LETTER_WIDTH * place.get_fontsize() * place.figure.dpi / 72  # pixels
+    return "\n".join(textwrap.wrap(words, max(int(pixels / letter), SHORTEST_LINE)))
 
 
 def _literal(text: str) -> str:

@@ -486,3 +486,13 @@ def test_facts_follow_a_column_to_its_new_name():
     assert ask(df).rename({"x": "y", "y": "w"}).mean("y") == true
     with pytest.raises(ArgumentTypeError, match="bounds"):
         ask(df).rename({"x": "z"}).assign(x=1.0).mean("x")
+
+
+# -- answers ----------------------------------------------------------------------------------------------------
+
+
+def test_an_interval_unpacks_into_its_ends():
+    answer = protected().dp(epsilon=1).count()
+    lower, upper = answer.interval()
+    assert lower < answer < upper
+    assert answer.interval(0.5).level == 0.5

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import pandas as pd
 import pytest
@@ -24,10 +26,21 @@ from tests.support.releases import (
 
 def test_intervals_of_scalars():
     assert an_int().interval() == Interval(48063, 48363, 0.95)
-    low, high, level = a_float().interval(0.5)
+    low, high = a_float().interval(0.5)
     assert high - 1234.56 == pytest.approx(3.5)
     assert 1234.56 - low == pytest.approx(3.5)
-    assert level == 0.5
+    assert a_float().interval(0.5).level == 0.5
+
+
+def test_an_interval_is_a_pair_that_knows_its_level():
+    interval = an_int().interval(0.5)
+    assert interval == (interval.lower, interval.upper)
+    for copied in (pickle.loads(pickle.dumps(interval)), copy.copy(interval), copy.deepcopy(interval)):
+        assert (copied, copied.level) == (interval, 0.5)
+        assert repr(copied) == repr(interval)
+
+
+def test_what_is_known_instead_of_an_interval():
     assert release("ICU", SCORES).interval(0.9) == SCORES.at(0.9)
     assert release(1.5, RANKS).interval() == RANKS.at(0.95)
     assert release(1.5).interval() is None

@@ -107,3 +107,24 @@ def test_plot_without_matplotlib_says_what_to_install(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'pandas-dp\[plot\]'") as caught:
         an_int().plot()
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_a_long_title_is_wrapped_to_the_axes(figures, columns):
+    _, axes = figures.subplots(1, columns, squeeze=False)
+    ax = axes[0][0]
+    a_series(spent="epsilon=0.1, delta=0.0000001", assumes="blocks of whole units, none of which is in two").plot(ax)
+    ax.figure.canvas.draw()
+    title, room = ax.title.get_window_extent(), ax.get_window_extent()
+    assert ax.get_title().count("\n") >= columns
+    assert title.width <= room.width
+    assert columns > 1 or title.y1 <= ax.figure.bbox.height
+
+
+def test_a_long_name_is_wrapped_to_the_axes(figures):
+    series = pd.Series(
+        [1, 2], index=["a", "b"], name="a name that is much longer than the axis of the values is high " * 2
+    )
+    ax = release(series, Additive(NOISE)).plot()
+    ax.figure.canvas.draw()
+    assert ax.yaxis.label.get_window_extent().height <= ax.get_window_extent().height
