@@ -129,6 +129,12 @@ class Accessor:
         ------
         ArgumentTypeError, ArgumentValueError, LedgerError
 
+        Notes
+        -----
+        While nothing was asked, protecting again on other terms replaces them, on record: a mistake is typed anew. Later
+        the unit stays and ``session.extend(to=5, reason="...")`` raises the total; a cell that protects on the terms
+        before joins the raised budget.
+
         Examples
         --------
         >>> import pandas as pd, pandas_dp

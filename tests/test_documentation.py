@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import math
 import os
 import pkgutil
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import pandas_dp
+from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.report.allowance import more_calls
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -42,6 +47,22 @@ def test_the_first_block_of_the_readme():
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert "would fit" in done.stdout
+
+
+def test_the_section_on_choosing_runs_and_its_numbers_are_true():
+    section = README.split("## Choosing\n")[1].split("\n## ")[0]
+    assert len(section.strip().splitlines()) <= 25
+    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    *_, last = lines = block.strip().splitlines()
+    code = "\n".join([*lines[:-1], f"print(type({last.split('  #')[0]}).__name__, flights.dp.session.spent)"])
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
+    assert done.stdout == "Timestamp epsilon=1.5\n", done.stderr
+    rule = filter_for(Budget.of(3, Fraction(1, 10**6)))
+    calls = {price: more_calls(rule, State.zero(), PrivacyLoss.pure(Fraction(price))) for price in ("0.01", "0.3")}
+    assert calls == {"0.01": 3676, "0.3": 10}
+    assert "admits 3,676 calls at 0.01 instead of 300" in section
+    assert [round(math.e**total, 1) for total in (1, 3)] == [2.7, 20.1]
 
 
 def test_the_two_commands_of_the_readme():
