@@ -13,7 +13,7 @@ from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text
+from pandas_dp.priced.text import bounds_text, listing
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 
@@ -72,7 +72,8 @@ class BlockQuestions(PreparedFrame):
         keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
         kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
         aggregate = GroupbyMeanSA(column, lattice, kind, keyed, labels, count, aggregator)
-        text = f"groupby_mean_sa({by!r}, {column!r}, {bounds_text(bounds)}blocks={blocks}, aggregator={aggregator!r})"
+        given = f"keys={listing(keyed.keys)}, {bounds_text(bounds)}blocks={blocks}, aggregator={aggregator!r}"
+        text = f"groupby_mean_sa({by!r}, {column!r}, {given})"
         return self._ask(text, aggregate, (by, column))
 
     def sample_and_aggregate(

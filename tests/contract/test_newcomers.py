@@ -113,6 +113,29 @@ def test_another_process_may_replace_the_terms_and_no_charge_is_made_on_the_old_
     assert df.dp(epsilon=1).count().unit.column == "pid"
 
 
+AFTER_A_SLIP = """
+import sys
+sys.path.insert(0, {root!r})
+import warnings, pandas as pd, pandas_dp
+warnings.simplefilter("ignore")
+df = pd.DataFrame({{"pid": [1, 1, 2], "x": [1.0, 2.0, 3.0]}})
+try:
+    df.dp(epsilon=1).mean("x")
+except pandas_dp.ArgumentTypeError:
+    print(df.dp.session.unit.column, end=" ")
+df.dp.protect(epsilon=3, unit="pid", max_rows=2)
+print(df.dp.session.unit.column, df.dp.session.left)
+"""
+
+
+def test_a_first_question_that_was_refused_leaves_the_terms_open():
+    """It opened the implicit session, of which nothing was asked."""
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_A_SLIP.format(root=str(ROOT))], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "None pid epsilon=3\n"
+
+
 def test_once_used_the_error_says_what_can_be_done():
     df = protected(epsilon=3, name=(name := fresh()))
     df.dp(epsilon=1).count()
