@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pandas_dp import datasets
+from pandas_dp import datasets, local
 from pandas_dp.accessor import dp
 from pandas_dp.errors import (
     ArgumentTypeError,
@@ -40,4 +40,5 @@ __all__ = [
     "UnverifiedFrameError",
     "datasets",
     "dp",
+    "local",
 ]

@@ -157,6 +157,8 @@ def keys(
         raise ArgumentValueError("keys may hold at most 10,000,000 values")
     if len(set(listed)) != len(listed):
         raise ArgumentValueError("keys must not hold a value twice")
+    if other and "other" in listed:
+        raise ArgumentValueError("keys hold 'other' already, which is what other=True names the rest: rename the key")
     # equal texts, and equal ints, are the same key; equal values of mixed types are not
     kept = len(listed) <= MOST_KEPT and set(map(type, listed)) in ({str}, {int})
     return (_keyed if kept else _keyed.__wrapped__)(column, listed, other, null)

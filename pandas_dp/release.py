@@ -15,9 +15,10 @@ import pandas as pd
 
 from pandas_dp import postprocess
 from pandas_dp.aggregates.base import Answer
+from pandas_dp.aggregates.randomized_response import RandomizedAnswers
 from pandas_dp.aggregates.ranges import PartsError
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.report.base import LEVEL, Provenance, Release
+from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import Column, draw
 from pandas_dp.uncertainty import ErrorModel
@@ -225,8 +226,8 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
         Notes
         -----
         The variance of a sum of least-squares estimates is a public number. With Gaussian noise the interval is the normal
-        one. With Laplace noise it is that of the worst symmetric log-concave law of this variance, a fifth wider than
-        needed for long sums (more where the noise is smaller than three rows).
+        one. With Laplace noise it is that of the worst symmetric log-concave law of this variance, for long sums a fifth
+        wider than needed (two fifths where the noise has a scale of two rows).
         """
         error = self._provenance.error
         if not isinstance(error, PartsError):
@@ -237,6 +238,17 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
         answer = Answer(float(self._released.iloc[first:last].sum()), self.mechanism, error.between(first, last))
         notes = (*self.notes, "free: a sum of bins of an answer that was paid for")
         return make_release(answer, replace(self._provenance, error=answer.error, notes=notes, extras=()))
+
+    def estimate(self, level: float = LEVEL, project: bool = False) -> pd.DataFrame:
+        """Estimate the proportion of each key among the exact answers: free, for `randomized_response` alone.
+
+        ``project`` moves the proportions to the nearest ones that are not negative and add up to 1: closer, but no longer
+        unbiased. Returns a DataFrame with columns proportion, standard_error, lower, upper. See `local.estimate`.
+        """
+        aggregate = self.query.aggregate
+        if not isinstance(aggregate, RandomizedAnswers):
+            raise ArgumentTypeError("estimate() needs randomised answers: randomized_response('sex', keys=[...])")
+        return aggregate.estimate(self.value, self.query.price, checked_level(level), project)
 
     def nonnegative(self) -> Series:
         """Return the values cut at 0: free; sums should use the released values. See `postprocess.nonnegative`."""
@@ -363,15 +375,15 @@ def _places(index: pd.Index[Any], left: Any, right: Any) -> tuple[int, int]:
     """Positions of the bins between two edges."""
     bins = [label for label in index if isinstance(label, pd.Interval)]
     edges = [bins[0].left, *(bin_.right for bin_ in bins)]
+    edges = [edge.item() if isinstance(edge, np.generic) else edge for edge in edges]
     given = [edges[0] if left is None else left, edges[-1] if right is None else right]
     try:
         first, last = (edges.index(pd.Timestamp(e) if isinstance(edges[0], pd.Timestamp) else e) for e in given)
     except (TypeError, ValueError):
         first, last = 0, -1
     if first > last:
-        raise ArgumentValueError(
-            f"left and right must be edges of the bins in their order, such as range_sum({edges[0]!r}, {edges[-1]!r})"
-        )
+        shown = ", ".join(repr(e) if isinstance(e, int | float) else repr(str(e)) for e in (edges[0], edges[-1]))
+        raise ArgumentValueError(f"left and right must be edges of the bins in their order, such as range_sum({shown})")
     return first, last
 
 

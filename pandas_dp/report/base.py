@@ -24,6 +24,13 @@ LEVEL = 0.95
 HIGHEST_LEVEL = 1 - 1e-12
 
 
+def checked_level(level: float) -> float:
+    """Return a level between 0 and 1."""
+    if not 0 < level <= HIGHEST_LEVEL:
+        raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
+    return level
+
+
 @dataclass(frozen=True, eq=False)
 class Provenance:
     """Where a release comes from: public facts only.
@@ -158,8 +165,7 @@ class Release:
         ArgumentValueError
             For a level that is not between 0 and 1.
         """
-        if not 0 < level <= HIGHEST_LEVEL:
-            raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
+        checked_level(level)
         error = self._provenance.error
         if error is None:
             return None
