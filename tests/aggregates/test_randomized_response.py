@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import uuid
 from fractions import Fraction
 from itertools import product
 
@@ -34,7 +35,7 @@ def frame(rows: int = 400) -> pd.DataFrame:
 
 def protected(**more):
     df = frame()
-    df.dp.protect(epsilon=5, neighbors="replace_one", name=f"local {id(df)}", **more)
+    df.dp.protect(epsilon=5, neighbors="replace_one", name=f"local {uuid.uuid4()}", **more)
     return df
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from fractions import Fraction
 
 import numpy as np
@@ -40,7 +41,7 @@ def frame(request):
         "units": {"unit": "uid", "max_rows": 3},
         "replace_one": {"neighbors": "replace_one", "unit": "uid", "max_rows": 2},
     }[request.param]
-    made.dp.protect(epsilon=1000, delta=1e-6, name=f"accuracy {id(made)}", **more)
+    made.dp.protect(epsilon=1000, delta=1e-6, name=f"accuracy {uuid.uuid4()}", **more)
     return made
 
 
