@@ -10,7 +10,7 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.kinds import Kind
 
-MOST_LISTED, MOST_CHARACTERS = 50, 120  # longer lists of keys and edges are not written out
+MOST_LISTED, MOST_CHARACTERS = 40, 120  # longer lists of keys and edges are not written out
 
 _ROWS = "rows are never released: ask about them, such as .count() or .mean({column}bounds=(lower, upper))"
 _BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) and .query(...)"
