@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple, Protocol
@@ -91,11 +92,14 @@ class ScoreGap(NamedTuple):
 
     score: float
     level: float
+    what: str = "count"
+    best: str = "the largest"
 
     @property
     def words(self) -> str:
         """The bound in words, without its level."""
-        return f"its count is within {math.ceil(self.score):,} of the largest"
+        shown = f"{math.ceil(self.score):,}" if self.what == "count" else _rounded_up(self.score)
+        return f"its {self.what} is within {shown} of {self.best}"
 
     def __str__(self) -> str:
         """Say it in words."""
@@ -229,6 +233,12 @@ class ErrorModel(Protocol):
 def percent(level: float) -> str:
     """Write a level as people do: ``95 %``, ``99.9 %``."""
     return f"{100 * level:.12g} %"
+
+
+def _rounded_up(x: float) -> str:
+    """Write a positive number with three digits, never a smaller one; whole ones from 100 on."""
+    exact = Decimal(str(x))
+    return f"{exact.quantize(Decimal(1).scaleb(min(0, exact.adjusted() - 2)), rounding=ROUND_CEILING) + 0:,f}"
 
 
 def _variance(f1: float, f2: float, f3: float) -> float:

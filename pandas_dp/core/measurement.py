@@ -35,6 +35,9 @@ class View(Protocol):
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Unit of each row (-1: the key is missing, the row does not count) and the number of units."""
 
+    def after(self, step: Any) -> View:
+        """The same rows after one row-wise step that filters none."""
+
     def block_results(self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int) -> list[Any]:
         """What a user's function returns for each block of rows, rebuilt so that a block tells of no other one.
 

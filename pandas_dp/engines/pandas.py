@@ -84,6 +84,10 @@ class PandasView:
         codes, count = self._cache[key]
         return codes, count
 
+    def after(self, step: Any) -> PandasView:
+        """The same rows after one row-wise step that filters none."""
+        return PandasView(step.apply(self._frame), {}, self._nulls)
+
     def _values(self, name: str) -> Stored:
         """The column, with the public constant for missing values where there is one."""
         column = self._stored(name)

@@ -13,6 +13,7 @@ from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.priced.blocks import BlockQuestions
 from pandas_dp.priced.bounds import asked, bounded
+from pandas_dp.priced.choices import ChoiceQuestions
 from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.local_answers import LocalQuestions
@@ -22,7 +23,7 @@ from pandas_dp.priced.text import call_text, edges, refuse_dates
 from pandas_dp.release import Release
 
 
-class PricedFrame(BlockQuestions, LocalQuestions, QuantileQuestions, RangeQuestions):
+class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuestions, RangeQuestions):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
     Nothing is read before the question is charged; a refused question costs nothing.
