@@ -164,8 +164,7 @@ class SelectByRows(Choice):
     """A candidate with a high total of scores per row."""
 
     candidates: tuple[Hashable, ...]
-    scores: tuple[Any, ...]
-    column: str
+    expressions: tuple[Any, ...]
     lattice: Lattice
     weights: Weights | None = None
 
@@ -174,7 +173,7 @@ class SelectByRows(Choice):
     @property
     def statistic(self) -> RowScores:
         """Total score of each candidate."""
-        return RowScores(self.scores, self.column, self.lattice)
+        return RowScores(self.expressions, self.lattice)
 
     @property
     def gap(self) -> Gap:

@@ -14,7 +14,7 @@ from pandas_dp.core.measurement import Noisy
 from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.revenue import MOST_STEPS, Revenue
 from pandas_dp.errors import ArgumentValueError
-from pandas_dp.kinds import Kind, exact_number
+from pandas_dp.kinds import exact_number
 
 MOST_PRICES = 10**6
 GRID = 1 << 16
@@ -43,20 +43,29 @@ class BestPrice(Choice):
 
     def chosen(self, picks: Noisy) -> float:
         """Return the price."""
-        price: float = Kind("number").value(self.prices[picks[0]] * self.step)
-        return price
+        return self.price(self.prices[picks[0]])
+
+    def price(self, steps: int) -> float:
+        """Return the price of a number of steps, as the nearest float."""
+        return steps * self.step.numerator / self.step.denominator
 
 
-def on_one_unit(prices: Sequence[Fraction]) -> tuple[tuple[int, ...], Fraction]:
-    """Rising positive prices as whole numbers of their largest common unit, and that unit.
+def on_one_unit(prices: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], Fraction]:
+    """Positive prices, as pairs of numerator and denominator, in whole numbers of their largest common unit; that unit.
+
+    Returns
+    -------
+    prices : tuple of int
+        Rising.
+    unit : Fraction
 
     Raises
     ------
     ArgumentValueError
         Where the highest is more than 2**31 units.
     """
-    bottom = math.lcm(*(price.denominator for price in prices))
-    whole = [price.numerator * (bottom // price.denominator) for price in prices]
+    bottom = math.lcm(*{denominator for _, denominator in prices})
+    whole = sorted(numerator * (bottom // denominator) for numerator, denominator in prices)
     common = math.gcd(*whole)
     if whole[-1] > MOST_STEPS * common:
         raise ArgumentValueError(
@@ -113,7 +122,7 @@ def geometric_prices(lowest: Any, highest: Any, ratio: Any) -> list[Decimal]:
     while grid[-1] * factor < last:
         grid.append(grid[-1] * factor // unit * unit)
     grid.append(last)
-    on_one_unit(grid)
+    on_one_unit([price.as_integer_ratio() for price in grid])
     return [_decimal(price) for price in grid]
 
 

@@ -35,8 +35,8 @@ class View(Protocol):
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Unit of each row (-1: the key is missing, the row does not count) and the number of units."""
 
-    def after(self, step: Any) -> View:
-        """The same rows after one row-wise step that filters none."""
+    def computed(self, expression: Any) -> Raw:
+        """Raw numbers of what a row-wise expression makes of each row."""
 
     def block_results(self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int) -> list[Any]:
         """What a user's function returns for each block of rows, rebuilt so that a block tells of no other one.

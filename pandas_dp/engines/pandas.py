@@ -84,9 +84,9 @@ class PandasView:
         codes, count = self._cache[key]
         return codes, count
 
-    def after(self, step: Any) -> PandasView:
-        """The same rows after one row-wise step that filters none."""
-        return PandasView(step.apply(self._frame), {}, self._nulls)
+    def computed(self, expression: Any) -> Raw:
+        """Raw numbers of what an expression of steps makes of each row; missing values of columns are missing in it."""
+        return stored(expression.evaluate(self._frame)).numbers().raw()
 
     def _values(self, name: str) -> Stored:
         """The column, with the public constant for missing values where there is one."""

@@ -19,9 +19,8 @@ from pandas_dp.core.lattice import SUM_BITS, Lattice
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number, is_missing
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, call_text, listing, value_text
+from pandas_dp.priced.text import MOST_LISTED, bounds_text, call_text, listing, value_text
 from pandas_dp.release import Release
-from pandas_dp.steps.changes import Assign
 from pandas_dp.steps.expression import Expression
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.steps.values import NUMERIC
@@ -31,6 +30,7 @@ MOST_WEIGHT = 1 << 62  # of the integers that weights become, together
 PLAIN = (str, bool, int, float, Decimal, Fraction, dt.date, dt.timedelta)  # Timestamp and Timedelta are among them
 PRICES = "best_price({column!r}, prices=[1, 2, 5])"
 SELECT = "select([10, 20], score='bid >= candidate')"
+MOST_QUICK = 1e300
 LARGEST_CAP = Fraction(10) ** 250
 
 
@@ -141,9 +141,8 @@ class ChoiceQuestions(PreparedFrame):
             aggregate = BestPrice(column, range(1, GRID + 1), highest / GRID, sold)
             given = bounds_text(bounds).rstrip(", ")
         else:
-            exact = _price_list(prices, line)
-            aggregate = BestPrice(column, *on_one_unit(exact), sold)
-            given = f"prices={listing(tuple(int(p) if p.denominator == 1 else float(p) for p in exact))}"
+            aggregate = BestPrice(column, *_price_list(prices, line), sold)
+            given = f"prices={_written(aggregate)}"
         text = f"best_price({column!r}, {given}{'' if sold is None else f', supply={sold}'})"
         return self._ask(text, aggregate, (column,))
 
@@ -217,15 +216,14 @@ class ChoiceQuestions(PreparedFrame):
             text = f"select({listing(listed)}, score=function, sensitivity={value_text(sensitivity)}{more})"
             return self._ask(text, SelectByFrame(listed, score, exact, shares), tuple(self._empty().columns))
         lattice = Lattice.between(Fraction(0), _positive(cap, "cap"), SUM_BITS)
-        column, trees = self._compiled(score, listed)
-        steps = tuple(Assign(column, tree) for tree in trees)
+        trees = self._compiled(score, listed)
         read = tuple(sorted(frozenset().union(*(tree.columns() for tree in trees))))
         shown = repr(score) if isinstance(score, str) else "function"
         text = f"select({listing(listed)}, score={shown}, cap={value_text(cap)}{more})"
-        return self._ask(text, SelectByRows(listed, steps, column, lattice, shares), read)
+        return self._ask(text, SelectByRows(listed, trees, lattice, shares), read)
 
-    def _compiled(self, score: Any, candidates: tuple[Hashable, ...]) -> tuple[str, list[Expression]]:
-        """A free name for a column of scores, and the row-wise expression of each candidate's: no row is read."""
+    def _compiled(self, score: Any, candidates: tuple[Hashable, ...]) -> tuple[Expression, ...]:
+        """The row-wise score of each candidate: no row is read."""
         empty = self._empty()
         if isinstance(score, str) and "candidate" in empty.columns:
             raise ArgumentValueError(
@@ -234,13 +232,10 @@ class ChoiceQuestions(PreparedFrame):
             )
         if not isinstance(score, str) and (not callable(score) or isinstance(score, pd.api.typing.Expression)):
             raise ArgumentTypeError(f"score must be text or a function of a table and a candidate: {SELECT}")
-        trees = [_expression(score, candidate, empty) for candidate in candidates]
+        trees = tuple(_expression(score, candidate, empty) for candidate in candidates)
         if len(trees) > 1 and len(set(trees)) == 1:
             raise ArgumentValueError(f"score must depend on the candidate: {SELECT}")
-        column = "score"
-        while column in empty.columns:
-            column += "_"
-        return column, trees
+        return trees
 
 
 def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Expression:
@@ -315,14 +310,29 @@ def _positive(value: Any, argument: str) -> Fraction:
     return exact
 
 
-def _price_list(given: Any, line: str) -> list[Fraction]:
-    """Positive prices, rising."""
-    exact = sorted(exact_number(price, "prices") for price in _listed(given, "prices", line, MOST_PRICES))
-    if exact[0] <= 0:
+def _price_list(given: Any, line: str) -> tuple[tuple[int, ...], Fraction]:
+    """Positive prices, rising, as whole numbers of one unit, and that unit."""
+    exact = [_ratio(price) for price in _listed(given, "prices", line, MOST_PRICES)]
+    if any(numerator <= 0 for numerator, _ in exact):
         raise ArgumentValueError(f"prices must be positive: {line}")
     if len(set(exact)) != len(exact):
         raise ArgumentValueError(f"prices must not hold a price twice: {line}")
-    return exact
+    return on_one_unit(exact)
+
+
+def _written(asked: BestPrice) -> str:
+    """Prices as one types them, or how many they are."""
+    if len(asked.prices) > MOST_LISTED:
+        return listing(tuple(asked.prices))
+    shown = [asked.price(steps) for steps in asked.prices]
+    return listing(tuple(int(price) if price.is_integer() else price for price in shown))
+
+
+def _ratio(price: Any) -> tuple[int, int]:
+    """Exact price in lowest terms; for floats, of which there may be many, by the quick way."""
+    if type(price) is float and 0 < price < MOST_QUICK:
+        return Decimal(repr(price)).as_integer_ratio()
+    return exact_number(price, "prices").as_integer_ratio()
 
 
 def _highest(bounds: Any, line: str) -> Fraction:

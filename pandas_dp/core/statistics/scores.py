@@ -22,13 +22,12 @@ FARTHEST = 1 << 61
 
 @dataclass(frozen=True)
 class RowScores:
-    """Sum of a computed column for each candidate, in steps of a lattice from 0 to a cap.
+    """Sum over the rows of a score for each candidate, in steps of a lattice from 0 to a cap.
 
     Parameters
     ----------
-    steps : tuple
-        One row-wise step for each candidate; each writes `column` and filters nothing.
-    column : str
+    expressions : tuple
+        The row-wise score of each candidate, in numbers.
     lattice : Lattice
         From 0; values beyond count at its ends, missing ones as 0.
 
@@ -39,16 +38,15 @@ class RowScores:
     but one may rise as another falls, so the changes of two differ by up to 2 k cells.
     """
 
-    steps: tuple[Any, ...]
-    column: str
+    expressions: tuple[Any, ...]
     lattice: Lattice
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
         largest = unit.rows * self.lattice.cells
         return Sensitivity(
-            l1=len(self.steps) * largest,
-            l2_squared=len(self.steps) * largest**2,
+            l1=len(self.expressions) * largest,
+            l2_squared=len(self.expressions) * largest**2,
             linf=largest,
             range=(1 if unit.add_remove else 2) * largest,
         )
@@ -57,8 +55,8 @@ class RowScores:
         """Exact totals: a list of one Python int for each candidate, below 2**62 for up to 2**31 rows."""
         rows = None if unit.column is None else _rows_that_count(view, unit)
         totals = []
-        for step in self.steps:
-            values, present = view.after(step).column(self.column)
+        for expression in self.expressions:
+            values, present = view.computed(expression)
             if rows is not None:
                 values, present = values[rows], None if present is None else present[rows]
             totals.append(offset_sum(self.lattice, (values, present))[1])
