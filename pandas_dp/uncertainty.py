@@ -120,15 +120,25 @@ class Additive:
     """Symmetric integer noise times a public step.
 
     A value that was cut to a public range keeps the same interval around it: cutting brings an answer no
-    further from a statistic in that range.
+    further from a statistic in that range. With the range in `within` the interval is cut to it as well.
     """
 
     noise: Noise
     step: Fraction = Fraction(1)
     kind: Kind = NUMBER
+    within: tuple[Fraction, Fraction] | None = None
 
     def bounds(self, value: Any, level: float) -> Ends:
-        """Value minus and plus the half-width."""
+        """Value minus and plus the half-width, inside the public range of the statistic."""
+        lower, upper = self._around(value, level)
+        if self.within is None:
+            return lower, upper
+        least, most = map(self.kind.value, self.within)
+        if isinstance(value, pd.Series):
+            return lower.clip(lower=least), upper.clip(upper=most)
+        return max(lower, least), min(upper, most)
+
+    def _around(self, value: Any, level: float) -> Ends:
         half = self.noise.half_width(level) * self.step
         if not isinstance(value, pd.Series):
             return self._ends(value, half)

@@ -38,7 +38,13 @@ class View(Protocol):
     def computed(self, expression: Any) -> Raw:
         """Raw numbers of what a row-wise expression makes of each row."""
 
-    def block_results(self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int) -> list[Any]:
+    def block_results(
+        self,
+        function: Callable[[Any], Any],
+        block: NDArray[np.intp],
+        blocks: int,
+        columns: tuple[str, ...] | None = None,
+    ) -> list[Any]:
         """What a user's function returns for each block of rows, rebuilt so that a block tells of no other one.
 
         Parameters
@@ -48,6 +54,8 @@ class View(Protocol):
         block : ndarray of intp, shape (rows,)
             Block of each row, -1 for none.
         blocks : int
+        columns : tuple of str or None
+            What a block shows; None: all columns.
         """
 
 

@@ -37,9 +37,9 @@ class PricedColumn:
         """See `PricedFrame.sum`."""
         return self._frame.sum(self._column, bounds=bounds)
 
-    def mean(self, *, bounds: Any = None) -> Release:
+    def mean(self, *, bounds: Any = None, method: str = "rotated") -> Release:
         """See `PricedFrame.mean`."""
-        return self._frame.mean(self._column, bounds=bounds)
+        return self._frame.mean(self._column, bounds=bounds, method=method)
 
     def var(self, *, bounds: Any = None, ddof: int = 1) -> Release:
         """See `PricedFrame.var`."""
