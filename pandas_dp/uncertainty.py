@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple, Protocol
@@ -246,9 +246,12 @@ def percent(level: float) -> str:
 
 
 def _rounded_up(x: float) -> str:
-    """Write a positive number with three digits, never a smaller one; whole ones from 100 on."""
+    """Write a positive number with three digits, or all those before the point, never a smaller one."""
     exact = Decimal(str(x))
-    return f"{exact.quantize(Decimal(1).scaleb(min(0, exact.adjusted() - 2)), rounding=ROUND_CEILING) + 0:,f}"
+    plain = -9 < exact.adjusted() < 15
+    digits = max(3, exact.adjusted() + 1) if plain else 3
+    cut = Context(prec=digits, rounding=ROUND_CEILING).plus(exact)
+    return f"{cut:,f}" if plain else str(cut)
 
 
 def _variance(f1: float, f2: float, f3: float) -> float:

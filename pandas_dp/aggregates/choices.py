@@ -91,7 +91,10 @@ class Choice(SingleLook):
 
     picks = 1
     weights: Weights | None = None
-    assumes: str | None = None
+
+    def assumed(self, terms: Terms) -> str | None:
+        """Return what the guarantee takes on the caller's word."""
+        return None
 
     def look(self, terms: Terms) -> Measurement:
         """One place for each pick."""
@@ -103,7 +106,7 @@ class Choice(SingleLook):
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return what was picked."""
-        return Answer(self.chosen(noisy), _picking(look).name, self._error(look), assumes=self.assumes)
+        return Answer(self.chosen(noisy), _picking(look).name, self._error(look), assumes=self.assumed(terms))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the gap."""
@@ -207,10 +210,10 @@ class SelectByFrame(Choice):
         """Of scores rounded to 2**-20 of their sensitivity."""
         return Gap("score", _least_share(self.candidates, self.weights), self.sensitivity / FINENESS)
 
-    @property
-    def assumes(self) -> str:  # type: ignore[override]  # no other choice assumes anything
-        """The caller's word."""
-        return f"one row moves each score by at most {show(self.sensitivity)}"
+    def assumed(self, terms: Terms) -> str:
+        """The caller's word; where rows are replaced a step may also filter the new one, or only the old one."""
+        rows = "one row more or fewer" if terms.unit.add_remove else "one row more, fewer or changed"
+        return f"{rows} moves each score by at most {show(self.sensitivity)}"
 
     def chosen(self, picks: Noisy) -> Hashable:
         """Return the candidate itself."""

@@ -30,8 +30,8 @@ MOST_WEIGHT = 1 << 62  # of the integers that weights become, together
 PLAIN = (str, bool, int, float, Decimal, Fraction, dt.date, dt.timedelta)  # Timestamp and Timedelta are among them
 PRICES = "best_price({column!r}, prices=[1, 2, 5])"
 SELECT = "select([10, 20], score='bid >= candidate')"
-MOST_QUICK = 1e300
-LARGEST_CAP = Fraction(10) ** 250
+LARGEST = Fraction(10) ** 250
+SMALLEST_PRICE, LARGEST_PRICE = 1e-250, 1e250
 
 
 class ChoiceQuestions(PreparedFrame):
@@ -170,8 +170,9 @@ class ChoiceQuestions(PreparedFrame):
         cap : number
             The largest score of a row.
         sensitivity : number, optional
-            Your word that one row that is added, removed or replaced moves the score of a whole table by at most this much,
-            for all tables. Nothing checks it: the answer says so in ``assumes``. Such an answer is not stored.
+            Your word that one row more or fewer (under replace_one also one that is changed, which may count twice) moves the
+            score of a whole table by at most this much, for all tables and candidates. Nothing checks it: the answer says
+            so in ``assumes``. Such an answer is not stored.
         weights : list of number, optional
             Base measure: a positive weight for each candidate, together exactly 1.
 
@@ -303,18 +304,17 @@ def _weights(given: Any, count: int) -> tuple[int, ...]:
     return tuple(weight.numerator * (bottom // weight.denominator) for weight in exact)
 
 
-def _positive(value: Any, argument: str) -> Fraction:
+def _positive(value: Any, argument: str, example: str = "1") -> Fraction:
+    """Exact positive number, of a size for which float64 can say how far an answer may be off at any price."""
     exact = exact_number(value, argument)
-    if not 1 / LARGEST_CAP <= exact <= LARGEST_CAP:
-        raise ArgumentValueError(f"{argument} must be positive, between 1e-250 and 1e250, such as {argument}=1")
+    if not 1 / LARGEST <= exact <= LARGEST:
+        raise ArgumentValueError(f"{argument} must be positive, between 1e-250 and 1e250, such as {argument}={example}")
     return exact
 
 
 def _price_list(given: Any, line: str) -> tuple[tuple[int, ...], Fraction]:
     """Positive prices, rising, as whole numbers of one unit, and that unit."""
     exact = [_ratio(price) for price in _listed(given, "prices", line, MOST_PRICES)]
-    if any(numerator <= 0 for numerator, _ in exact):
-        raise ArgumentValueError(f"prices must be positive: {line}")
     if len(set(exact)) != len(exact):
         raise ArgumentValueError(f"prices must not hold a price twice: {line}")
     return on_one_unit(exact)
@@ -330,9 +330,9 @@ def _written(asked: BestPrice) -> str:
 
 def _ratio(price: Any) -> tuple[int, int]:
     """Exact price in lowest terms; for floats, of which there may be many, by the quick way."""
-    if type(price) is float and 0 < price < MOST_QUICK:
+    if type(price) is float and SMALLEST_PRICE < price < LARGEST_PRICE:
         return Decimal(repr(price)).as_integer_ratio()
-    return exact_number(price, "prices").as_integer_ratio()
+    return _positive(price, "prices", "[1, 2, 5]").as_integer_ratio()
 
 
 def _highest(bounds: Any, line: str) -> Fraction:
@@ -343,7 +343,6 @@ def _highest(bounds: Any, line: str) -> Fraction:
             f"best_price() needs public prices, which must not come from the data: {line} or {example}"
         )
     pair = _listed(bounds, "bounds", example, 2)
-    lower, upper = (exact_number(end, "bounds") for end in pair) if len(pair) == 2 else (Fraction(0), Fraction(0))
-    if lower != 0 or upper < 1 / LARGEST_CAP:
-        raise ArgumentValueError(f"bounds must be 0 and the highest price, which is positive: {example}")
-    return upper
+    if len(pair) != 2 or exact_number(pair[0], "bounds") != 0:
+        raise ArgumentValueError(f"bounds must be 0 and the highest price: {example}")
+    return _positive(pair[1], "bounds", "(0, 500)")

@@ -22,6 +22,7 @@ from pandas_dp.aggregates.selections import Mode
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
+from pandas_dp.uncertainty import ScoreGap
 from tests.core.mechanisms.test_choices_exact import law_of
 from tests.core.samplers.laws import exact_exp, exponential_mechanism_law, permute_and_flip_law
 
@@ -118,8 +119,8 @@ def test_a_score_of_the_whole_table_has_a_price_too(frame):
         return  # refused, see the contract
     bought = frame.dp(within=25).select([1, 2], score=lambda d, c: (d["bid"] > c).sum(), sensitivity=1)
     assert bought.interval().score <= 25
-    assert bought.assumes == "one row moves each score by at most 1"
-    assert "assumes one row moves each score by at most 1" in repr(bought)
+    assert bought.assumes == "one row more or fewer moves each score by at most 1"
+    assert "assumes one row more or fewer moves each score by at most 1" in repr(bought)
     assert '"assumes": "one row' in bought.to_json()
 
 
@@ -140,6 +141,22 @@ def test_words(name):
     answer = QUESTIONS[name][0](made.dp(epsilon=1))
     assert str(answer.interval()) == WORDS[name]
     assert pickle.loads(pickle.dumps(answer)).interval() == answer.interval()
+
+
+@pytest.mark.parametrize(
+    ("score", "text"),
+    [
+        (0.0123401, "0.0124"),
+        (4.1, "4.1"),
+        (4.0941, "4.10"),
+        (99.91, "100"),
+        (1234.1, "1,235"),
+        (1.2e-30, "1.2E-30"),
+        (1.2301e30, "1.24E+30"),
+    ],
+)
+def test_bounds_are_written_rounded_up(score, text):
+    assert ScoreGap(score, 0.95, "revenue").words == f"its revenue is within {text} of the largest"
 
 
 def test_top_k_is_a_series_by_rank():

@@ -97,7 +97,7 @@ DRAWS = [
 
 @pytest.mark.parametrize(("family", "scores", "picks", "counts"), DRAWS)
 def test_draws_have_the_law(family, scores, picks, counts):
-    rate, n = Fraction(3, 7), 10_000
+    rate, n = Fraction(3, 7), 6_000
     mechanism = family(rate, picks, counts) if counts else family(rate, picks)
     base = exact_exp(-rate)
     law = law_of(family, scores, picks, counts, base)
