@@ -189,33 +189,17 @@ class BlockVotes:
 
 @dataclass(frozen=True)
 class BlockSums:
-    """Sum of the block values of each group or output, each first clipped to offsets low..high where `clip` is given.
-
-    Clipping moves no two values apart, so a clipped sum moves as little as an unclipped one, and a touched block value by
-    at most high - low. Sums count from `low`.
-    """
+    """Sum of the block values of each group or output."""
 
     means: BlockMeans | BlockResults
-    clip: tuple[int, int] | None = None
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
-        """One block value in each touched group moves by at most `cells`, or high - low."""
-        whole = self.means.sensitivity(unit)
-        if self.clip is None:
-            return whole
-        width = self.clip[1] - self.clip[0]
-        return Sensitivity(
-            l1=min(whole.l1, whole.touched * width),
-            l2_squared=min(whole.l2_squared, whole.touched * width**2),
-            linf=min(whole.linf, width),
-            touched=whole.touched,
-        )
+        """One block value of each touched group or output moves by at most `cells`."""
+        return self.means.sensitivity(unit)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact sums: one Python int for each group or output."""
         values = self.means.values(view, unit)
-        if self.clip is not None:
-            values = values.clip(*self.clip) - self.clip[0]
         return Exact(values.sum(axis=1).tolist())  # int64: blocks * cells < 2**62
 
 
