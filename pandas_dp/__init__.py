@@ -16,6 +16,7 @@ from pandas_dp.errors import (
     PandasDPError,
     QueryFailedError,
     StepFailedError,
+    StreamClosedError,
     UnknownSessionError,
     UnverifiedFrameError,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "Schema",
     "Session",
     "StepFailedError",
+    "StreamClosedError",
     "UnknownSessionError",
     "UnverifiedFrameError",
     "datasets",

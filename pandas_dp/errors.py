@@ -96,6 +96,15 @@ class QueryFailedError(PandasDPError):
         super().__init__(text)
 
 
+class StreamClosedError(PandasDPError):
+    """The stream has given the answers that were paid for, was closed, or failed. What it cost stays spent."""
+
+    TEXT = "this stream is closed: open another one, such as df.dp(epsilon=0.5).above_threshold(1000)"
+
+    def __init__(self, text: str = TEXT) -> None:
+        super().__init__(text)
+
+
 class StepFailedError(PandasDPError):
     """A row-wise step could not be applied. The text is always the same."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import os
 import uuid
+import weakref
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import tables
-from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.arguments import positive_epsilon, small_delta
 from pandas_dp.core import gate
 from pandas_dp.core.filters import Budget, State
@@ -61,6 +63,7 @@ class Session:
         self._refresh()
         self._typical = ("epsilon=0.1", PrivacyLoss.pure(Fraction(1, 10)))  # price and loss of the last answer
         self._held: dict[str, Table] = {}
+        self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
 
     def _refresh(self) -> None:
         """Read the budget's rule again after its terms were amended."""
@@ -190,13 +193,26 @@ class Session:
         return max(asked, known)
 
     def close(self) -> None:
-        """End the session: its frames are no longer answered and their memory is free. The ledger stays as it is."""
+        """End the session and its streams: nothing is answered any more, memory is free. The ledger stays as it is."""
         self._closed = True
+        for stream in list(self._streams):
+            stream.close()
         self._held.clear()
         tables.forget_session(self)
 
     def _ask(self, query: Query, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool) -> Release:
-        """Check that the frame is still what was protected, send the query through the gate and wrap the answer."""
+        """Send a query through the gate and wrap the answer."""
+        request = self._request(query, table, frame, columns, fresh)
+        del frame  # so that no traceback from here on has it among its locals
+        answer = gate.release(request)
+        if request.loss.parts:
+            self._typical = request.price, request.loss
+        return self._wrap(answer, query, table, request.price)
+
+    def _request(
+        self, query: Query, table: Table, frame: pd.DataFrame, columns: Iterable[str], fresh: bool
+    ) -> gate.Request:
+        """Check that the frame is still what was protected, and write the query as the gate takes it."""
         self._open()
         unit = self.unit  # read once: should another thread replace it from here on, the ledger refuses the charge
         steps = table.steps + query.steps
@@ -205,10 +221,9 @@ class Session:
         made = {c for step in query.steps for c in step.touches}
         owner = {unit.column} if unit.column else set()
         table.verify(frame, {c for c in read if c not in made or c in frame.columns} | owner)
-        del frame  # so that no traceback from here on has it among its locals
         terms = self._terms(table, query.steps, query.price)
         loss = query.aggregate.loss(terms)
-        request = gate.Request(
+        return gate.Request(
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
@@ -221,21 +236,21 @@ class Session:
             view=lambda: open_view(table, query.steps),
             fresh=fresh,
         )
-        answer = gate.release(request)
-        if loss.parts:
-            self._typical = request.price, loss
-        lineage = "declared" if table.lineage == "source" and steps else table.lineage
+
+    def _wrap(self, answer: Answer, query: Query, table: Table, spent: str) -> Release:
+        """Tell an answer where it comes from."""
+        declared = table.lineage == "source" and table.steps + query.steps
         return make_release(
             answer,
             Provenance(
                 query=query,
                 mechanism=answer.mechanism,
-                unit=unit,
-                lineage=lineage,
+                unit=self.unit,
+                lineage="declared" if declared else table.lineage,
                 error=answer.error,
                 notes=answer.notes + self._bounding,
                 extras=answer.extras,
-                spent=request.price,
+                spent=spent,
                 assumes=answer.assumes,
             ),
         )

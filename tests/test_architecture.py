@@ -33,6 +33,7 @@ LEVELS = {
     "release": 6,
     "tables": 6,
     "session": 7,
+    "streams": 8,
     "opening": 8,
     "priced": 9,
     "accessor": 10,

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from pandas_dp.core.measurement import Measurement, Noisy, Statistic
+from pandas_dp.core.measurement import Measurement, Noisy, Reply, Statistic
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.uncertainty import ErrorModel, Noise, RankBound, ScoreGap
 
-Steps = Generator[Measurement, Noisy, "Answer"]
+Steps = Generator[Measurement | Reply, Any, "Answer"]
 A = TypeVar("A")
 T = TypeVar("T")
 

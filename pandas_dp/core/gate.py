@@ -1,7 +1,7 @@
 """The one door: reserve the price durably, drive the recipe, debit each look, compute, draw, forget.
 
-Everything that touches data runs inside `release`. Whatever goes wrong there becomes one fixed text without cause,
-context or data, and the price stays spent.
+Everything that touches data runs inside `release` or `Stream.ask`. Whatever goes wrong there becomes one fixed text
+without cause, context or data, and the price stays spent.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ import numpy as np
 
 from pandas_dp.core.filters import Charge, Filter
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.measurement import Measurement, Noisy, View
+from pandas_dp.core.measurement import Interactive, Measurement, Mechanism, Noisy, Reply, View
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.randomness import random_bytes
-from pandas_dp.errors import LedgerError, PandasDPError, QueryFailedError, StepFailedError
+from pandas_dp.errors import (
+    ForkedSessionError,
+    LedgerError,
+    PandasDPError,
+    QueryFailedError,
+    StepFailedError,
+    StreamClosedError,
+)
 
 T = TypeVar("T")
-Recipe = Callable[[], Generator[Measurement, Noisy, Any]]
+Recipe = Callable[[], Generator[Measurement | Reply, Any, Any]]
 
 _door = threading.Lock()
 _inside = threading.local()
@@ -153,24 +160,116 @@ def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFa
     return results[0]
 
 
+class Stream:
+    """A suspended recipe: paid in full when it is opened, resumed by each public question until it ends or is closed.
+
+    For all inputs: the ledger holds the full charge before any column is read; the sum of the losses of all looks ever
+    taken is at most the charge; what goes out are the recipe's replies, functions of noisy integers, public facts and
+    questions; an exception after the charge is `QueryFailedError` with a constant text and no chain, and the end of the
+    stream. Streams of pure mechanisms may be interleaved with each other and with all queries (Vadhan, Wang 2021).
+
+    Raises
+    ------
+    BudgetExceededError, LedgerError
+        Before anything was read.
+    QueryFailedError
+        After the charge.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._run: _Run | None = None
+        self._closed, self._process = False, os.getpid()
+        self.reply, self.unit = Reply(None), request.unit
+        with closed(), _door:
+            request.ledger.reserve(request.name, None, request.query, request.price, request.loss, request.unit)
+            guarded(lambda: self._resume(_Run(request), None), QueryFailedError)
+
+    def ask(self, question: Any) -> Reply:
+        """Resume the recipe with a public question; see the class notes.
+
+        Raises
+        ------
+        QueryFailedError
+            The stream is closed from then on.
+        StreamClosedError, ForkedSessionError
+        """
+        with closed(), _door:
+            if self._process != os.getpid():  # two processes would each get all the answers that were paid once
+                raise ForkedSessionError("a stream belongs to the process that opened it; open another one here")
+            if self._run is None or self._closed:
+                raise StreamClosedError
+            guarded(lambda: self._resume(self._run, question), QueryFailedError)
+            return self.reply
+
+    def _resume(self, run: _Run | None, question: Any) -> None:
+        """Keep the run only if it comes back waiting for another question."""
+        self._run = None
+        self.reply = Reply(None)
+        if run is not None:
+            self.reply = run.resume(question)
+            self._run = None if self.reply.last or self._closed else run
+
+    @property
+    def open(self) -> bool:
+        """Whether it waits for a question."""
+        return self._run is not None and not self._closed
+
+    def close(self) -> None:
+        """End it: whatever it kept is free. What it cost stays spent."""
+        self._closed, self._run = True, None
+
+    def __reduce__(self) -> Any:
+        """Refuse: a copy would give all the answers that were paid once again."""
+        raise TypeError("a stream cannot be pickled or copied; open another one")
+
+
+class _Run:
+    """One recipe on the data: its looks, their losses, and the secrets of its interactive mechanisms."""
+
+    def __init__(self, request: Request) -> None:
+        self.request, self.view, self.recipe = request, request.view(), request.recipe()
+        self.transcript: list[Noisy] = []
+        self.spent = PrivacyLoss()
+        self.started: dict[Interactive, Mechanism] = {}
+
+    def resume(self, sent: Any = None) -> Reply:
+        """Drive the recipe until it waits for a question or returns."""
+        while True:
+            try:
+                step = self.recipe.send(sent)
+            except StopIteration as stop:
+                return Reply(stop.value, last=True)
+            if isinstance(step, Reply):
+                return step
+            sent = self._look(step)
+
+    def _look(self, look: Measurement) -> Noisy:
+        """Debit, compute, draw."""
+        request, mechanism = self.request, look.mechanism
+        sensitivity = look.statistic.sensitivity(request.unit)
+        if isinstance(mechanism, Interactive) and mechanism in self.started:
+            mechanism = self.started[mechanism]
+        self.spent += mechanism.loss(sensitivity)
+        if self.spent != request.loss and not covers(
+            request.rule.charge(request.loss), request.rule.charge(self.spent)
+        ):
+            raise QueryFailedError  # a recipe that looks more often than it declared
+        if isinstance(mechanism, Interactive):
+            self.started[mechanism] = mechanism.start(sensitivity, random_bytes)
+            mechanism = self.started[mechanism]
+        exact = look.statistic.compute(self.view, request.unit)
+        noisy = mechanism.draw(exact, random_bytes)
+        self.transcript.append(noisy)
+        return noisy
+
+
 def _answer(request: Request) -> tuple[Any, list[Noisy]]:
     """Drive the recipe on the data."""
-    view = request.view()
-    transcript: list[Noisy] = []
-    spent, rule = PrivacyLoss(), request.rule
-    recipe = request.recipe()
-    noisy: Noisy | None = None
-    while True:
-        try:
-            look = next(recipe) if noisy is None else recipe.send(noisy)
-        except StopIteration as stop:
-            return stop.value, transcript
-        spent += look.mechanism.loss(look.statistic.sensitivity(request.unit))
-        if spent != request.loss and not covers(rule.charge(request.loss), rule.charge(spent)):
-            raise QueryFailedError  # a recipe that looks more often than it declared
-        exact = look.statistic.compute(view, request.unit)
-        noisy = look.mechanism.draw(exact, random_bytes)
-        transcript.append(noisy)
+    run = _Run(request)
+    reply = run.resume()
+    if not reply.last:
+        raise QueryFailedError  # a stream's recipe, which nobody would ever ask
+    return reply.value, run.transcript
 
 
 def covers(declared: Charge, charge: Charge) -> bool:
@@ -179,7 +278,7 @@ def covers(declared: Charge, charge: Charge) -> bool:
     return (bounded or declared.epsilon is None) and charge.renyi <= declared.renyi and charge.delta <= declared.delta
 
 
-def _replay(recipe: Generator[Measurement, Noisy, Any], transcript: list[Noisy]) -> Any:
+def _replay(recipe: Generator[Measurement | Reply, Any, Any], transcript: list[Noisy]) -> Any:
     """Drive the recipe on stored noisy integers: the same answer, no data, no charge."""
     try:
         next(recipe)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,9 +100,35 @@ class Mechanism(Protocol):
         """Draw the public integers."""
 
 
+@runtime_checkable
+class Interactive(Protocol):
+    """A mechanism that answers look after look from one secret, which stays at the door; hashable public terms."""
+
+    def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
+        """Privacy loss of everything it will ever answer, for statistics of at most this sensitivity."""
+
+    def start(self, sensitivity: Sensitivity, fill: Fill) -> Mechanism:
+        """Draw the secret; only the gate calls this, after the loss is paid.
+
+        What is returned adds nothing to that loss, however often it draws, and refuses what the loss does not cover.
+        """
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One paid look: a statistic and the mechanism that draws it."""
 
     statistic: Statistic
-    mechanism: Mechanism
+    mechanism: Mechanism | Interactive
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the recipe of a stream yields to wait for a question: the value goes out, the next question comes in.
+
+    ``left`` says what is left of the stream. The value that a recipe returns is the last one.
+    """
+
+    value: Any
+    left: str = "nothing"
+    last: bool = False

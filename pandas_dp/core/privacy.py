@@ -86,6 +86,9 @@ class Sensitivity:
         direction (all up or all down) between any two neighbours; None: nothing better than 2 linf is known.
     touched : int
         For results that consist of independent parts (blocks of groups): how many parts one unit can change.
+    rising : bool
+        Whether neighbours differ by the presence of one unit and no entry falls when it is added: the entries of all
+        such results then move in one direction between two neighbours.
     """
 
     l1: int
@@ -93,6 +96,7 @@ class Sensitivity:
     linf: int
     range: int | None = None
     touched: int = 1
+    rising: bool = False
 
     @property
     def score_range(self) -> int:

@@ -20,11 +20,12 @@ from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.priced.ranges import RangeQuestions
+from pandas_dp.priced.streams import StreamQuestions
 from pandas_dp.priced.text import call_text, edges, refuse_dates
 from pandas_dp.release import Release
 
 
-class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuestions, RangeQuestions):
+class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuestions, RangeQuestions, StreamQuestions):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
     Nothing is read before the question is charged; a refused question costs nothing.

@@ -153,10 +153,15 @@ def draw_bernoulli_exp(numerator: int, denominator: int, bits: Bits) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------- integer noise
+def draw_geometric(numerator: int, denominator: int, bits: Bits) -> int:
+    """Return Z >= 0 with P(Z >= z) = exp(-z denominator/numerator): an exponential variable, rounded down."""
+    return floor_times(exponential(bits), numerator, denominator)
+
+
 def draw_discrete_laplace(numerator: int, denominator: int, bits: Bits) -> int:
     """Return Z with P(Z = z) proportional to exp(-|z| denominator/numerator)."""
     while True:
-        size = floor_times(exponential(bits), numerator, denominator)  # geometric
+        size = draw_geometric(numerator, denominator, bits)
         if bits.word() & 1:
             return size
         if size:  # minus zero is drawn again

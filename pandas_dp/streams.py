@@ -1,0 +1,135 @@
+"""Streams: many questions for one price, asked one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates import above_threshold
+from pandas_dp.aggregates.base import Answer, Terms
+from pandas_dp.arguments import positive_int
+from pandas_dp.core import gate
+from pandas_dp.errors import ArgumentTypeError, StreamClosedError
+from pandas_dp.query import Query
+from pandas_dp.report.base import checked_level
+from pandas_dp.session import Session
+from pandas_dp.steps.changes import Filter
+from pandas_dp.steps.parse import parse_expression
+from pandas_dp.tables import Table
+
+CLOSED = "this stream was closed, by itself or with its session; what it cost stays spent"
+ENDED = "this stream has given the answers that its price pays for; open another one: df.dp({price}).{call}"
+
+
+class Stream:
+    """What ``df.dp(epsilon=...)`` opens for many questions at one price: all of it is charged at the opening.
+
+    ``ask`` is free. Other questions and streams may come in between. A stream lives in the process that opened it, as long
+    as its session, and cannot be pickled or copied; its answers are not stored.
+
+    Attributes
+    ----------
+    query : Query
+        What was opened, at which price.
+    """
+
+    def __init__(self, session: Session, query: Query, table: Table, frame: pd.DataFrame) -> None:
+        aggregate = query.aggregate
+        if not isinstance(aggregate, above_threshold.Stream):
+            raise TypeError("this query is no stream")
+        self.query, self._aggregate = query, aggregate
+        self._session, self._table = session, table
+        empty = table.empty
+        for step in query.steps:
+            empty = step.apply(empty)
+        self._empty = empty
+        request = session._request(query, table, frame, table.source.columns, fresh=False)
+        del frame  # so that no traceback from here on has it among its locals
+        self._inner = gate.Stream(request)
+        session._streams.add(self._inner)
+        self._ended = False
+
+    @property
+    def left(self) -> str:
+        """What is left of the stream, in words."""
+        return self._inner.reply.left if self._inner.open else "nothing"
+
+    def close(self) -> None:
+        """End the stream: its memory is free, what it cost stays spent."""
+        self._inner.close()
+
+    def _answer(self, condition: Any) -> Answer:
+        """Send one question through the gate."""
+        self._session._open()
+        question = self._aggregate.question(self._condition(condition), self._empty)
+        if not self._inner.open:
+            raise StreamClosedError(
+                ENDED.format(price=self.query.price, call=self.query.call) if self._ended else CLOSED
+            )
+        reply = self._inner.ask(question)
+        self._ended = reply.last
+        answer: Answer = reply.value
+        return answer
+
+    def _condition(self, condition: Any) -> Any:
+        """The expression tree of a condition; what it refuses depends on names and dtypes alone."""
+        made = Filter(parse_expression(condition, self._empty.columns, argument="ask"))
+        try:
+            made.apply(self._empty)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"ask: {error}") from None
+        return made.expression
+
+    def __repr__(self) -> str:
+        """Say what was opened and what is left of it; nothing of the data."""
+        return f"<stream {self.query.call} at {self.query.price}: left {self.left}>"
+
+    def __reduce__(self) -> Any:
+        """Refuse: a copy would give all the answers that were paid once again."""
+        raise TypeError("a stream cannot be pickled or copied; open another one")
+
+
+class ThresholdStream(Stream):
+    """Says of one count after the other whether it is at least the threshold; see ``above_threshold``."""
+
+    _aggregate: above_threshold.AboveThreshold
+
+    def ask(self, condition: Any) -> bool:
+        """Whether at least the threshold of rows fulfil a condition, up to noise.
+
+        Parameters
+        ----------
+        condition : str, callable or pd.col expression
+            Of each row by itself, as ``query`` and ``filter`` take it: ``"age > 30 and sex == 'F'"``.
+
+        Returns
+        -------
+        bool
+            The last True that was paid for ends the stream.
+
+        Raises
+        ------
+        StreamClosedError
+            All answers True were given, the stream or its session was closed, or a question failed.
+        QueryFailedError, NoSessionError, ArgumentTypeError, ArgumentValueError
+        """
+        return bool(self._answer(condition).value)
+
+    def margin(self, questions: int = 100, level: float = 0.95) -> int:
+        """How near the threshold a count must be for a wrong answer: public, free, the same before and after asking.
+
+        Parameters
+        ----------
+        questions : int
+            How many are asked in all, fixed beforehand or chosen by earlier answers.
+        level : float
+
+        Returns
+        -------
+        int
+            With probability `level`, in all these answers: where it says True the count is above threshold - margin, where
+            it says False below threshold + margin. Of units with several rows at most max_rows count.
+        """
+        terms = Terms(self._inner.unit, self.query.price)
+        return self._aggregate.margin(terms, positive_int(questions, "questions"), checked_level(level))
