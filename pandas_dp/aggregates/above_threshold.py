@@ -64,9 +64,9 @@ class AboveThreshold(Stream):
         test, left = self.test(terms), self.max_above
         question = yield Reply(None, self._words(left))
         while True:
-            (above,) = yield Measurement(CountWhere(question), test)
-            left -= above
-            answer = Answer(bool(above), test.name)
+            noisy = yield Measurement(CountWhere(question), test)
+            left -= noisy[0]
+            answer = Answer(bool(noisy[0]), test.name)
             if not left:
                 return answer
             question = yield Reply(answer, self._words(left))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,13 +101,14 @@ class Mechanism(Protocol):
         """Draw the public integers."""
 
 
-@runtime_checkable
-class Interactive(Protocol):
+class Interactive(ABC):
     """A mechanism that answers look after look from one secret, which stays at the door; hashable public terms."""
 
+    @abstractmethod
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         """Privacy loss of everything it will ever answer, for statistics of at most this sensitivity."""
 
+    @abstractmethod
     def start(self, sensitivity: Sensitivity, fill: Fill) -> Mechanism:
         """Draw the secret; only the gate calls this, after the loss is paid.
 

@@ -24,6 +24,13 @@ class ArrayView:
     def present(self, name):
         return np.array([c is not None for c in self.columns[name]], dtype=bool)
 
+    def computed(self, expression):
+        """What a function makes of each row, a dict of its cells; None is missing."""
+        names = list(self.columns)
+        made = [expression(dict(zip(names, cells, strict=True))) for cells in zip(*self.columns.values(), strict=True)]
+        present = np.array([m is not None for m in made], dtype=bool)
+        return np.array([bool(m) for m in made], dtype=np.uint8), None if present.all() else present
+
     def parts(self, partition):
         if isinstance(partition, Bins):
             values, present = self.column(partition.column)

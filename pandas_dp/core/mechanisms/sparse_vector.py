@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.core.measurement import Exact, Noisy
+from pandas_dp.core.measurement import Exact, Interactive, Noisy
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Bits, Fill
 from pandas_dp.core.samplers.scalar import draw_geometric
@@ -14,7 +14,7 @@ from pandas_dp.errors import QueryFailedError
 
 
 @dataclass(frozen=True)
-class SparseVector:
+class SparseVector(Interactive):
     """Answers 1 where x + v >= threshold + u, until it has done so `most` times; for one integer x a look.
 
     u is geometric, P(u = z) proportional to exp(-z / threshold_scale) for z = 0, 1, 2, ..., and drawn once, when it is
