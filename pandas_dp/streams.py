@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,9 +13,11 @@ from pandas_dp.arguments import positive_int
 from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, StreamClosedError
 from pandas_dp.query import Query
+from pandas_dp.release import Release
 from pandas_dp.report.base import checked_level
 from pandas_dp.session import Session
 from pandas_dp.steps.changes import Filter
+from pandas_dp.steps.expression import Expression
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.tables import Table
 
@@ -59,10 +62,10 @@ class Stream:
         """End the stream: its memory is free, what it cost stays spent."""
         self._inner.close()
 
-    def _answer(self, condition: Any) -> Answer:
+    def _answer(self, condition: Expression) -> Answer:
         """Send one question through the gate."""
         self._session._open()
-        question = self._aggregate.question(self._condition(condition), self._empty)
+        question = self._aggregate.question(condition, self._empty)
         if not self._inner.open:
             raise StreamClosedError(
                 ENDED.format(price=self.query.price, call=self.query.call) if self._ended else CLOSED
@@ -72,7 +75,7 @@ class Stream:
         answer: Answer = reply.value
         return answer
 
-    def _condition(self, condition: Any) -> Any:
+    def _condition(self, condition: Any) -> Expression:
         """The expression tree of a condition; what it refuses depends on names and dtypes alone."""
         made = Filter(parse_expression(condition, self._empty.columns, argument="ask"))
         try:
@@ -114,7 +117,7 @@ class ThresholdStream(Stream):
             All answers True were given, the stream or its session was closed, or a question failed.
         QueryFailedError, NoSessionError, ArgumentTypeError, ArgumentValueError
         """
-        return bool(self._answer(condition).value)
+        return bool(self._answer(self._condition(condition)).value)
 
     def margin(self, questions: int = 100, level: float = 0.95) -> int:
         """How near the threshold a count must be for a wrong answer: public, free, the same before and after asking.
@@ -133,3 +136,32 @@ class ThresholdStream(Stream):
         """
         terms = Terms(self._inner.unit, self.query.price)
         return self._aggregate.margin(terms, positive_int(questions, "questions"), checked_level(level))
+
+
+class OracleStream(Stream):
+    """Answers one count after the other, most of them without looking for more than a test; see ``oracle``."""
+
+    def ask(self, condition: Any) -> Release:
+        """Count the rows that fulfil a condition, up to noise.
+
+        Parameters
+        ----------
+        condition : str, callable or pd.col expression
+            Of each row by itself, as ``query`` and ``filter`` take it: ``"age >= 30 and sex == 'F'"``.
+
+        Returns
+        -------
+        Release
+            An int. Its notes say how it was made: *easy*, guessed from earlier answers and tested; *hard*, a noisy count
+            that uses up one correction; *unverified*, a guess that was not tested since all corrections are used up, of
+            which no interval is known. Which of these it is, is part of what the price pays for.
+
+        Raises
+        ------
+        StreamClosedError
+            The stream or its session was closed, or a question failed.
+        QueryFailedError, NoSessionError, ArgumentTypeError, ArgumentValueError
+        """
+        asked = self._condition(condition)
+        query = replace(self.query, call=f"{self.query.call}.ask({str(asked)!r})")
+        return self._session._wrap(self._answer(asked), query, self._table, "nothing")

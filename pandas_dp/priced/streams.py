@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.above_threshold import AboveThreshold
 from pandas_dp.aggregates.base import Accuracy
+from pandas_dp.aggregates.domains import Axis, Domain
+from pandas_dp.aggregates.oracles import MedianOracle, MultiplicativeWeights, Oracle
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.kinds import exact_number
+from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.query import Query
-from pandas_dp.streams import ThresholdStream
+from pandas_dp.streams import OracleStream, ThresholdStream
 
 FARTHEST = 10**15
+MOST_CELLS, MOST_CANDIDATES = 10**6, 10**5
 
 
 class StreamQuestions(PreparedFrame):
@@ -72,7 +79,124 @@ class StreamQuestions(PreparedFrame):
         table = table_of(self._frame)
         return ThresholdStream(table.session, query, table, self._frame)
 
+    def oracle(
+        self,
+        method: str = "pmw",
+        *,
+        domain: Mapping[str, Any] | None = None,
+        candidates: Sequence[pd.DataFrame] | None = None,
+        updates: int | None = None,
+        rows: int | None = None,
+    ) -> OracleStream:
+        """Open a stream that answers many counts for one price, most of them from what it has learnt already.
+
+        Parameters
+        ----------
+        method : {"pmw", "median"}
+            Private multiplicative weights on a public domain, or the median over public candidate tables.
+        domain : dict of str to list, for "pmw"
+            For each column that questions may read: edges of bins for numbers, as ``histogram`` takes them, listed keys for
+            text and bool columns. At most 1,000,000 combinations. Questions must not divide a bin.
+        candidates : list of DataFrame, for "median"
+            Public tables with the columns that questions read, such as the same table of other years or places.
+        updates : int, optional
+            How many noisy counts the price pays for; by default what suits the size of the table.
+        rows : int, optional
+            A public upper bound of the number of rows. By default what is public under replace_one, or else it is bought
+            with 5 % of the price.
+
+        Returns
+        -------
+        OracleStream
+            ``.ask("age >= 30 and sex == 'F'")`` gives a count, ``.left`` what is left.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A guess is made from public weights or candidates, and tested by the sparse vector technique. If it is near the
+        truth it is the answer; if not, a noisy count is, and corrects the guesses to come. The whole price is charged here.
+        When all corrections are used up, answers are guesses that nobody tested, and say so. Where only few questions are
+        asked, single counts are more accurate.
+        Source: Hardt, Rothblum 2010; Roth, Roughgarden 2010; Gupta, Roth, Ullman 2012.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62, 70] * 5000, "sex": ["F", "M", "F", "F"] * 5000})
+        >>> session = df.dp.protect(epsilon=2, name="oracle example")
+        >>> stream = df.dp(epsilon=1).oracle("pmw", domain={"age": [0, 30, 50, 100], "sex": ["F", "M"]})
+        >>> 14_000 < stream.ask("sex == 'F'") < 16_000
+        True
+        """
+        if not isinstance(method, str) or method not in ("pmw", "median"):
+            raise ArgumentValueError("method must be 'pmw' or 'median'")
+        corrections = None if updates is None else arguments.positive_int(updates, "updates")
+        most = None if rows is None else arguments.positive_int(rows, "rows")
+        aggregate: Oracle
+        if method == "pmw":
+            if candidates is not None:
+                raise ArgumentTypeError("candidates are for method='median'; 'pmw' takes domain={'age': [0, 30, 100]}")
+            aggregate = MultiplicativeWeights(corrections, most, self._domain(domain))
+            call = f"oracle('pmw', domain of {aggregate.domain.cells:,} cells)"
+        else:
+            if domain is not None:
+                raise ArgumentTypeError("a domain is for method='pmw'; 'median' takes candidates=[last_year, ...]")
+            aggregate = MedianOracle(corrections, most, public_tables(candidates))
+            call = f"oracle('median', {len(aggregate.candidates):,} candidates)"
+        query, table = self._stream_query(call, aggregate), table_of(self._frame)
+        return OracleStream(table.session, query, table, self._frame)
+
+    def _domain(self, domain: Any) -> Domain:
+        """Axes of the listed columns."""
+        line = "oracle(domain={'age': [0, 30, 60, 120], 'sex': ['F', 'M']})"
+        if not isinstance(domain, Mapping) or not domain:
+            raise ArgumentTypeError(f"method='pmw' needs a public domain, which must not come from the data: {line}")
+        axes, cells = [], 1
+        for column, listed in domain.items():
+            kind = self._kind(column)
+            if kind.name in ("datetime", "timedelta"):
+                raise ArgumentTypeError(f"a domain has numbers, bools and text; {column!r} holds dates: {line}")
+            if not isinstance(listed, Sequence | np.ndarray | pd.Index) or isinstance(listed, str):
+                raise ArgumentTypeError(f"the domain of {column!r} must be a list: {line}")
+            cells *= max(1, len(listed) - (kind.name == "number"))
+            if cells > MOST_CELLS:
+                raise ArgumentValueError("a domain may have at most 1,000,000 combinations: fewer bins or columns")
+            try:
+                axes.append(self._axis(column, listed, kind))
+            except (ArgumentTypeError, ArgumentValueError) as error:
+                raise type(error)(f"domain of {column!r}: {str(error).rsplit(': ', 1)[0]}: {line}") from None
+        return Domain(tuple(axes))
+
+    def _axis(self, column: str, listed: Any, kind: Kind) -> Axis:
+        if kind.name == "number":
+            whole = pd.api.types.is_integer_dtype(self._empty()[column].dtype)
+            return Axis(arguments.bins(listed, False, False, kind, "oracle", column)[0], whole)
+        parts, _ = arguments.keys(listed, False, False, kind, self._facts(column), "oracle", column)
+        wanted = bool if kind.name == "bool" else str
+        if not all(type(key) is wanted for key in parts.keys):
+            raise ArgumentTypeError(f"keys must be {'True and False' if wanted is bool else 'text'}")
+        return Axis(parts)
+
     def _stream_query(self, call: str, aggregate: Any) -> Query:
         if isinstance(self._price, Accuracy):
             raise ArgumentTypeError(f"a stream takes a price, not within=: df.dp(epsilon=1).{call}")
         return Query(call, aggregate, self._steps, self._price)
+
+
+def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:
+    """Candidate tables, none of them empty."""
+    line = "oracle('median', candidates=[last_year, other_town])"
+    if isinstance(candidates, str | pd.DataFrame | Mapping) or not isinstance(candidates, Sequence):
+        raise ArgumentTypeError(
+            f"method='median' needs a list of public tables, which must not come from the data: {line}"
+        )
+    if not 1 <= len(candidates) <= MOST_CANDIDATES:
+        raise ArgumentValueError(f"candidates must be at least one and at most 100,000 public tables: {line}")
+    if not all(isinstance(table, pd.DataFrame) for table in candidates):
+        raise ArgumentTypeError(f"each candidate must be a DataFrame: {line}")
+    if any(len(table) == 0 or not table.columns.is_unique for table in candidates):
+        raise ArgumentValueError(f"each candidate must have rows, and columns of different names: {line}")
+    return tuple(table.copy(deep=False) for table in candidates)

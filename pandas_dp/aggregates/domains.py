@@ -1,0 +1,89 @@
+"""Public domains of several columns: all combinations of their bins and keys, and which of them fulfil a condition."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_dp.core.partition import Bins, Partition
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.steps.expression import Expression
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Parts of one column.
+
+    Parameters
+    ----------
+    parts : Bins or Keys
+        Without parts for other and missing values. Keys are all text or all bool.
+    whole : bool
+        Whether the column holds whole numbers.
+    """
+
+    parts: Partition
+    whole: bool = False
+
+    def ends(self) -> list[pd.Series[Any]]:
+        """One value of each part; for bins the smallest, and the largest: shape (parts,) each."""
+        if not isinstance(self.parts, Bins):
+            text = isinstance(self.parts.keys[0], str)
+            return [pd.Series(list(self.parts.keys), dtype="str" if text else "bool")]
+        edges = self.parts.edges
+        if self.whole:
+            low = np.array([math.ceil(edge) for edge in edges[:-1]])
+            high = np.array([math.ceil(edge) - 1 for edge in edges[1:-1]] + [math.floor(edges[-1])])
+            return [pd.Series(low), pd.Series(np.maximum(low, high))]
+        exact = np.array(edges, dtype=np.float64)
+        high = np.append(np.nextafter(exact[1:-1], -np.inf), exact[-1])  # only the last bin holds its right edge
+        return [pd.Series(exact[:-1]), pd.Series(high)]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """All combinations of the parts of some columns, its cells, in row-major order."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def cells(self) -> int:
+        """Number of combinations."""
+        return math.prod(axis.parts.count for axis in self.axes)
+
+    def holding(self, condition: Expression) -> NDArray[np.bool_]:
+        """Which cells fulfil a condition, shape (cells,).
+
+        Raises
+        ------
+        ArgumentValueError
+            The condition reads another column, or holds at one end of a bin and not at the other.
+        """
+        known = [axis.parts.column for axis in self.axes]
+        foreign = sorted(condition.columns().difference(known))
+        if foreign:
+            raise ArgumentValueError(f"ask: {foreign[0]!r} is no column of the domain, which has {', '.join(known)}")
+        used = [axis for axis in self.axes if axis.parts.column in condition.columns()]
+        places = np.indices([axis.parts.count for axis in used]).reshape(len(used), -1)  # shape (used, combinations)
+        found: NDArray[np.bool_] | None = None
+        for corner in product(*(axis.ends() for axis in used)):
+            columns = {
+                axis.parts.column: values.take(place).array
+                for axis, values, place in zip(used, corner, places, strict=True)
+            }
+            holds = condition.condition(pd.DataFrame(columns, index=pd.RangeIndex(places.shape[1])))
+            if found is not None and not np.array_equal(found, holds):
+                raise ArgumentValueError(
+                    "ask: the condition divides a bin of the domain; ask at its edges, such as age >= 30 where 30 is an "
+                    "edge, or give the domain more of them"
+                )
+            found = holds
+        shape = [axis.parts.count if axis in used else 1 for axis in self.axes]
+        every = tuple(axis.parts.count for axis in self.axes)
+        return np.broadcast_to(np.asarray(found).reshape(shape), every).ravel()

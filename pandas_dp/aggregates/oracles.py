@@ -1,0 +1,284 @@
+"""Streams that answer counts from public guesses, and look at the data only to test and correct them.
+
+What an oracle guesses with, weights or candidates, is public: it is made of its answers. A guess is tested by the sparse
+vector technique at no price for those that are near enough; for the others a noisy count is bought, which also corrects
+the guesses to come.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_dp.aggregates.above_threshold import Stream, calibrate, mean, plain_epsilon
+from pandas_dp.aggregates.base import Answer, Steps, Terms
+from pandas_dp.aggregates.domains import Domain
+from pandas_dp.core.measurement import Measurement, Reply
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.sparse_vector import SparseVector
+from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.core.statistics.conditions import CountWhere, DistanceFrom
+from pandas_dp.core.statistics.counts import Count
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.expression import Expression
+from pandas_dp.uncertainty import Additive, Ends
+
+SIZE_SHARE = Fraction(1, 20)  # of epsilon, for the number of rows where it is not public
+SIZE_LEVEL = 0.999
+QUESTIONS, FAILURE = 1000, 0.05  # so many questions the thresholds are made for, with this probability to fail
+EASY = "easy: guessed from earlier answers, and tested"
+HARD = "hard: a noisy count"
+UNVERIFIED = "unverified: all corrections are used up, so this is a guess from earlier answers that was not tested"
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One question: a condition, and the share of rows that fulfil it in each public guess (cell or candidate)."""
+
+    condition: Expression
+    shares: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an oracle spends its price; public.
+
+    Attributes
+    ----------
+    rows : int
+        A public number of rows, at least the true one for certain or very likely.
+    updates : int
+        Noisy counts that are paid for.
+    test : SparseVector
+    threshold : int
+        Distance in rows at which a guess counts as wrong.
+    noise : DiscreteLaplace
+        Of each noisy count.
+    """
+
+    rows: int
+    updates: int
+    test: SparseVector
+    threshold: int
+    noise: DiscreteLaplace
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A guess that passed its test.
+
+    It passes at a distance of threshold + t only if U - V > t - E V + E U, U the noise of the threshold and V >= 0 that of
+    the question. U is drawn once, so at one level this holds for all guesses of a stream at once:
+    P(U > x) <= exp(-x / scale).
+    """
+
+    test: SparseVector
+    threshold: int
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Value minus and plus the largest distance that passes at this level."""
+        between = mean(self.test.question_scale) - mean(self.test.threshold_scale)
+        t = -float(self.test.threshold_scale) * math.log(1 - level) + between
+        half = self.threshold + max(0, math.ceil(t))
+        return value - half, value + half
+
+
+class Guesses(Protocol):
+    """The public state of an oracle."""
+
+    def share(self, asked: Asked) -> float:
+        """Share of rows that fulfil a condition."""
+
+    def correct(self, asked: Asked, share: float) -> None:
+        """Learn from a noisy share."""
+
+
+@dataclass(frozen=True)
+class Oracle(Stream):
+    """A stream of counts.
+
+    Parameters
+    ----------
+    updates : int or None
+        Noisy counts to pay for; None: by the size of the table and of the guesses.
+    rows : int or None
+        A public upper bound of the number of rows; None: public anyway, or bought.
+    """
+
+    updates: int | None = None
+    rows: int | None = None
+
+    name = "oracle"
+
+    @abstractmethod
+    def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> Plan:
+        """Spend epsilon on tests and noisy counts."""
+
+    @abstractmethod
+    def guesses(self, plan: Plan) -> Guesses:
+        """The state before the first question."""
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """Epsilon as a whole: tests, noisy counts and, where it is bought, the number of rows."""
+        return PrivacyLoss.pure(plain_epsilon(terms.price, "oracle(...)"))
+
+    def steps(self, terms: Terms) -> Steps:
+        """Test a guess; where it fails, buy a noisy count and learn from it."""
+        epsilon, rows = plain_epsilon(terms.price, "oracle(...)"), self.rows or terms.public_rows
+        if rows is None:
+            noise = DiscreteLaplace.calibrate(epsilon * SIZE_SHARE, Count().sensitivity(terms.unit))
+            noisy = yield Measurement(Count(), noise)
+            epsilon, rows = epsilon * (1 - SIZE_SHARE), noisy[0] + noise.half_width(SIZE_LEVEL)
+        plan = self.plan(terms, epsilon, max(rows, 1))
+        guesses, left = self.guesses(plan), plan.updates
+        asked = yield Reply(None, words(left, plan))
+        while True:
+            guess = round(guesses.share(asked) * plan.rows)
+            count, answer = CountWhere(asked.condition), Answer(guess, self.name, None, (UNVERIFIED,))
+            if left:
+                far = yield Measurement(DistanceFrom(count, guess), plan.test)
+                answer = Answer(guess, self.name, Tested(plan.test, plan.threshold), (EASY,))
+                if far[0]:
+                    left -= 1
+                    noisy = yield Measurement(count, plan.noise)
+                    guesses.correct(asked, noisy[0] / plan.rows)
+                    answer = Answer(noisy[0], plan.noise.name, Additive(plan.noise), (HARD,))
+            asked = yield Reply(answer, words(left, plan))
+
+    def _spend(self, terms: Terms, epsilon: Fraction, rows: int, updates: int, factor: float) -> Plan:
+        """Half of epsilon for tests and half for noisy counts; the threshold is `factor` noise scales of a test."""
+        sensitivity = DistanceFrom(CountWhere(None), 0).sensitivity(terms.unit)
+        noise = DiscreteLaplace(Fraction(updates * sensitivity.l1) / (epsilon / 2))
+        scale = calibrate(epsilon / 2, sensitivity, 0, updates).question_scale
+        threshold = max(1, math.ceil(factor * float(scale)))
+        return Plan(rows, updates, calibrate(epsilon / 2, sensitivity, threshold, updates), threshold, noise)
+
+
+def words(left: int, plan: Plan) -> str:
+    """What is left of an oracle."""
+    return f"{left:,} of {plan.updates:,} corrections" + ("" if left else ": unverified guesses")
+
+
+@dataclass(frozen=True)
+class MultiplicativeWeights(Oracle):
+    """Counts guessed from weights on the cells of a public domain.
+
+    Notes
+    -----
+    Weights start equal, on the cells and on one more for all rows elsewhere (and those by which `rows` is too large). A
+    noisy share a of a condition whose weights sum to p multiplies these by exp(eta), eta = logit(a) - logit(p), after which
+    they sum to a. For the true share q the relative entropy of the table to the weights falls by kl(a, p) + (q - a) eta,
+    kl(a, p) >= 2 (a - p)^2: by something wherever the noise is less than about half the correction. a is kept one noise
+    scale away from 0 and 1. The entropy starts at ln(cells + 1) at most and never falls below 0, so few large corrections
+    are possible; how many a table needs is not known beforehand.
+    Source: Hardt, Rothblum 2010; Gupta, Roth, Ullman 2012; by default updates = ln(cells)^(1/3) (epsilon rows / max_rows)^(2/3)
+    / 18 and a threshold of two noise scales, which served best on census data.
+    """
+
+    domain: Domain = field(default_factory=lambda: Domain(()))
+
+    name = "multiplicative weights"
+
+    def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> Plan:
+        """See the class notes."""
+        size = (float(epsilon) * rows / terms.unit.rows) ** (2 / 3) * math.log(self.domain.cells + 1) ** (1 / 3)
+        return self._spend(terms, epsilon, rows, self.updates or min(max(1, round(size / 18)), rows), 2)
+
+    def guesses(self, plan: Plan) -> Weights:
+        """Equal weights."""
+        return Weights(self.domain.cells, float(plan.noise.scale) / plan.rows)
+
+    def question(self, condition: Expression, empty: pd.DataFrame) -> Asked:
+        """Find the cells that fulfil the condition."""
+        return Asked(condition, self.domain.holding(condition))
+
+
+class Weights:
+    """Weights of the cells and, last, of everything else; logarithms, which do not underflow."""
+
+    def __init__(self, cells: int, margin: float) -> None:
+        self.logs = np.full(cells + 1, -math.log(cells + 1))
+        self.weights = np.exp(self.logs)
+        self.margin = min(margin, 0.25)
+
+    def share(self, asked: Asked) -> float:
+        """Sum of the weights of the cells that fulfil the condition."""
+        return float(self.weights[:-1][asked.shares].sum())
+
+    def correct(self, asked: Asked, share: float) -> None:
+        """Make this sum the given one."""
+        p = min(max(self.share(asked), 1e-12), 1 - 1e-12)
+        a = min(max(share, self.margin), 1 - self.margin)
+        self.logs[:-1][asked.shares] += math.log(a / p) - math.log((1 - a) / (1 - p))
+        self.logs -= self.logs.max()
+        self.logs -= math.log(float(np.exp(self.logs).sum()))
+        self.weights = np.exp(self.logs)
+
+
+@dataclass(frozen=True, eq=False)
+class MedianOracle(Oracle):
+    """Counts guessed as the median over public candidate tables.
+
+    Notes
+    -----
+    With W = (noise scale) ln(2 updates / 0.05) a guess is tested at twice W plus the tests' own error. Then, with probability
+    0.9 for 1,000 questions, a guess that fails lies more than 2 W from the truth, hence more than W from the noisy count a;
+    candidates further than W from a are dropped, and these are the median and all on its far side: at least half. So
+    log2(candidates) corrections are enough, as long as one candidate is that near to the truth; where all would be dropped
+    all are kept.
+    Source: Roth, Roughgarden 2010, in the sparse vector form of Gupta, Roth, Ullman 2012.
+    """
+
+    candidates: tuple[pd.DataFrame, ...] = field(default=(), repr=False)
+
+    name = "median mechanism"
+
+    def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> Plan:
+        """See the class notes."""
+        updates = self.updates or max(1, math.ceil(math.log2(len(self.candidates))))
+        plain = self._spend(terms, epsilon, rows, updates, 0)
+        scale = float(plain.test.question_scale)
+        of_tests = scale * math.log(2 * QUESTIONS / FAILURE) - mean(plain.test.question_scale)
+        of_tests += mean(plain.test.threshold_scale)
+        return self._spend(terms, epsilon, rows, updates, (2 * window(plain) + max(of_tests, 0) + 1) / scale)
+
+    def guesses(self, plan: Plan) -> Candidates:
+        """All candidates."""
+        return Candidates(len(self.candidates), window(plan) / plan.rows)
+
+    def question(self, condition: Expression, empty: pd.DataFrame) -> Asked:
+        """Share of the rows of each candidate that fulfil the condition."""
+        try:
+            return Asked(condition, np.array([float(condition.condition(table).mean()) for table in self.candidates]))
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise ArgumentValueError(f"ask: a candidate does not fit: {error}") from None
+
+
+def window(plan: Plan) -> float:
+    """Distance within which all noisy counts lie from the truth with probability 0.95, in rows."""
+    return float(plan.noise.scale) * math.log(2 * plan.updates / FAILURE)
+
+
+class Candidates:
+    """The candidates that are left."""
+
+    def __init__(self, count: int, window: float) -> None:
+        self.left = np.arange(count)
+        self.window = window
+
+    def share(self, asked: Asked) -> float:
+        """Lower median."""
+        shares = np.sort(asked.shares[self.left])
+        return float(shares[(shares.size - 1) // 2])
+
+    def correct(self, asked: Asked, share: float) -> None:
+        """Drop those that are far off, unless all are."""
+        near = self.left[np.abs(asked.shares[self.left] - share) <= self.window]
+        self.left = near if near.size else self.left
