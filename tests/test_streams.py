@@ -396,18 +396,18 @@ def test_the_text_shows_public_facts_alone():
 @pytest.mark.slow
 @pytest.mark.parametrize(("relation", "most"), [("add_remove", 1), ("replace_one", 4)])
 def test_margin_holds(relation, most):
-    """In at most 5 % of streams any of 20 answers is wrong: 24 of 150 or more have a probability below 1e-6. At a quarter
+    """In at most 5 % of streams any of 10 answers is wrong: 17 of 80 or more have a probability below 1e-6. At a quarter
     of the margin there are as many for certain, so it is not idle."""
     rows, threshold = 2000, 1000
     df = protected(pd.DataFrame({"x": np.arange(rows)}), epsilon=10**6, neighbors=relation)
-    margin = df.dp(epsilon=1).above_threshold(threshold, max_above=most).margin(questions=20)
+    margin = df.dp(epsilon=1).above_threshold(threshold, max_above=most).margin(questions=10)
 
     def wrong(distance):
         stream = df.dp(epsilon=1).above_threshold(threshold, max_above=most)
-        for _ in range(20 - most):
+        for _ in range(10 - most):
             if stream.ask(f"x < {threshold - distance}"):
                 return True
         return not all(stream.ask(f"x < {threshold + distance}") for _ in range(most))
 
-    assert sum(wrong(margin) for _ in range(150)) < 24
-    assert sum(wrong(margin // 4) for _ in range(150)) >= 24
+    assert sum(wrong(margin) for _ in range(80)) < 17
+    assert sum(wrong(margin // 4) for _ in range(80)) >= 17

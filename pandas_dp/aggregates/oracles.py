@@ -71,7 +71,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Tested:
+class Passed:
     """A guess that passed its test.
 
     It passes at a distance of threshold + t only if U - V > t - E V + E U, U the noise of the threshold and V >= 0 that of
@@ -144,7 +144,7 @@ class Oracle(Stream):
             count, answer = CountWhere(asked.condition), Answer(guess, self.name, None, (UNVERIFIED,))
             if left:
                 far = yield Measurement(DistanceFrom(count, guess), plan.test)
-                answer = Answer(guess, self.name, Tested(plan.test, plan.threshold), (EASY,))
+                answer = Answer(guess, self.name, Passed(plan.test, plan.threshold), (EASY,))
                 if far[0]:
                     left -= 1
                     noisy = yield Measurement(count, plan.noise)
