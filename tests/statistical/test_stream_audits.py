@@ -207,12 +207,12 @@ def hard_answers_without_noise(patch: pytest.MonkeyPatch) -> None:
 
 
 def corrections_beyond_those_paid(patch: pytest.MonkeyPatch) -> None:
-    """Noise for one, and eight are given."""
+    """Noise for one, and sixteen are given."""
     original = Oracle._spend
 
     def spend(self: Any, terms: Any, epsilon: Any, rows: int, updates: int, factor: float) -> Any:
         plan = original(self, terms, epsilon, rows, 1, factor)
-        return replace(plan, updates=8, test=replace(plan.test, threshold=-1000, most=8))
+        return replace(plan, updates=16, test=replace(plan.test, threshold=-1000, most=16))
 
     patch.setattr(Oracle, "_spend", spend)
 
@@ -221,10 +221,10 @@ def corrections_beyond_those_paid(patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("broken", [hard_answers_without_noise, corrections_beyond_those_paid])
 def test_broken_oracle(broken: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch):
     broken(monkeypatch)
-    sides = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 8)
+    sides = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)
     if broken is corrections_beyond_those_paid:
         with pytest.raises(QueryFailedError):  # the gate adds up what the looks cost
             sides[0].transcript()
         monkeypatch.setattr(gate, "covers", lambda *charges: True)
-    result = audit(*(side.transcripts for side in sides), SAMPLES, claim=1, alpha=ALPHA, batch=True)
+    result = audit(*(side.transcripts for side in sides), 1500, claim=1, alpha=ALPHA, batch=True)
     assert result.violated, str(result)
