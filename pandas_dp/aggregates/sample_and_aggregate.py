@@ -22,9 +22,11 @@ from pandas_dp.aggregates.base import (
     pure_epsilon,
 )
 from pandas_dp.aggregates.count import Labels, int64s
+from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import Quantile
+from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums
@@ -74,7 +76,8 @@ class GroupbyMeanSA(Aggregate):
         size = pd.Series(int64s(sizes), index=index, name="size")
         extras = (size, (size >= ROWS_A_BLOCK * blocks).rename("enough_rows"))
         note = f"{blocks} blocks a group, {aggregator} of the block means; sizes: {noise_of(look).name}, a tenth of the price"
-        return Answer(pd.Series(values, index=index, name=self.column), mechanism, error, (note,), extras)
+        notes = (note,) if error else (note, NOTE)
+        return Answer(pd.Series(values, index=index, name=self.column), mechanism, error, notes, extras)
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ class SampleAndAggregate(Aggregate):
         blocks, aggregator = choose(self.blocks, self.aggregator, epsilon, 0)
         results = BlockResults(self.function, self.lattice, blocks)
         values, mechanism, error = yield from combine(results, aggregator, epsilon, Kind("number"), terms)
-        return Answer(values[0], mechanism, error, (f"{blocks} blocks, {aggregator} of the results",))
+        note = f"{blocks} blocks, {aggregator} of the results"
+        return Answer(values[0], mechanism, error, (note,) if error else (note, NOTE))
 
 
 def choose(blocks: int | None, aggregator: str, epsilon: Fraction, size: float) -> tuple[int, str]:
@@ -107,13 +111,13 @@ def choose(blocks: int | None, aggregator: str, epsilon: Fraction, size: float) 
     if aggregator == "auto":
         enough = blocks * epsilon >= 50 if blocks else size >= 10 * many
         aggregator = "median" if enough else "mean"
-    return blocks or (many if aggregator == "median" else FEW_BLOCKS), aggregator
+    return blocks or (FEW_BLOCKS if aggregator == "mean" else many), aggregator
 
 
 def combine(
     means: BlockMeans | BlockResults, aggregator: str, epsilon: Fraction, kind: Kind, terms: Terms
-) -> Generator[Measurement, Noisy, tuple[list[Any], str, Additive | Guarantee]]:
-    """Noisy mean or private median of the block values of each group."""
+) -> Generator[Measurement, Noisy, tuple[list[Any], str, Additive | Guarantee | None]]:
+    """Noisy mean, private median or smooth median of the block values of each group."""
     lattice = means.lattice
     if aggregator == "mean":
         look = noised(BlockSums(means), Price(epsilon), terms.unit)
@@ -124,6 +128,11 @@ def combine(
         noise = noise_of(look)
         return values, f"sample and aggregate, {noise.name}", Additive(noise, step, kind)
     points = BlockPoints(means)
+    if aggregator == "smooth":
+        look = smoothed(points, HALF, BEST_NOISE, Price(epsilon), terms.unit)
+        noisy = yield look
+        name = SmoothNoise(BEST_NOISE, epsilon).name
+        return [kind.value(clipped(lattice, i)) for i in noisy], f"sample and aggregate, {name}", None
     mechanism = Quantile.calibrate(HALF, lattice.cells, epsilon, points.sensitivity(terms.unit))
     noisy = yield Measurement(points, mechanism)
     error = Guarantee(RankBound, math.log(lattice.cells + 1), float(mechanism.rate))

@@ -47,7 +47,7 @@ class BlockQuestions(PreparedFrame):
             Of the block means, and of each value; from the schema where left out.
         blocks : int, optional
             Blocks a group; chosen from the noisy sizes where left out.
-        aggregator : {"auto", "median", "mean"}
+        aggregator : {"auto", "median", "mean", "smooth"}
 
         Returns
         -------
@@ -97,9 +97,10 @@ class BlockQuestions(PreparedFrame):
         bounds : (lower, upper)
             Public range of the results.
         blocks : int, optional
-            25 where left out.
-        aggregator : {"auto", "median", "mean"}
-            ``auto`` takes the median where blocks times epsilon is at least 50.
+            Where left out 25 for the mean, 100 / epsilon for a median.
+        aggregator : {"auto", "median", "mean", "smooth"}
+            ``auto`` takes the median where blocks times epsilon is at least 50. ``smooth``: their median with noise scaled to
+            its smooth sensitivity, see ``median``.
 
         Returns
         -------
