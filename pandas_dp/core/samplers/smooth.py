@@ -51,8 +51,8 @@ def draw_polynomial_laplace(numerator: int, denominator: int, bits: Bits) -> int
     x = exponential(bits)
     while True:
         unit = POWER << x.n
-        low, _ = exp_bounds(x.a, unit, x.n)
-        _, high = exp_bounds(x.a + 1, unit, x.n)
+        low, high = exp_bounds(x.a, unit, x.n)
+        high += 2 * high // unit + 1  # exp(t) <= 1 + 2 t for t = 1 / unit: as far as x may be from x.a
         one = 1 << x.n
         ends = {_rounded(numerator * (end - one), denominator << x.n) for end in (low, high)}
         if len(ends) == 1:
