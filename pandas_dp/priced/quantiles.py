@@ -137,13 +137,13 @@ class QuantileQuestions(PreparedFrame):
 
     def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, noise: str | None, law: str) -> Release:
         levels, scalar = arguments.quantiles(q)
-        facts = self._facts(column) if isinstance(column, str) else None
-        given = facts.bounds if bounds is None and facts is not None else bounds
+        kind, facts = self._kind(column), self._facts(column)
+        given = facts.bounds if bounds is None else bounds
         if is_private(given) or open_ended(given):
             raise ArgumentValueError(
                 f"method='smooth' needs bounds that are known: {name}({column!r}, bounds=(lower, upper), method='smooth')"
             )
-        kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
+        _, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
         shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step}) | {"method": "smooth"}
         question = SmoothQuantileOf(column, levels, lattice, kind, scalar, law)
         text = call_text(name, column, bounds, **shown, **({} if noise is None else {"noise": noise}))

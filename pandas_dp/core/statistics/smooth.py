@@ -206,7 +206,7 @@ def _largest_of_windows(rows: _Rows, q: Fraction, s: int, cost: int, reach: int)
             continue
         middle = (top + bottom) // 2
         scores = score(slice(middle, middle + 1), slice(start, stop))[0]
-        turn = stop - 1 - int(np.argmax(scores[::-1]))  # the last of the best
+        turn = start + int(np.argmax(scores))
         best = max(best, int(scores[turn - start]))
         todo += [(top, middle, start, turn + 1), (middle + 1, bottom, turn, stop)]
     return best

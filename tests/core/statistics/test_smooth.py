@@ -161,6 +161,39 @@ def test_the_fast_search_finds_the_maximum(monkeypatch):
         assert scale(rows, q, beta, s, False, cells) == quadratic(rows, cells, q, beta, s)
 
 
+def test_balls_in_chunks_of_any_size(monkeypatch):
+    rng = random.Random(16)
+    cases = []
+    for _ in range(300):
+        cells, s = rng.choice([1, 40, 2**31]), rng.choice([1, 3])
+        rows = [rng.randint(0, cells) for _ in range(rng.randint(0, 40))]
+        case = rows, F(rng.randint(0, 10), 10), F(rng.choice([1e-9, 0.01, 0.1, 1])), s, True, cells
+        cases.append((case, scale(*case)))
+    monkeypatch.setattr(module, "DENSE", 1)
+    for case, found in cases:
+        assert scale(*case) == found
+
+
+@pytest.mark.parametrize("dense", [1, module.DENSE])
+def test_pairs_that_are_looked_at(monkeypatch, dense):
+    """Fewer than 2 n log2(n), for small and large beta, on gaps of many kinds."""
+    looked = [0]
+
+    def counting(distance):
+        looked[0] += distance.size
+        return log_bound(distance)
+
+    monkeypatch.setattr(module, "log_bound", counting)
+    monkeypatch.setattr(module, "DENSE", dense)
+    n, end = 20_000, 2**31
+    closer = np.geomspace(1, end // 2, n // 2)
+    shapes = [np.arange(n) * (end // n), end * (1 - 0.9997 ** np.arange(n)), end // 2 + np.append(-closer, closer)]
+    for shape, beta in product(shapes, (1e-3, 1e-5, 1e-8)):
+        looked[0] = 0
+        scale(shape.astype(np.int64).tolist(), F(1, 2), F(beta), 1, False, end)
+        assert looked[0] < 2 * n * math.log2(n)
+
+
 def test_log_bound():
     edges = [2**e + d for e in range(1, 31) for d in (-1, 0, 1)]
     distances = np.unique([*range(1, 3000), *edges, *np.random.default_rng(1).integers(1, 2**31, 100_000), 2**31])
