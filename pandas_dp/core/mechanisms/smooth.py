@@ -18,10 +18,9 @@ from pandas_dp.core.statistics.smooth import LOG_BITS, SmoothSensitivity
 from pandas_dp.errors import ArgumentValueError
 
 SCALE_BITS = 96  # scales are multiples of 2**-96 lattice steps, and never below exp(-14)
-MOST_EPSILON = 50  # more is charged, but buys nothing: the noise is below a hundredth of the sensitivity
+MOST_EPSILON = 50  # more is charged but buys no less noise
 LEAST_WITH_DELTA = Fraction(1, 10**5)  # below, floats could not tell the two sides of a delta apart
 MOST_DELTA = Fraction(1, 100)
-SHARE = Fraction(1, 10)  # of epsilon for the dilation, where noise is pure
 
 DRAWS: dict[str, Callable[[int, int, Bits], int]] = {
     "polynomial_laplace": samplers.draw_polynomial_laplace,
@@ -32,8 +31,8 @@ DRAWS: dict[str, Callable[[int, int, Bits], int]] = {
     "gaussian": samplers.draw_gaussian,
 }
 NEED_DELTA = ("laplace", "gaussian")
-# alpha * first + beta * second <= epsilon; the first rounded up: 3**(3/4) and 2/sqrt(3)
-LINEAR = {"cauchy": (Fraction(1), 1), "polynomial": (Fraction("2.2796"), 3), "student_t": (Fraction("1.1548"), 3)}
+ONE = 1 << 2 * SCALE_BITS  # for exponentials
+QUARTIC_SLOPE = Fraction("2.2796")  # 3**(3/4), rounded up
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,17 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, 
 
     Notes
     -----
-    * Density 1 / (1 + |z|**g): the slope of the log-density is at most (g - 1)**((g - 1)/g), and dilation by exp(beta)
-      moves it by at most beta max(1, g - 1).
-    * Student's t with v degrees: (v + 1) / (2 sqrt v), and v beta.
-    * Polynomial Laplace with p = 1 + epsilon / beta = 11: the loss is largest at the kink or in the tail, which gives
+    Each is what the largest loss over all outputs, shifts and dilations allows. The split between shift and dilation is
+    free: among rows at equal distances S is about their distance / (e beta), so noise is least where alpha beta is
+    largest, or for polynomial Laplace where S Z / alpha has the least variance.
+
+    * Cauchy: the largest log ratio of two Cauchy densities is the distance d of their (location, scale) in the hyperbolic
+      half-plane, cosh d = 1 + (D^2 + (s - s')^2) / (2 s s'), here cosh b + alpha^2 exp(-b) / 2 at a ratio exp(b). These points lie
+      on a hypercycle, so d is convex in b, and d <= epsilon at b = 0 and at b = beta is enough.
+    * Student's t with 3 degrees: the square of a Cauchy density of scale sqrt(3), so the loss is 2 d + b.
+    * Density 1 / (1 + z^4): the log-density has slope at most 3**(3/4), and dilation by exp(beta) moves it by at most
+      3 beta: alpha 3**(3/4) + 3 beta <= epsilon.
+    * Polynomial Laplace with p = 1 + epsilon / beta = 5: the loss is largest at the kink or in the tail, which gives
       alpha = min(exp(epsilon / p) - 1, exp(beta) (exp((epsilon - beta) / p) - 1)).
     * Laplace with alpha = epsilon / 2: `laplace_delta` of beta, as long as alpha exp(-beta) + beta <= epsilon.
     * Gaussian with beta = epsilon / (4 + 4 ln(2 / delta)): `gaussian_delta` of alpha.
@@ -112,18 +118,32 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, 
     if delta > 0 and epsilon < LEAST_WITH_DELTA:
         raise ArgumentValueError(f"{law} noise needs an epsilon of 1e-5 at least; leave noise= out")
     e, d = min(epsilon, Fraction(MOST_EPSILON)), min(delta, MOST_DELTA)
-    beta = e * SHARE
-    if law in LINEAR:
-        slope, dilation = LINEAR[law]
-        return (e - dilation * beta) / slope, beta
+    if law == "cauchy":
+        beta = e * Fraction(7, 10)
+        return hyperbolic_alpha(e, e, beta, 1), beta
+    if law == "student_t":
+        beta = e * Fraction(23, 100)
+        return hyperbolic_alpha(e / 2, (e - beta) / 2, beta, 3), beta
+    if law == "polynomial":
+        return e / 2 / QUARTIC_SLOPE, e / 2 / 3
     if law == "polynomial_laplace":
-        one = 1 << 2 * SCALE_BITS
-        (first, _), (second, _) = (_exp(x) for x in (e / 11, 2 * e / 11))
-        return Fraction(min(first - one, second - _exp(beta)[1]), one), beta
+        beta, p = e / samplers.POWER, samplers.POWER + 1
+        first, second = _exp(e / p)[0] - ONE, _exp(beta + (e - beta) / p)[0] - _exp(beta)[1]
+        return Fraction(min(first, second), ONE), beta
     if law == "laplace":
         return e / 2, _largest(lambda b: laplace_delta(float(e), float(e) / 2, b), float(e) / 2, float(d))
     smooth = float(e) / (4 + 4 * math.log(2 / d))
     return _largest(lambda a: gaussian_delta(float(e), a, smooth), float(e), float(d)), Fraction(smooth)
+
+
+def hyperbolic_alpha(still: Fraction, dilated: Fraction, beta: Fraction, squared_scale: int) -> Fraction:
+    """Largest alpha, rounded down, with a distance of at most `still` without dilation and `dilated` at exp(beta).
+
+    alpha^2 = squared_scale min(2 cosh(still) - 2, 2 exp(beta) (cosh(dilated) - cosh(beta))).
+    """
+    shift = _exp(still)[0] + _exp(-still)[0] - 2 * ONE
+    both = _exp(beta + dilated)[0] + _exp(beta - dilated)[0] - _exp(2 * beta)[1] - ONE
+    return Fraction(math.isqrt(squared_scale * min(shift, both)), math.isqrt(ONE))
 
 
 def laplace_delta(epsilon: float, alpha: float, beta: float) -> float:
