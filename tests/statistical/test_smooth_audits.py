@@ -70,8 +70,9 @@ HEAVY = added("heavy unit", several(HIGH, 20, "a", "z"), [(f"p{i}", LOW, "a") fo
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("relation", "pair"), SUITED, ids=str)
-@pytest.mark.parametrize("ask", [median, high_quantile], ids=["median", "high"])
-def test_pair(ask, relation, pair):
+def test_pair(relation, pair):
+    """The median where units own one row, a high quantile where they own several: two formulas in turn."""
+    ask = median if pair.max_rows is None else high_quantile
     result = accused(pair, ask, relation, samples=1000)
     assert not result.violated, str(result)
 

@@ -103,8 +103,8 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, 
     largest, or for polynomial Laplace where S Z / alpha has the least variance.
 
     * Cauchy: the largest log ratio of two Cauchy densities is the distance d of their (location, scale) in the hyperbolic
-      half-plane, cosh d = 1 + (D^2 + (s - s')^2) / (2 s s'), here cosh b + alpha^2 exp(-b) / 2 at a ratio exp(b). These points lie
-      on a hypercycle, so d is convex in b, and d <= epsilon at b = 0 and at b = beta is enough.
+      half-plane, cosh d = 1 + (D^2 + (s - s')^2) / (2 s s'), here cosh b + alpha^2 exp(-b) / 2 at a ratio exp(b). These points
+      lie on a hypercycle, so d is convex in b, and d <= epsilon at b = 0 and at b = beta is enough.
     * Student's t with 3 degrees: the square of a Cauchy density of scale sqrt(3), so the loss is 2 d + b.
     * Density 1 / (1 + z^4): the log-density has slope at most 3**(3/4), and dilation by exp(beta) moves it by at most
       3 beta: alpha 3**(3/4) + 3 beta <= epsilon.

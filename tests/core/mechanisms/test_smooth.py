@@ -33,9 +33,9 @@ def log_density(law: str, z: np.ndarray, gamma: float = 4) -> np.ndarray:
 
 def worst_loss(law: str, alpha: float, beta: float, gamma: float = 4) -> float:
     """Largest loss over ratios of scales, shifts and outputs, in long doubles."""
-    far = np.geomspace(Long(1e-5), Long(1e8), 800)
+    far = np.geomspace(Long(1e-4), Long(1e8), 400)
     grid, worst = np.concatenate([-far[::-1], [Long(0)], far]), -math.inf
-    for log_ratio in np.linspace(-1, 1, 9, dtype=Long) * Long(beta):
+    for log_ratio in np.linspace(-1, 1, 7, dtype=Long) * Long(beta):
         ratio = np.exp(log_ratio)
         for shift in np.linspace(0, 1, 5, dtype=Long) * Long(alpha) * min(Long(1), 1 / ratio):
             y = np.concatenate([grid, grid - shift])
@@ -95,7 +95,7 @@ def exact_delta(law: str, epsilon: float, alpha: float, beta: float) -> float:
             def excess(y, ratio=ratio, shift=shift, log_ratio=log_ratio):
                 return noise.logpdf(y) - log_ratio - noise.logpdf(ratio * (y + shift)) - epsilon
 
-            y = np.linspace(-reach, reach, 4001)
+            y = np.linspace(-reach, reach, 1001)
             above = excess(y) > 0
             roots = [optimize.brentq(excess, y[i], y[i + 1], xtol=1e-14) for i in np.flatnonzero(np.diff(above))]
             edges, total, inside = [-math.inf, *roots, math.inf], 0.0, bool(above[0])
