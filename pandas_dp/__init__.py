@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pandas_dp import datasets, local
 from pandas_dp.accessor import dp
+from pandas_dp.aggregates.prices import geometric_prices
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -40,5 +41,6 @@ __all__ = [
     "UnverifiedFrameError",
     "datasets",
     "dp",
+    "geometric_prices",
     "local",
 ]

@@ -283,10 +283,10 @@ def smooth_noise(method: Any, noise: Any, call: str, column: str) -> str | None:
     return noise
 
 
-def blocks(given: Any, aggregator: Any) -> int | None:
-    """Number of blocks and the name of their aggregator."""
-    if aggregator not in ("auto", "median", "mean", "smooth"):
-        raise ArgumentValueError("aggregator must be 'auto', 'median', 'mean' or 'smooth'")
+def blocks(given: Any, aggregator: Any, allowed: tuple[str, ...]) -> int | None:
+    """Number of blocks, for one of the allowed aggregators."""
+    if not isinstance(aggregator, str) or aggregator not in allowed:
+        raise ArgumentValueError(f"aggregator must be {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}")
     count = None if given is None else positive_int(given, "blocks")
     if count is not None and count > 10**6:
         raise ArgumentValueError("blocks may be at most 1,000,000")

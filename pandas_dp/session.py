@@ -236,6 +236,7 @@ class Session:
                 notes=answer.notes + self._bounding,
                 extras=answer.extras,
                 spent=request.price,
+                assumes=answer.assumes,
             ),
         )
 

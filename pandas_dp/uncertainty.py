@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple, Protocol
@@ -91,11 +92,14 @@ class ScoreGap(NamedTuple):
 
     score: float
     level: float
+    what: str = "count"
+    best: str = "the largest"
 
     @property
     def words(self) -> str:
         """The bound in words, without its level."""
-        return f"its count is within {math.ceil(self.score):,} of the largest"
+        shown = f"{math.ceil(self.score):,}" if self.what == "count" else _rounded_up(self.score)
+        return f"its {self.what} is within {shown} of {self.best}"
 
     def __str__(self) -> str:
         """Say it in words."""
@@ -116,15 +120,25 @@ class Additive:
     """Symmetric integer noise times a public step.
 
     A value that was cut to a public range keeps the same interval around it: cutting brings an answer no
-    further from a statistic in that range.
+    further from a statistic in that range. With the range in `within` the interval is cut to it as well.
     """
 
     noise: Noise
     step: Fraction = Fraction(1)
     kind: Kind = NUMBER
+    within: tuple[Fraction, Fraction] | None = None
 
     def bounds(self, value: Any, level: float) -> Ends:
-        """Value minus and plus the half-width."""
+        """Value minus and plus the half-width, inside the public range of the statistic."""
+        lower, upper = self._around(value, level)
+        if self.within is None:
+            return lower, upper
+        least, most = map(self.kind.value, self.within)
+        if isinstance(value, pd.Series):
+            return lower.clip(lower=least), upper.clip(upper=most)
+        return max(lower, least), min(upper, most)
+
+    def _around(self, value: Any, level: float) -> Ends:
         half = self.noise.half_width(level) * self.step
         if not isinstance(value, pd.Series):
             return self._ends(value, half)
@@ -229,6 +243,15 @@ class ErrorModel(Protocol):
 def percent(level: float) -> str:
     """Write a level as people do: ``95 %``, ``99.9 %``."""
     return f"{100 * level:.12g} %"
+
+
+def _rounded_up(x: float) -> str:
+    """Write a positive number with three digits, or all those before the point, never a smaller one."""
+    exact = Decimal(str(x))
+    plain = -9 < exact.adjusted() < 15
+    digits = max(3, exact.adjusted() + 1) if plain else 3
+    cut = Context(prec=digits, rounding=ROUND_CEILING).plus(exact)
+    return f"{cut:,f}" if plain else str(cut)
 
 
 def _variance(f1: float, f2: float, f3: float) -> float:

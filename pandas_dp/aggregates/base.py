@@ -66,7 +66,7 @@ class Accuracy:
 class Guarantee:
     """A bound on rank or score instead of an interval: (ln(candidates) + ln(1/a)) / rate."""
 
-    make: type[RankBound] | type[ScoreGap]
+    make: Callable[[float, float], RankBound | ScoreGap]
     log_candidates: float
     rate: float
 
@@ -80,7 +80,8 @@ class Answer:
     """What a recipe returns: a public value and what is known about its error.
 
     ``error`` is a model for `bounds`, or a function of the level giving a `RankBound` or `ScoreGap`; None when nothing
-    can be said for free. ``extras`` are named columns that come with a vector.
+    can be said for free. ``extras`` are named columns that come with a vector. ``assumes`` says what the guarantee takes on
+    the caller's word.
     """
 
     value: Any
@@ -88,6 +89,7 @@ class Answer:
     error: ErrorModel | Guarantee | None = None
     notes: tuple[str, ...] = ()
     extras: tuple[pd.Series[Any], ...] = ()
+    assumes: str | None = None
 
 
 class Aggregate(ABC):

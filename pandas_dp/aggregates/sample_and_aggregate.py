@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
@@ -14,39 +13,48 @@ import pandas as pd
 from pandas_dp.aggregates.base import (
     Aggregate,
     Answer,
-    Guarantee,
+    SingleLook,
     Steps,
     Terms,
     noise_of,
     noised,
     pure_epsilon,
 )
+from pandas_dp.aggregates.blocks import (
+    REMEDY,
+    ROWS_A_BLOCK,
+    TUKEY,
+    choose,
+    combined,
+    gap_of,
+    known_rows,
+    look_at,
+    size_note,
+    vote_note,
+)
 from pandas_dp.aggregates.count import Labels, int64s
-from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.mechanisms.quantiles import Quantile
-from pandas_dp.core.mechanisms.smooth import SmoothNoise
-from pandas_dp.core.partition import Partition
-from pandas_dp.core.privacy import Price, PrivacyLoss
-from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums
+from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
+from pandas_dp.core.partition import Keys, Partition
+from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.core.statistics.blocks import BlockMeans, BlockResults, BlockVotes
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Additive, RankBound
 
 SIZES_SHARE = Fraction(1, 10)
-FEW_BLOCKS, MOST_BLOCKS = 25, 100_000
-ROWS_A_BLOCK = 5  # with fewer, empty blocks (which count as the middle of the bounds) pull the answer
-HALF = Fraction(1, 2)
+NUMBER = Kind("number")
+SAA = "sample_and_aggregate()"
+NAMES = {"winsorized": "Winsorized mean"}
 
 
 @dataclass(frozen=True)
 class GroupbyMeanSA(Aggregate):
     """Mean of a column in each listed group from block means.
 
-    A tenth of the price buys the group sizes. With ``aggregator="auto"``, e the epsilon that is left for one group:
-    where the median of the noisy sizes is at least 1000/e, ceil(100/e) blocks and their private median; otherwise
-    25 blocks and their noisy mean. One rule and one number of blocks for all groups, from public numbers only.
+    A tenth of the price buys the group sizes. With the epsilon that is left for one group and the median of the noisy
+    sizes `choose` finds the number of blocks and the aggregator: one rule and one number for all groups, from public
+    numbers only.
     """
 
     column: str
@@ -69,72 +77,97 @@ class GroupbyMeanSA(Aggregate):
         epsilon = pure_epsilon(terms.price, "groupby_mean_sa()") * (1 - SIZES_SHARE)
         probe = BlockMeans(self.column, self.lattice, self.by, 1)
         each = epsilon / probe.sensitivity(terms.unit).touched
-        blocks, aggregator = choose(self.blocks, self.aggregator, each, median(sizes))
+        blocks, aggregator = choose(self.blocks, self.aggregator, each, max(int(median(sizes)), 0))
         means = BlockMeans(self.column, self.lattice, self.by, blocks)
-        values, mechanism, error = yield from combine(means, aggregator, epsilon, self.kind, terms)
+        second = look_at(means, aggregator, epsilon, terms.unit)
+        found = combined(means, second, (yield second), self.kind, "give more blocks or a larger epsilon")
+        values = [self.kind.value(point) for point in found.points]
         index = self.labels.index()
         size = pd.Series(int64s(sizes), index=index, name="size")
         extras = (size, (size >= ROWS_A_BLOCK * blocks).rename("enough_rows"))
         note = f"{blocks} blocks a group, {aggregator} of the block means; sizes: {noise_of(look).name}, a tenth of the price"
-        notes = (note,) if error else (note, NOTE)
-        return Answer(pd.Series(values, index=index, name=self.column), mechanism, error, notes, extras)
+        series = pd.Series(values, index=index, name=self.column)
+        return Answer(series, found.mechanism, found.error, (note, *found.notes), extras)
 
 
 @dataclass(frozen=True)
-class SampleAndAggregate(Aggregate):
-    """One number from a user's function on random blocks. The function has no identity: the answer is not stored."""
+class SampleAndAggregate(SingleLook):
+    """One number from a user's function on random blocks. The function has no identity: the answer is not stored.
+
+    Parameters
+    ----------
+    function : callable
+    lattice : Lattice
+    blocks, rows : int or None
+    aggregator : {"auto", "median", "mean", "smooth", "winsorized"}
+    widening : {"tukey", "smith"}
+        How far beyond its quartiles a Winsorized mean counts values as they are: 1.5 times their distance w, or 4 w
+        K^(13/30) around their middle for K blocks, as the theorem of Smith 2011 wants it. Both are public, so private.
+    """
 
     function: Callable[[Any], Any]
     lattice: Lattice
     blocks: int | None = None
     aggregator: str = "auto"
+    widening: str = "tukey"
+    rows: int | None = None
 
     stored = False
 
-    def loss(self, terms: Terms) -> PrivacyLoss:
-        """The whole price, as one pure mechanism."""
-        return PrivacyLoss.pure(pure_epsilon(terms.price, "sample_and_aggregate()"))
-
-    def steps(self, terms: Terms) -> Steps:
+    def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""
-        epsilon = pure_epsilon(terms.price, "sample_and_aggregate()")
-        blocks, aggregator = choose(self.blocks, self.aggregator, epsilon, 0)
+        blocks, aggregator = self._chosen(terms)
         results = BlockResults(self.function, self.lattice, blocks)
-        values, mechanism, error = yield from combine(results, aggregator, epsilon, Kind("number"), terms)
-        note = f"{blocks} blocks, {aggregator} of the results"
-        return Answer(values[0], mechanism, error, (note,) if error else (note, NOTE))
+        reach = TUKEY if self.widening == "tukey" else smith_reach(blocks)
+        return look_at(results, aggregator, pure_epsilon(terms.price, SAA), terms.unit, reach)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return a number within the bounds."""
+        blocks, aggregator = self._chosen(terms)
+        results = BlockResults(self.function, self.lattice, blocks)
+        found = combined(results, look, noisy, NUMBER, REMEDY)
+        notes = (f"{blocks:,} blocks, {NAMES.get(aggregator, aggregator)} of the results", *found.notes)
+        sizes = size_note(blocks, known_rows(self.rows, terms))
+        return Answer(NUMBER.value(found.points[0]), found.mechanism, found.error, (*notes, *sizes))
+
+    def _chosen(self, terms: Terms) -> tuple[int, str]:
+        epsilon = pure_epsilon(terms.price, SAA)
+        return choose(self.blocks, self.aggregator, epsilon, known_rows(self.rows, terms))
 
 
-def choose(blocks: int | None, aggregator: str, epsilon: Fraction, size: float) -> tuple[int, str]:
-    """Number of blocks and aggregator, from public numbers."""
-    many = min(math.ceil(100 / epsilon), MOST_BLOCKS)
-    if aggregator == "auto":
-        enough = blocks * epsilon >= 50 if blocks else size >= 10 * many
-        aggregator = "median" if enough else "mean"
-    return blocks or (FEW_BLOCKS if aggregator == "mean" else many), aggregator
+def smith_reach(blocks: int) -> Fraction:
+    """4 w K^(1/3 + 1/10) from the middle of the quartiles is this many w beyond them, up to a thousandth."""
+    return Fraction(round(4000 * blocks ** (13 / 30)), 1000) - Fraction(1, 2)
 
 
-def combine(
-    means: BlockMeans | BlockResults, aggregator: str, epsilon: Fraction, kind: Kind, terms: Terms
-) -> Generator[Measurement, Noisy, tuple[list[Any], str, Additive | Guarantee | None]]:
-    """Noisy mean, private median or smooth median of the block values of each group."""
-    lattice = means.lattice
-    if aggregator == "mean":
-        look = noised(BlockSums(means), Price(epsilon), terms.unit)
-        noisy = yield look
-        step = lattice.step / means.blocks
-        inside = [min(max(total, 0), means.blocks * lattice.cells) for total in noisy]
-        values = [kind.value(lattice.lower + total * step) for total in inside]
-        noise = noise_of(look)
-        return values, f"sample and aggregate, {noise.name}", Additive(noise, step, kind)
-    points = BlockPoints(means)
-    if aggregator == "smooth":
-        look = smoothed(points, HALF, BEST_NOISE, Price(epsilon), terms.unit)
-        noisy = yield look
-        name = SmoothNoise(BEST_NOISE, epsilon).name
-        return [kind.value(clipped(lattice, i)) for i in noisy], f"sample and aggregate, {name}", None
-    mechanism = Quantile.calibrate(HALF, lattice.cells, epsilon, points.sensitivity(terms.unit))
-    noisy = yield Measurement(points, mechanism)
-    error = Guarantee(RankBound, math.log(lattice.cells + 1), float(mechanism.rate))
-    values = [kind.value(lattice.point(i)) for i in noisy]
-    return values, f"sample and aggregate, {mechanism.name}", error
+@dataclass(frozen=True)
+class VoteOfBlocks(SingleLook):
+    """The listed key that most blocks return, by the selection that `Mode` uses. Not stored, as no user's function is."""
+
+    function: Callable[[Any], Any]
+    keys: Keys
+    blocks: int | None = None
+    rows: int | None = None
+
+    stored = False
+
+    def look(self, terms: Terms) -> Measurement:
+        """One index."""
+        epsilon = pure_epsilon(terms.price, SAA)
+        votes = BlockVotes(self.function, self.keys.keys, self._blocks(terms))
+        family = PermuteAndFlip if terms.pure else ExponentialMechanism
+        return Measurement(votes, family.calibrate(epsilon, votes.sensitivity(terms.unit)))
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return the key itself."""
+        mechanism, blocks = look.mechanism, self._blocks(terms)
+        if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
+            raise TypeError("a vote is a selection")
+        error = gap_of(mechanism, self.keys.count)
+        notes = (*vote_note(error, blocks), *size_note(blocks, known_rows(self.rows, terms)))
+        name = f"sample and aggregate, {mechanism.name}"
+        return Answer(self.keys.keys[noisy[0]], name, error, (f"{blocks:,} blocks, vote of the results", *notes))
+
+    def _blocks(self, terms: Terms) -> int:
+        epsilon = pure_epsilon(terms.price, SAA)
+        return choose(self.blocks, "vote", epsilon, known_rows(self.rows, terms))[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -14,51 +15,47 @@ from pandas_dp.aggregates.base import (
     Aggregate,
     Answer,
     Guarantee,
-    SingleLook,
     Steps,
     Terms,
     least_epsilon,
     once,
     pure_epsilon,
 )
+from pandas_dp.aggregates.choices import Choice, Gap
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import TIES, Quantile, RecursiveQuantiles
-from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import RankBound, ScoreGap
+from pandas_dp.uncertainty import RankBound
 
 Levels = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
-class Mode(SingleLook):
-    """The most common of the listed keys.
-
-    A session that counts pure epsilons uses permute-and-flip, never worse than the exponential mechanism; one with
-    delta > 0 uses the exponential mechanism, whose Renyi divergence is four times smaller.
-    """
+class Mode(Choice):
+    """The most common of the listed keys."""
 
     by: Keys
 
-    def look(self, terms: Terms) -> Measurement:
-        """One index."""
-        statistic = Count(by=self.by)
-        family = PermuteAndFlip if terms.pure else ExponentialMechanism
-        epsilon = pure_epsilon(terms.price, "mode()")
-        return Measurement(statistic, family.calibrate(epsilon, statistic.sensitivity(terms.unit)))
+    name = "mode"
 
-    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+    @property
+    def statistic(self) -> Count:
+        """Rows of each key."""
+        return Count(by=self.by)
+
+    @property
+    def gap(self) -> Gap:
+        """Of the key's count."""
+        return Gap("count", self.by.count)
+
+    def chosen(self, picks: Noisy) -> Hashable:
         """Return the key itself."""
-        mechanism = look.mechanism
-        if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
-            raise TypeError("the mode is a selection")
-        error = Guarantee(ScoreGap, math.log(self.by.count), float(mechanism.rate))
-        return Answer(self.by.keys[noisy[0]], mechanism.name, error)
+        return self.by.keys[picks[0]]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -98,14 +98,26 @@ def release(request: Request) -> Any:
     QueryFailedError
         After the charge.
     """
+    with closed(), _door:
+        return _release(request)
+
+
+@contextlib.contextmanager
+def closed() -> Iterator[None]:
+    """While a query or a user's function runs, its thread may ask no other query: it would wait for itself.
+
+    Raises
+    ------
+    PandasDPError
+        Where one runs already.
+    """
     if getattr(_inside, "busy", False):
         raise PandasDPError("a query was asked from inside another query; ask one after the other")
-    with _door:
-        _inside.busy = True
-        try:
-            return _release(request)
-        finally:
-            _inside.busy = False
+    _inside.busy = True
+    try:
+        yield
+    finally:
+        _inside.busy = False
 
 
 def _release(request: Request) -> Any:

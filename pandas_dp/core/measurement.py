@@ -35,7 +35,16 @@ class View(Protocol):
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Unit of each row (-1: the key is missing, the row does not count) and the number of units."""
 
-    def block_results(self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int) -> list[Any]:
+    def computed(self, expression: Any) -> Raw:
+        """Raw numbers of what a row-wise expression makes of each row."""
+
+    def block_results(
+        self,
+        function: Callable[[Any], Any],
+        block: NDArray[np.intp],
+        blocks: int,
+        columns: tuple[str, ...] | None = None,
+    ) -> list[Any]:
         """What a user's function returns for each block of rows, rebuilt so that a block tells of no other one.
 
         Parameters
@@ -45,6 +54,8 @@ class View(Protocol):
         block : ndarray of intp, shape (rows,)
             Block of each row, -1 for none.
         blocks : int
+        columns : tuple of str or None
+            What a block shows; None: all columns.
         """
 
 

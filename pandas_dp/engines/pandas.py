@@ -84,6 +84,10 @@ class PandasView:
         codes, count = self._cache[key]
         return codes, count
 
+    def computed(self, expression: Any) -> Raw:
+        """Raw numbers of what an expression of steps makes of each row; missing values of columns are missing in it."""
+        return stored(expression.evaluate(self._frame)).numbers().raw()
+
     def _values(self, name: str) -> Stored:
         """The column, with the public constant for missing values where there is one."""
         column = self._stored(name)
@@ -102,29 +106,37 @@ class PandasView:
             self._cache[key] = column
         return column
 
-    def block_results(self, function: Callable[[Any], Any], block: NDArray[np.intp], blocks: int) -> list[Any]:
+    def block_results(
+        self,
+        function: Callable[[Any], Any],
+        block: NDArray[np.intp],
+        blocks: int,
+        columns: tuple[str, ...] | None = None,
+    ) -> list[Any]:
         """What a function returns for each rebuilt block; None where it raises.
 
         Also where it exits, recurses too deeply or runs out of memory: a query that fails for one row would tell of that
         row. An interrupt ends the whole query, so that people can stop a function that never ends.
         """
+        frame = self._frame if columns is None else self._frame[list(columns)]
         order = np.argsort(block, kind="stable")
         edges = np.searchsorted(block[order], np.arange(blocks + 1))
         results: list[Any] = []
         for first, last in pairwise(edges.tolist()):
             try:
-                results.append(function(self._rebuilt(order[first:last])))
+                results.append(function(_rebuilt(frame, order[first:last])))
             except KeyboardInterrupt:
                 raise
             except BaseException:  # noqa: BLE001 - whatever a row made the function raise, it counts as no result
                 results.append(None)
         return results
 
-    def _rebuilt(self, rows: NDArray[np.intp]) -> pd.DataFrame:
-        """A deep copy of some rows that carries nothing of the others: no labels, attrs, categories or dtypes."""
-        part = self._frame.take(rows)
-        columns = {name: _plain(part[name]) for name in part.columns}
-        return pd.DataFrame(columns, index=pd.RangeIndex(rows.size), copy=True)
+
+def _rebuilt(frame: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
+    """A deep copy of some rows that carries nothing of the others: no labels, attrs, categories or dtypes."""
+    part = frame.take(rows)
+    columns = {name: _plain(part[name]) for name in part.columns}
+    return pd.DataFrame(columns, index=pd.RangeIndex(rows.size), copy=True)
 
 
 def _plain(column: pd.Series[Any]) -> Any:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp import arguments
-from pandas_dp.aggregates.sample_and_aggregate import GroupbyMeanSA, SampleAndAggregate
-from pandas_dp.core.lattice import RANK_BITS
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.aggregates.kmeans import KMeans
+from pandas_dp.aggregates.sample_and_aggregate import GroupbyMeanSA, SampleAndAggregate, VoteOfBlocks
+from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, listing
+from pandas_dp.priced.rehearsal import rehearse
+from pandas_dp.priced.text import bounds_text, listing, value_text
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
+
+MOST_OUTPUTS = 1000  # of kmeans, centres times columns
+VOTE = "sample_and_aggregate(function, keys=['A', 'B'], aggregator='vote')"
 
 
 class BlockQuestions(PreparedFrame):
@@ -68,7 +74,7 @@ class BlockQuestions(PreparedFrame):
         values narrow.
         Source: Nissim, Raskhodnikova, Smith 2007; Smith 2011; McSherry 2009.
         """
-        count = arguments.blocks(blocks, aggregator)
+        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
         kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
         aggregate = GroupbyMeanSA(column, lattice, kind, keyed, labels, count, aggregator)
@@ -78,13 +84,16 @@ class BlockQuestions(PreparedFrame):
 
     def sample_and_aggregate(
         self,
-        function: Callable[[pd.DataFrame], float],
+        function: Callable[[pd.DataFrame], Any],
         *,
-        bounds: Any,
+        bounds: Any = None,
+        keys: Any = None,
         blocks: int | None = None,
         aggregator: str = "auto",
+        widening: str = "tukey",
+        rows: int | None = None,
     ) -> Release:
-        """One number that a function of yours computes from a table, by sample and aggregate.
+        """One number, or one of listed keys, that a function of yours computes from a table, by sample and aggregate.
 
         The rows are split into random blocks (all rows of a unit into one), the function runs on each block, and its
         results are combined privately.
@@ -92,20 +101,106 @@ class BlockQuestions(PreparedFrame):
         Parameters
         ----------
         function : callable
-            Takes a DataFrame with this table's columns and some of its rows, returns a number. Numbers come as float64.
-            An exception, or a result that is no finite number, counts as the middle of the bounds.
-        bounds : (lower, upper)
-            Public range of the results.
+            Takes a DataFrame with this table's columns and some of its rows, returns a number (a key). Numbers come as
+            float64. An exception, or a result that is no finite number, counts as the middle of the bounds (no vote). It
+            should compute from its argument alone and keep nothing from one block to the next.
+        bounds : (lower, upper), optional
+            Public range of the results; not for a vote.
+        keys : list, optional
+            Public list of the results that a vote counts.
         blocks : int, optional
-            Where left out 25 for the mean, 100 / epsilon for a median.
-        aggregator : {"auto", "median", "mean", "smooth"}
-            ``auto`` takes the median where blocks times epsilon is at least 50. ``smooth``: their median with noise scaled to
-            its smooth sensitivity, see ``median``.
+            How many; where left out with e for epsilon and n for rows: max(n^0.4, 100/e) for a median or a vote, 800/e
+            instead of 100/e for a Winsorized mean; for a mean 50, or 25 where n is unknown or below 250.
+        aggregator : {"auto", "median", "mean", "smooth", "winsorized", "vote"}
+            ``auto`` takes the median where blocks times epsilon is at least 50 (and, without ``blocks``, n at least 10 times
+            the blocks), the noisy mean otherwise. ``smooth`` is their median with noise scaled to its smooth sensitivity.
+            ``winsorized`` is a mean of the results clipped around two private quartiles; it needs 8 times the blocks of a
+            median and has no bias on skewed results. ``vote`` is the most common result.
+        widening : {"tukey", "smith"}
+            How far beyond its quartiles a Winsorized mean clips: 1.5 times their distance, or as Smith 2011 proves the best
+            for very many blocks.
+        rows : int, optional
+            About how many rows (units, where they own several rows) there are, if that is public: never from the data. Taken
+            from the table where the number is public anyway.
 
         Returns
         -------
         Release
-            A float within the bounds. It is not stored: asking again is charged again.
+            A float within the bounds, or a key. It is not stored: asking again is charged again. Its notes say where public
+            numbers alone show that the noise drowns it.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentValueError
+        ArgumentTypeError
+            Also where the function makes a TypeError, NameError, AttributeError or KeyError on a made-up table with the
+            columns of this one: it is tried before anything is read or charged.
+
+        Notes
+        -----
+        One unit changes one block's result, whatever the function returns. What else it does (printing, writing files,
+        taking its time) cannot be stopped. Inside, it may ask no other question.
+        With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
+        epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
+        epsilon / 4 each and Laplace noise on the clipped mean; vote, permute-and-flip of rate epsilon / 2 (exponential
+        mechanism where the session has delta > 0).
+        Source: Nissim, Raskhodnikova, Smith 2007, Section 4; Smith 2011; blocks: Mohan, Thakurta, Shi, Song, Culler 2012.
+        """
+        if not callable(function):
+            raise ArgumentTypeError(
+                "function must be callable: sample_and_aggregate(lambda d: d['cost'].mean(), bounds=(0, 9))"
+            )
+        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth", "winsorized", "vote"))
+        known = None if rows is None else arguments.positive_int(rows, "rows")
+        name, facts = "sample_and_aggregate", ColumnFacts()
+        if (keys is not None) != (aggregator == "vote") or (aggregator == "vote" and bounds is not None):
+            raise ArgumentTypeError(f"a vote takes keys= and no bounds=, the other aggregators bounds= alone: {VOTE}")
+        if widening not in ("tukey", "smith") or (widening != "tukey" and aggregator != "winsorized"):
+            raise ArgumentValueError("widening is 'tukey' or, with aggregator='winsorized' alone, 'smith'")
+        aggregate: Aggregate
+        if aggregator == "vote":
+            listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function")
+            aggregate, given = VoteOfBlocks(function, listed, count, known), f"keys={listing(listed.keys)}, "
+        else:
+            bits = SUM_BITS if aggregator == "winsorized" else RANK_BITS  # results may be narrow in wide bounds
+            lattice = arguments.lattice(bounds, None, bits, Kind("number"), facts, name, "function")
+            aggregate = SampleAndAggregate(function, lattice, count, aggregator, widening, known)
+            given = bounds_text(bounds)
+        more = "".join((f", widening={widening!r}" if widening != "tukey" else "", f", rows={known}" if known else ""))
+        text = f"sample_and_aggregate(function, {given}blocks={blocks}, aggregator={aggregator!r}{more})"
+        rehearse(function, self._empty().dtypes)
+        return self._ask(text, aggregate, tuple(self._empty().columns))
+
+    def kmeans(
+        self,
+        columns: Sequence[str],
+        *,
+        k: int,
+        bounds: Mapping[str, Any] | None = None,
+        blocks: int | None = None,
+        rows: int | None = None,
+    ) -> Release:
+        """Centres of k clusters by sample and aggregate: k-means on each of many random blocks, combined privately.
+
+        Parameters
+        ----------
+        columns : list of str
+            Columns of numbers; rows with a missing value in one of them are left out.
+        k : int
+            Number of centres.
+        bounds : dict of str to (lower, upper), optional
+            Of each column, from the schema where left out: values are clipped to them, and distances are measured in
+            their widths.
+        blocks : int, optional
+            Where left out as in ``sample_and_aggregate``, with epsilon / (k columns) for epsilon.
+        rows : int, optional
+            About how many rows there are, if that is public; see ``sample_and_aggregate``.
+
+        Returns
+        -------
+        Release
+            A DataFrame with k rows and these columns. Its notes say where public numbers alone show that the noise drowns
+            it, as it does at k columns / epsilon of more than a few.
 
         Raises
         ------
@@ -113,17 +208,31 @@ class BlockQuestions(PreparedFrame):
 
         Notes
         -----
-        One unit changes one block's result, whatever the function returns. What else it does (printing, writing files,
-        taking its time) cannot be stopped. Source: Nissim, Raskhodnikova, Smith 2007, Section 4.
+        Each block's centres are sorted by their first coordinate, then the next, and one unit changes the centres of one
+        block. Each of the k d coordinates is the private median of the blocks' at epsilon / (k d), or their noisy mean where
+        blocks times that is below 50. Well separated clusters of similar size are found; clusters that are close in the
+        first column are matched badly between blocks, so put the column that separates them first.
+        Source: Nissim, Raskhodnikova, Smith 2007, Sections 4 and 5.
         """
-        if not callable(function):
-            raise ArgumentTypeError(
-                "function must be callable: sample_and_aggregate(lambda d: d['cost'].mean(), bounds=(0, 9))"
-            )
-        count = arguments.blocks(blocks, aggregator)
-        number = Kind("number")
-        name = "sample_and_aggregate"
-        lattice = arguments.lattice(bounds, None, RANK_BITS, number, ColumnFacts(), name, "function")
-        text = f"sample_and_aggregate(function, {bounds_text(bounds)}blocks={blocks}, aggregator={aggregator!r})"
-        aggregate = SampleAndAggregate(function, lattice, count, aggregator)
-        return self._ask(text, aggregate, tuple(self._empty().columns))
+        line = "kmeans(['age', 'cost'], k=3, bounds={'age': (0, 120), 'cost': (0, 5000)})"
+        if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index) or not len(columns):
+            raise ArgumentTypeError(f"columns must be a list of column names: {line}")
+        if bounds is not None and not isinstance(bounds, Mapping):
+            raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {line}")
+        names, centres = tuple(columns), arguments.positive_int(k, "k")
+        for column in names:
+            if self._kind(column).name != "number":
+                raise ArgumentTypeError(f"kmeans() needs columns of numbers; {column!r} holds something else")
+        if len(set(names)) != len(names) or set(bounds or ()) - set(names):
+            raise ArgumentValueError(f"columns must differ, and bounds be of these columns alone: {line}")
+        if centres * len(names) > MOST_OUTPUTS:
+            raise ArgumentValueError(f"k times the number of columns may be at most {MOST_OUTPUTS:,}: {line}")
+        count = arguments.blocks(blocks, "auto", ("auto",))
+        known = None if rows is None else arguments.positive_int(rows, "rows")
+        given = {} if bounds is None else dict(bounds)
+        lattices = [self._lattice("kmeans", column, given.get(column), None, RANK_BITS)[1] for column in names]
+        ranges = tuple((lattice.lower, lattice.upper) for lattice in lattices)
+        shown = ", ".join(f"{name!r}: ({value_text(given[name][0])}, {value_text(given[name][1])})" for name in given)
+        more = f", bounds={{{shown}}}, blocks={blocks}" + (f", rows={known}" if known else "")
+        text = f"kmeans({listing(names)}, k={centres}{more})"
+        return self._ask(text, KMeans(names, ranges, centres, count, known), names)

@@ -37,9 +37,9 @@ class PricedColumn:
         """See `PricedFrame.sum`."""
         return self._frame.sum(self._column, bounds=bounds)
 
-    def mean(self, *, bounds: Any = None) -> Release:
+    def mean(self, *, bounds: Any = None, method: str = "rotated") -> Release:
         """See `PricedFrame.mean`."""
-        return self._frame.mean(self._column, bounds=bounds)
+        return self._frame.mean(self._column, bounds=bounds, method=method)
 
     def var(self, *, bounds: Any = None, ddof: int = 1) -> Release:
         """See `PricedFrame.var`."""
@@ -84,3 +84,11 @@ class PricedColumn:
     def mode(self, *, keys: Any = None) -> Release:
         """See `PricedFrame.mode`."""
         return self._frame.mode(self._column, keys=keys)
+
+    def top_k(self, k: int, *, keys: Any = None) -> Release:
+        """See `PricedFrame.top_k`."""
+        return self._frame.top_k(self._column, k, keys=keys)
+
+    def best_price(self, *, prices: Any = None, bounds: Any = None, supply: int | None = None) -> Release:
+        """See `PricedFrame.best_price`."""
+        return self._frame.best_price(self._column, prices=prices, bounds=bounds, supply=supply)

@@ -9,10 +9,12 @@ from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import Mode
 from pandas_dp.aggregates.sums import Sum
+from pandas_dp.aggregates.winsorized import WinsorizedMean
 from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.priced.blocks import BlockQuestions
-from pandas_dp.priced.bounds import asked, bounded
+from pandas_dp.priced.bounds import asked, bounded, is_private
+from pandas_dp.priced.choices import ChoiceQuestions
 from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.local_answers import LocalQuestions
@@ -22,7 +24,7 @@ from pandas_dp.priced.text import call_text, edges, refuse_dates
 from pandas_dp.release import Release
 
 
-class PricedFrame(BlockQuestions, LocalQuestions, QuantileQuestions, RangeQuestions):
+class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuestions, RangeQuestions):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
     Nothing is read before the question is charged; a refused question costs nothing.
@@ -113,7 +115,7 @@ class PricedFrame(BlockQuestions, LocalQuestions, QuantileQuestions, RangeQuesti
         question = asked(Sum(column, lattice, kind), bounds, SUM_BITS)
         return self._ask(call_text("sum", column, bounds), question, (column,))
 
-    def mean(self, column: str, *, bounds: Any = None) -> Release:
+    def mean(self, column: str, *, bounds: Any = None, method: str = "rotated") -> Release:
         """Mean of a column, each value clipped to public bounds; missing values are left out.
 
         Parameters
@@ -122,6 +124,9 @@ class PricedFrame(BlockQuestions, LocalQuestions, QuantileQuestions, RangeQuesti
         bounds : (lower, upper) or "private", optional
             In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
+        method : {"rotated", "winsorized"}
+            "winsorized" is a Winsorized mean of the means of 800 / epsilon random blocks, for bounds that are very wide
+            because nobody knows better.
 
         Returns
         -------
@@ -136,7 +141,10 @@ class PricedFrame(BlockQuestions, LocalQuestions, QuantileQuestions, RangeQuesti
         -----
         The whole price buys two sums whose ratio is the mean. A unit moves them together by max_rows (upper - lower)
         under add_remove, twice that under replace_one; a unit with more rows is scaled down as a whole.
-        Source: Kulesza, Suresh, Wang 2024.
+        The error of "winsorized" does not grow with the bounds but shrinks with the square root of the rows alone. It is
+        worse than the default unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the
+        column, and useless with fewer than about 8000 / epsilon rows.
+        Source: Kulesza, Suresh, Wang 2024; "winsorized": Smith 2011.
 
         Examples
         --------
@@ -146,6 +154,17 @@ class PricedFrame(BlockQuestions, LocalQuestions, QuantileQuestions, RangeQuesti
         >>> 44 < df.dp(epsilon=0.5).mean("age", bounds=(0, 120)) < 48
         True
         """
+        if not isinstance(method, str) or method not in ("rotated", "winsorized"):
+            raise ArgumentValueError("method must be 'rotated' or 'winsorized'")
+        if method == "winsorized":
+            if is_private(bounds):
+                raise ArgumentValueError(
+                    f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method='winsorized') takes "
+                    "bounds as wide as you like"
+                )
+            kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
+            text = call_text("mean", column, bounds, method=method)
+            return self._ask(text, WinsorizedMean(column, lattice, kind), (column,))
         kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
         question = asked(Mean(column, lattice, kind), bounds, SUM_BITS)
         return self._ask(call_text("mean", column, bounds), question, (column,))

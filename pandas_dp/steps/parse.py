@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -38,7 +38,13 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 _TOKEN = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|.""", re.DOTALL)
 
 
-def parse_expression(source: Source, columns: Iterable[str], *, argument: str = "expression") -> Expression:
+def parse_expression(
+    source: Source,
+    columns: Iterable[str],
+    *,
+    argument: str = "expression",
+    constants: Mapping[str, Any] | None = None,
+) -> Expression:
     """Return the tree of a row-wise expression.
 
     Parameters
@@ -50,6 +56,8 @@ def parse_expression(source: Source, columns: Iterable[str], *, argument: str = 
         Names of the table's columns; public.
     argument : str
         What the argument is called in error messages.
+    constants : mapping of str to constant, optional
+        Names that stand for public values in a text.
 
     Returns
     -------
@@ -68,7 +76,7 @@ def parse_expression(source: Source, columns: Iterable[str], *, argument: str = 
     """
     names = frozenset(name for name in columns if isinstance(name, str))
     if isinstance(source, str):
-        return _read_text(source, names, argument)
+        return _read_text(source, names, argument, constants or {})
     if callable(source):  # a pd.col expression is
         return trace(source, names, argument)
     raise ArgumentTypeError(
@@ -102,10 +110,10 @@ def parse_assignments(text: str, columns: Iterable[str], *, argument: str) -> li
     return found
 
 
-def _read_text(text: str, names: frozenset[str], argument: str) -> Expression:
+def _read_text(text: str, names: frozenset[str], argument: str, constants: Mapping[str, Any]) -> Expression:
     source, quoted = _prepare(text, argument)
     tree = _parse(f"({source}\n)", "eval", argument)  # the parentheses let a long text run over several lines
-    return _Reader(names, quoted, argument).read(tree.body)  # type: ignore[attr-defined]
+    return _Reader(names, quoted, argument, constants).read(tree.body)  # type: ignore[attr-defined]
 
 
 def _prepare(text: str, argument: str) -> tuple[str, dict[str, str]]:
@@ -147,10 +155,17 @@ def _parse(source: str, mode: str, argument: str) -> ast.AST:
 class _Reader:
     """Turns a syntax tree into an expression; whatever it does not know, it refuses."""
 
-    def __init__(self, names: frozenset[str], quoted: dict[str, str], argument: str) -> None:
+    def __init__(
+        self,
+        names: frozenset[str],
+        quoted: dict[str, str],
+        argument: str,
+        constants: Mapping[str, Any] | None = None,
+    ) -> None:
         self.names = names
         self.quoted = quoted
         self.argument = argument
+        self.constants = {} if constants is None else constants
 
     def read(self, node: ast.AST) -> Expression:
         """Return the expression of a node; errors name the argument."""
@@ -164,6 +179,8 @@ class _Reader:
 
     def _read(self, node: ast.AST) -> Expression:
         match node:
+            case ast.Name(id=name) if name in self.constants:
+                return lift(self.constants[name])
             case ast.Name(id=name):
                 return self._column(self.quoted.get(name, name))
             case ast.Constant(value=value):

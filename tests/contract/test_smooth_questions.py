@@ -119,7 +119,7 @@ def test_refusals(monkeypatch):
         df.dp(rho=0.1).median("pay", bounds=PAY, method="smooth")
     with refused(monkeypatch, df, TypeError, "give a price"):
         df.dp(within=5).median("pay", bounds=PAY, method="smooth")
-    with refused(monkeypatch, df, ValueError, "'mean' or 'smooth'"):
+    with refused(monkeypatch, df, ValueError, "'mean', 'smooth'"):
         df.dp(epsilon=1).sample_and_aggregate(len, bounds=PAY, aggregator="smoothed")
 
 

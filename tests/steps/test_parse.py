@@ -325,3 +325,16 @@ def test_assignments_may_use_earlier_ones():
 def test_what_is_no_assignment_is_refused(text):
     with pytest.raises((ArgumentTypeError, ArgumentValueError), match=r"^eval: "):
         parse_assignments(text, COLUMNS, argument="eval")
+
+
+def test_names_of_constants_stand_for_their_values():
+    def read(text, value=3):
+        return parse_expression(text, COLUMNS, constants={"c": value})
+
+    assert read("x >= c") == read("c <= x") == op(">=", x, 3)
+    assert read("x.between(0, c)") == read("0 <= x <= c")
+    assert read("g in ['a', c]", "b") == among(g, "a", "b")
+    with pytest.raises(ArgumentValueError, match="there is no column 'c'"):
+        read("x >= `c`")  # in backticks a name is a column's
+    with pytest.raises(ArgumentTypeError, match="expression: tuple is no constant"):
+        read("x >= c", (1, 2))

@@ -20,11 +20,15 @@ from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
+from pandas_dp.core.statistics.revenue import Revenue
+from pandas_dp.core.statistics.scores import FrameScores, RowScores
 from pandas_dp.core.statistics.smooth import SmoothOrder
 from pandas_dp.core.statistics.strategies import Haar, Tree
 
 MOST_ROWS = 1 << 20  # of all copies together
 CHECKED = 20  # answers that check whether a look depends on earlier ones
+
+SAMPLED = (LatticeCounts, Revenue, RowScores, FrameScores)  # rows of units are drawn, but not by part
 
 
 def capture(ask: Callable[[], Any]) -> gate.Request:
@@ -118,7 +122,7 @@ class Drawer:
         if isinstance(statistic, BlockSums | BlockPoints):
             return True
         by_part = getattr(statistic, "by", None) is not None
-        return self.request.unit.column is not None and (by_part or isinstance(statistic, LatticeCounts))
+        return self.request.unit.column is not None and (by_part or isinstance(statistic, SAMPLED))
 
     def _exact(self, statistic: Any) -> Exact:
         if self._random(statistic):
@@ -132,9 +136,7 @@ class Drawer:
         unit = self.request.unit
         if not self._random(statistic):
             return [self._exact(statistic).open()] * n
-        if isinstance(
-            statistic, LatticeCounts | SmoothOrder | Tree | Haar
-        ):  # parts of several copies would lie in one run
+        if isinstance(statistic, (*SAMPLED, SmoothOrder, Tree, Haar)):  # parts of several copies would lie in one run
             return [statistic.compute(self.view, unit).open() for _ in range(n)]
         results: list[list[Any]] = []
         most = max(1, MOST_ROWS // max(1, self.view.rows))

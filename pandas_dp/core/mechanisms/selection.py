@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
@@ -48,9 +49,9 @@ class PermuteAndFlip:
 
 @dataclass(frozen=True)
 class ExponentialMechanism:
-    """Chooses candidate i with probability proportional to exp(rate score_i).
+    """Chooses candidate i with probability proportional to counts_i exp(rate score_i).
 
-    With several ``picks`` it chooses again among those that are left.
+    Without ``counts``, the base measure, all are 1. With several ``picks`` it chooses again among those that are left.
 
     Notes
     -----
@@ -61,13 +62,16 @@ class ExponentialMechanism:
 
     rate: Fraction
     picks: int = 1
+    counts: tuple[int, ...] | None = None
 
     name = "exponential mechanism"
 
     @classmethod
-    def calibrate(cls, epsilon: Fraction, sensitivity: Sensitivity, picks: int = 1) -> ExponentialMechanism:
+    def calibrate(
+        cls, epsilon: Fraction, sensitivity: Sensitivity, picks: int = 1, counts: tuple[int, ...] | None = None
+    ) -> ExponentialMechanism:
         """Return the sharpest choice whose loss is epsilon."""
-        return cls(epsilon / (sensitivity.score_range * picks), picks)
+        return cls(epsilon / (sensitivity.score_range * picks), picks, counts)
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         """Pure rate * score_range for each pick, bounded-range."""
@@ -75,14 +79,25 @@ class ExponentialMechanism:
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """Indexes of the chosen candidates, in the order of their choice."""
-        return _peel(exponential_mechanism, exact, self.rate, self.picks, fill)
+        if self.counts is None:
+            return _peel(exponential_mechanism, exact, self.rate, self.picks, fill)
+        counts = np.array(self.counts, dtype=np.int64)
+        return _peel(exponential_mechanism, exact, self.rate, self.picks, fill, counts)
 
 
-def _peel(choose: Callable[..., int], exact: Exact, rate: Fraction, picks: int, fill: Fill) -> Noisy:
+def _peel(
+    choose: Callable[..., int],
+    exact: Exact,
+    rate: Fraction,
+    picks: int,
+    fill: Fill,
+    counts: NDArray[np.int64] | None = None,
+) -> Noisy:
     scores = np.asarray(exact.open(), dtype=np.int64)
     left, chosen = np.arange(scores.size), []
     for _ in range(picks):
-        place = choose(scores[left], rate, fill=fill)
+        weights = () if counts is None else (counts[left],)
+        place = choose(scores[left], rate, *weights, fill=fill)
         chosen.append(int(left[place]))
         left = np.delete(left, place)
     return chosen

@@ -1,0 +1,190 @@
+"""What all answers from block results share: how many blocks, which aggregator, and what its noise means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pandas_dp.aggregates.base import Guarantee, Terms, noise_of, noised
+from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.quantiles import Quantile
+from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
+from pandas_dp.core.mechanisms.smooth import SmoothNoise
+from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
+from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums
+from pandas_dp.kinds import Kind
+from pandas_dp.uncertainty import Additive, RankBound, ScoreGap, percent
+
+FEW_BLOCKS, MORE_BLOCKS, MOST_BLOCKS = 25, 50, 100_000
+ROWS_A_BLOCK = 5  # with fewer, empty blocks (which count as the middle of the bounds) pull the answer
+ENOUGH_ROWS = 10  # in a block, for a private median instead of a noisy mean
+LEAST_FOR_MEDIAN = 50  # blocks times epsilon
+WANTED = {"winsorized": 800}  # blocks times epsilon
+WANTED_ELSE = 100
+HALF = Fraction(1, 2)
+TUKEY = Fraction(3, 2)
+LEVEL = 0.95  # of what notes say
+REMEDY = "give rows=, more blocks or a larger epsilon"
+WORTH_A_NOTE = Fraction(1, 10)  # of the bounds
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Noisy aggregates of block values, one for each part: points between the ends of the lattice.
+
+    ``error`` is in units of the lattice; ``notes`` say where public numbers alone show that the answer is useless.
+    """
+
+    points: list[Fraction]
+    mechanism: str
+    error: Additive | Guarantee | None
+    notes: tuple[str, ...]
+
+
+def choose(blocks: int | None, aggregator: str, epsilon: Fraction, rows: int | None) -> tuple[int, str]:
+    """Number of blocks and aggregator, from public numbers.
+
+    With n about the number of rows, K = ceil(max(n^0.4, 100 / epsilon)) blocks and their private median where n >= 10 K;
+    otherwise 50 blocks and their noisy mean, 25 where n is unknown or below 250. A median (smooth or not) or a vote that is
+    asked for gets K blocks in any case, a Winsorized mean 800 / epsilon instead of 100 / epsilon.
+
+    Parameters
+    ----------
+    blocks : int or None
+        Wanted number.
+    aggregator : {"auto", "mean", "median", "smooth", "winsorized", "vote"}
+    epsilon : Fraction
+        What is left for one output of one group.
+    rows : int or None
+        About how many there are; None: nothing is known.
+    """
+    known = 0 if rows is None else rows
+    wanted = math.ceil(WANTED.get(aggregator, WANTED_ELSE) / epsilon)
+    many = min(max(two_fifths(known), wanted), MOST_BLOCKS)
+    if aggregator == "auto":
+        enough = blocks is not None or known >= ENOUGH_ROWS * many
+        aggregator = "median" if enough and (blocks or many) * epsilon >= LEAST_FOR_MEDIAN else "mean"
+    few = MORE_BLOCKS if known >= ROWS_A_BLOCK * MORE_BLOCKS else FEW_BLOCKS
+    return blocks or (few if aggregator == "mean" else many), aggregator
+
+
+def two_fifths(rows: int) -> int:
+    """Least whole number at least rows^0.4, by whole numbers alone so that every machine finds the same."""
+    least = max(int(rows**0.4) - 1, 0)
+    while least**5 < rows**2:
+        least += 1
+    return least
+
+
+def known_rows(given: int | None, terms: Terms) -> int | None:
+    """About how many rows there are: what the caller says, or a public number."""
+    return terms.public_rows if given is None else given
+
+
+def look_at(
+    values: BlockMeans | BlockResults, aggregator: str, epsilon: Fraction, unit: PrivacyUnit, reach: Fraction = TUKEY
+) -> Measurement:
+    """Return the look that combines block values by their mean, median, smooth median or Winsorized mean."""
+    if aggregator == "mean":
+        return noised(BlockSums(values), Price(epsilon), unit)
+    points, cells = BlockPoints(values), values.lattice.cells
+    sensitivity = points.sensitivity(unit)
+    if aggregator == "smooth":
+        return smoothed(points, HALF, BEST_NOISE, Price(epsilon), unit)
+    if aggregator == "median":
+        return Measurement(points, Quantile.calibrate(HALF, cells, epsilon, sensitivity))
+    return Measurement(points, WinsorizedSum.calibrate(epsilon, reach, cells, sensitivity))
+
+
+def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy, kind: Kind, remedy: str) -> Combined:
+    """Read the integers of a look made by `look_at`.
+
+    Parameters
+    ----------
+    remedy : str
+        What to try where the answer is useless.
+    """
+    if isinstance(look.mechanism, Quantile):
+        return _medians(values, look.mechanism, noisy, remedy)
+    if isinstance(look.mechanism, WinsorizedSum):
+        return _winsorized(values, look.mechanism, noisy, kind, remedy)
+    if isinstance(look.mechanism, SmoothNoise):
+        inside = [clipped(values.lattice, offset) for offset in noisy]
+        return Combined(inside, f"sample and aggregate, {look.mechanism.name}", None, (NOTE,))
+    lattice, noise, blocks = values.lattice, noise_of(look), values.blocks
+    step = lattice.step / blocks
+    points = [lattice.lower + min(max(total, 0), blocks * lattice.cells) * step for total in noisy]
+    error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
+    note = noise_note(error, remedy)
+    return Combined(points, f"sample and aggregate, {noise.name}", error, note)
+
+
+def _medians(values: BlockMeans | BlockResults, mechanism: Quantile, noisy: Noisy, remedy: str) -> Combined:
+    error = Guarantee(RankBound, math.log(values.lattice.cells + 1), float(mechanism.rate))
+    note = rank_note("median", error, values.blocks, HALF, remedy)
+    points = [values.lattice.point(offset) for offset in noisy]
+    return Combined(points, f"sample and aggregate, {mechanism.name}", error, note)
+
+
+def _winsorized(
+    values: BlockMeans | BlockResults, mechanism: WinsorizedSum, noisy: Noisy, kind: Kind, remedy: str
+) -> Combined:
+    """Of one part: its noise depends on its quartiles."""
+    lattice, blocks = values.lattice, values.blocks
+    a, b, total = noisy
+    low, high = mechanism.ends(a, b)
+    step = lattice.step / blocks
+    point = lattice.point(low) + min(max(total, 0), blocks * (high - low)) * step
+    noise = mechanism.noise(a, b)
+    quartiles = Guarantee(RankBound, math.log(lattice.cells + 1), float(mechanism.epsilon / 8))
+    notes = rank_note("quartiles", quartiles, blocks, Fraction(1, 4), remedy)
+    name = f"sample and aggregate, {mechanism.name}"
+    if noise is None:
+        return Combined([point], name, None, (*notes, "both private quartiles are one point, which is the answer"))
+    shown = (
+        f"clipped to ({kind.value(lattice.point(low))}, {kind.value(lattice.point(high))}), chosen with half the price"
+    )
+    error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
+    return Combined([point], name, error, (*notes, *noise_note(error, remedy), shown))
+
+
+def noise_note(error: Additive, remedy: str) -> tuple[str, ...]:
+    """Say so where the noise alone is a large part of the public bounds."""
+    lower, upper = error.within or (Fraction(0), Fraction(0))
+    half = error.noise.half_width(LEVEL) * error.step
+    if half < WORTH_A_NOTE * (upper - lower):
+        return ()
+    if half >= upper - lower:
+        return (f"useless: the noise alone is wider than the bounds ({percent(LEVEL)}); {remedy}",)
+    return (f"the noise alone is ± {float(half / (upper - lower)):.0%} of the bounds ({percent(LEVEL)}); {remedy}",)
+
+
+def rank_note(what: str, error: Guarantee, blocks: int, share: Fraction, remedy: str) -> tuple[str, ...]:
+    """Say so where a rank among the blocks can be off by the share of them that lies beyond it."""
+    bound = error.at(LEVEL)[0]
+    if bound < share * blocks:
+        return ()
+    return (f"too few blocks for their {what}: its rank is known to {math.ceil(bound):,} of {blocks:,}; {remedy}",)
+
+
+def vote_note(error: Guarantee, blocks: int) -> tuple[str, ...]:
+    """Say so where even a unanimous vote could be lost."""
+    gap = error.at(LEVEL)[0]
+    if gap < blocks:
+        return ()
+    return (f"useless: any key may win, {math.ceil(gap):,} of {blocks:,} votes may be lost to chance; {REMEDY}",)
+
+
+def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
+    """Say so where blocks are known to be small."""
+    if rows is None or rows >= ENOUGH_ROWS * blocks:
+        return ()
+    return (f"about {rows / blocks:.3g} rows a block: small blocks bias estimates, empty ones count as the middle",)
+
+
+def gap_of(mechanism: PermuteAndFlip | ExponentialMechanism, keys: int) -> Guarantee:
+    """How far the votes of the choice may be below the most."""
+    return Guarantee(ScoreGap, math.log(keys), float(mechanism.rate))
