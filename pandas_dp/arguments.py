@@ -14,7 +14,9 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Accuracy
 from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.smooth import BEST_NOISE
 from pandas_dp.core.lattice import MOST_CELLS, Lattice
+from pandas_dp.core.mechanisms.smooth import DRAWS
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -264,6 +266,21 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     if len(set(exact)) != len(exact):
         raise ArgumentValueError("q must not hold a level twice")
     return exact, scalar
+
+
+def smooth_noise(method: Any, noise: Any, call: str, column: str) -> str | None:
+    """Law of the noise for method="smooth"; None for the exponential mechanism."""
+    if not isinstance(method, str) or method not in ("exponential", "smooth"):
+        raise ArgumentValueError("method must be 'exponential' or 'smooth'")
+    if noise is None:
+        return BEST_NOISE if method == "smooth" else None
+    if method != "smooth":
+        raise ArgumentValueError(
+            f"noise= goes with method='smooth': {call}({column!r}, method='smooth', noise='cauchy')"
+        )
+    if not isinstance(noise, str) or noise not in DRAWS:
+        raise ArgumentValueError(f"noise must be one of {', '.join(map(repr, DRAWS))}")
+    return noise
 
 
 def blocks(given: Any, aggregator: Any, allowed: tuple[str, ...]) -> int | None:
