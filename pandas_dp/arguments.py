@@ -89,11 +89,20 @@ def positive_int(value: Any, argument: str) -> int:
     return int(value)
 
 
-def lattice(bounds: Any, step: Any, bits: int, kind: Kind, facts: ColumnFacts, call: str, column: str) -> Lattice:
-    """Public lattice from bounds=, or the schema's, or the natural ones of a bool column."""
+def lattice(
+    bounds: Any,
+    step: Any,
+    bits: int,
+    kind: Kind,
+    facts: ColumnFacts,
+    call: str,
+    column: str,
+    line: str | None = None,
+) -> Lattice:
+    """Public lattice from bounds=, or the schema's, or the natural ones of a bool column; `line` is what to type instead."""
     if bounds is None:
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
-    line = f"{call}({column!r}, bounds=(lower, upper))"
+    line = line or f"{call}({column!r}, bounds=(lower, upper))"
     if bounds is None:
         bought = kind.name == "number" and call in BUYING
         otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
@@ -133,11 +142,18 @@ def _step_kind(kind: Kind) -> Kind:
 
 
 def keys(
-    given: Any, other: bool, null: bool, kind: Kind, facts: ColumnFacts, call: str, column: str
+    given: Any,
+    other: bool,
+    null: bool,
+    kind: Kind,
+    facts: ColumnFacts,
+    call: str,
+    column: str,
+    line: str | None = None,
 ) -> tuple[Keys, Labels]:
-    """Public keys of a column, as partition and as labels of the answer."""
+    """Public keys of a column, as partition and as labels of the answer; `line` is what to type instead."""
     given = facts.keys if given is None else given
-    line = f"{call}({column!r}, keys={KEYS.get(kind.name, KEYS['key'])})"
+    line = line or f"{call}({column!r}, keys={KEYS.get(kind.name, KEYS['key'])})"
     if given is None:
         natural = (False, True) if kind.name == "bool" else None
         if natural is None and call == "histogram" and kind.name != "key":

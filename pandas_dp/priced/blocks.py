@@ -21,6 +21,7 @@ from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 
 MOST_OUTPUTS = 1000  # of kmeans, centres times columns
+BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
 VOTE = "sample_and_aggregate(function, keys=['A', 'B'], aggregator='vote')"
 
 
@@ -159,11 +160,11 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentValueError("widening is 'tukey' or, with aggregator='winsorized' alone, 'smith'")
         aggregate: Aggregate
         if aggregator == "vote":
-            listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function")
+            listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function", VOTE)
             aggregate, given = VoteOfBlocks(function, listed, count, known), f"keys={listing(listed.keys)}, "
         else:
             bits = SUM_BITS if aggregator == "winsorized" else RANK_BITS  # results may be narrow in wide bounds
-            lattice = arguments.lattice(bounds, None, bits, Kind("number"), facts, name, "function")
+            lattice = arguments.lattice(bounds, None, bits, Kind("number"), facts, name, "function", BOUNDED)
             aggregate = SampleAndAggregate(function, lattice, count, aggregator, widening, known)
             given = bounds_text(bounds)
         more = "".join((f", widening={widening!r}" if widening != "tukey" else "", f", rows={known}" if known else ""))
@@ -230,7 +231,10 @@ class BlockQuestions(PreparedFrame):
         count = arguments.blocks(blocks, "auto", ("auto",))
         known = None if rows is None else arguments.positive_int(rows, "rows")
         given = {} if bounds is None else dict(bounds)
-        lattices = [self._lattice("kmeans", column, given.get(column), None, RANK_BITS)[1] for column in names]
+        lattices = [
+            arguments.lattice(given.get(c), None, RANK_BITS, Kind("number"), self._facts(c), "kmeans", c, line)
+            for c in names
+        ]
         ranges = tuple((lattice.lower, lattice.upper) for lattice in lattices)
         shown = ", ".join(f"{name!r}: ({value_text(given[name][0])}, {value_text(given[name][1])})" for name in given)
         more = f", bounds={{{shown}}}, blocks={blocks}" + (f", rows={known}" if known else "")

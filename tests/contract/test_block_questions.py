@@ -42,7 +42,12 @@ def ask(df, function=len, epsilon=1, **terms):
         ({"bounds": (0, 9), "rows": 0}, "rows"),
         ({"bounds": (0, 9), "rows": 2.5}, "rows"),
         ({"bounds": (0, 9), "blocks": 10**7}, "blocks"),
-        ({}, "bounds"),
+        ({}, r"from the data: sample_and_aggregate\(function, bounds=\(lower, upper\)\)"),
+        ({"bounds": (9, 0)}, r"upper: sample_and_aggregate\(function, bounds=\(lower, upper\)\)"),
+        (
+            {"keys": 3, "aggregator": "vote"},
+            r"list: sample_and_aggregate\(function, keys=\['A', 'B'\], aggregator='vote'",
+        ),
     ],
     ids=str,
 )
@@ -72,11 +77,7 @@ def test_a_delta_buys_no_selection(monkeypatch):
         (["age"], {"k": 2, "bounds": (0, 120)}, "dict"),
         (["age"], {"k": 2, "bounds": BOUNDS}, "of these columns alone"),
         (["age"], {"k": 2, "bounds": {"age": (9, 0)}}, "lower end first"),
-        (
-            ["age", "pay"],
-            {"k": 2, "bounds": {"age": (0, 120)}},
-            r"kmeans\('pay', bounds=\(lower, upper\)\)|public bounds",
-        ),
+        (["age", "pay"], {"k": 2, "bounds": {"age": (0, 120)}}, r"kmeans\(\['age', 'cost'\], k=3, bounds=\{"),
         (["age"], {"k": 2, "bounds": {"age": (0, 120)}, "blocks": 0}, "blocks"),
     ],
     ids=str,
@@ -117,6 +118,16 @@ def test_a_winsorized_mean_says_when_it_loses_and_is_stored():
     assert "Winsorized mean of 800 block means: made for at least 8,000 rows" in one.notes
     assert any("worse than method='rotated' unless" in note for note in one.notes)
     assert "method='winsorized'" in one.query.call
+
+
+def test_a_winsorized_mean_says_from_how_many_rows_on_it_loses():
+    """With that many rows, public here, the default has an interval as wide; its noise is not drawn but computed."""
+    df = protected(pd.DataFrame({"x": np.arange(20_000) % 100}), epsilon=10**4)
+    found = df.dp(epsilon=1).mean("x", bounds=(-5000, 5000), method="winsorized")
+    (note,) = (note for note in found.notes if note.startswith("method='rotated' has less noise from about"))
+    rows = int(note.split("about ")[1].split(" rows")[0].replace(",", ""))
+    half = (found.interval().upper - found.interval().lower) / 2
+    assert half == pytest.approx(10_000 * np.log(20) / rows, rel=1e-3)
 
 
 def test_dates_have_a_winsorized_mean():
