@@ -80,6 +80,13 @@ def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -
     return Accuracy(exact, float(level), small_delta(delta), duration)
 
 
+def flag(value: Any, argument: str) -> bool:
+    """Return a bool: what decides the number of parts may not be anything else."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentTypeError(f"{argument} must be True or False: {argument}=True")
+    return bool(value)
+
+
 def positive_int(value: Any, argument: str) -> int:
     """Return an int of at least 1."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
@@ -152,6 +159,7 @@ def keys(
     line: str | None = None,
 ) -> tuple[Keys, Labels]:
     """Public keys of a column, as partition and as labels of the answer; `line` is what to type instead."""
+    other, null = flag(other, "other"), flag(null, "null")
     given = facts.keys if given is None else given
     line = line or f"{call}({column!r}, keys={KEYS.get(kind.name, KEYS['key'])})"
     if given is None:
@@ -238,6 +246,7 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
 
 def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str) -> tuple[Bins, Labels]:
     """Bin edges, as numpy.histogram takes a sequence of them."""
+    other, null = flag(other, "other"), flag(null, "null")
     line = f"{call}({column!r}, bins={BINS.get(kind.name, BINS['number'])})"
     if not kind.numeric:
         raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")

@@ -35,6 +35,7 @@ from pandas_dp.schema import Schema
 from pandas_dp.tables import Table
 
 ATTRIBUTE = "pandas_dp"
+DERIVED = " step"  # ends the mark of a frame that steps made: protected anew, it is no whole table
 
 
 class Session:
@@ -65,6 +66,12 @@ class Session:
     def _refresh(self) -> None:
         """Read the budget's rule again after its terms were amended."""
         self._rule = self._ledger.rule(self.name)
+
+    def _answers(self, frame: pd.DataFrame) -> bool:
+        """Whether a frame is one of this session's, or equals one: a look at the data that is the owner's, in ``protect``."""
+        known = tables.lookup(frame)
+        held = (t.source for t in self._held.values())
+        return (known is not None and known.session is self) or any(source.equals(frame) for source in held)
 
     def _settle(self, unit: PrivacyUnit) -> None:
         """Take over what ``protect`` put on record. Frames made under another unit are not answered any more."""
@@ -206,13 +213,15 @@ class Session:
         owner = {unit.column} if unit.column else set()
         table.verify(frame, {c for c in read if c not in made or c in frame.columns} | owner)
         del frame  # so that no traceback from here on has it among its locals
-        terms = self._terms(table, query.steps, query.price)
+        terms = self._terms(table, query.steps, query.price, unit)
         loss = query.aggregate.loss(terms)
         request = gate.Request(
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
-            key=query.key(repr((table.token, table.schema.after(query.steps).null_rules)), unit, steps),
+            key=None
+            if not loss.parts
+            else query.key(repr((table.token, table.schema.after(query.steps).null_rules)), unit, steps),
             query=str(replace(query, steps=steps)),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
@@ -254,18 +263,18 @@ class Session:
         if any(self.unit.column in step.touches for step in steps):
             raise ArgumentValueError(f"steps must leave the unit column {self.unit.column!r} as it is")
 
-    def _terms(self, table: Table, steps: tuple[Any, ...], price: Price) -> Terms:
+    def _terms(self, table: Table, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
         """Public facts for a recipe.
 
         Under replace-one the number of rows is one of them: with one row a unit, for the whole table, unfiltered.
         """
         filtered = any(step.is_filter for step in table.steps + steps)
-        public = not self.unit.add_remove and self.unit.column is None and table.whole and not filtered
-        return Terms(self.unit, price, self._rule.order is None, len(table.source) if public else None)
+        public = not unit.add_remove and unit.column is None and table.whole and not filtered
+        return Terms(unit, price, self._rule.order is None, len(table.source) if public else None)
 
     def _derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
         """Answer for a frame that steps made from a protected one."""
-        frame.attrs[ATTRIBUTE] = self.id
+        frame.attrs[ATTRIBUTE] = self.id + DERIVED
         lineage = table.lineage if table.lineage == "vouched" else "declared"
         source = frame.copy(deep=False)
         done = table.steps + steps

@@ -18,6 +18,7 @@ from pandas_dp.aggregates.base import (
     Guarantee,
     SingleLook,
     Terms,
+    in_numbers,
     least_epsilon,
     pure_epsilon,
 )
@@ -110,8 +111,7 @@ class Choice(SingleLook):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the gap."""
-        if wanted.duration:
-            raise ArgumentTypeError("within must be a number: within=5")
+        in_numbers(wanted)
 
         def fits(epsilon: Fraction) -> bool:
             return self._error(self.look(replace(terms, price=Price(epsilon)))).at(wanted.level)[0] <= wanted.within

@@ -390,10 +390,10 @@ def test_a_takeover_replaces_the_total_of_a_used_budget_and_not_its_unit(ledger)
     ledger.open("data", Budget.of(5), UNIT)
     ask(ledger, 1)
     with pytest.raises(LedgerError, match="unit"):
-        ledger.open("data", Budget.of(2), PrivacyUnit(), takes_over=True)
+        ledger.open("data", Budget.of(2), PrivacyUnit(), implicit=True)
     with pytest.raises(LedgerError, match="more is spent"):
-        ledger.open("data", Budget.of(F("0.5")), UNIT, takes_over=True)
-    assert not ledger.open("data", Budget.of(2), UNIT, takes_over=True)
+        ledger.open("data", Budget.of(F("0.5")), UNIT, implicit=True)
+    assert not ledger.open("data", Budget.of(2), UNIT, implicit=True)
     assert ledger.state("data").epsilon == 1
     with pytest.raises(LedgerError, match=r"\.extend\(to=5"):  # the total before was nobody's word
         ledger.open("data", Budget.of(5), UNIT)
