@@ -176,7 +176,7 @@ def keys(
         given = natural
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ArgumentTypeError(f"keys must be a list: {line}")
-    listed = tuple(_plain(key, kind) for key in given)
+    listed = tuple(plain(key, kind) for key in given)
     if not listed:
         raise ArgumentValueError(f"keys must not be empty: {line}")
     if len(listed) > MOST_PARTS:
@@ -197,8 +197,8 @@ def _keyed(column: str, listed: tuple[Hashable, ...], other: bool, null: bool) -
     return Keys(column, listed, other, null), Labels(column, labels)
 
 
-def _plain(key: Any, kind: Kind) -> Hashable:
-    """One key as a plain hashable value of the column's kind."""
+def plain(key: Any, kind: Kind) -> Hashable:
+    """Return one key as a plain hashable value of the column's kind."""
     if type(key) is str and kind.name == "key":
         return key
     if isinstance(key, np.datetime64):
