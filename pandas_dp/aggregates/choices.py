@@ -30,7 +30,6 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
-from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.uncertainty import ScoreGap
 
 Weights = tuple[int, ...]

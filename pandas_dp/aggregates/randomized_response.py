@@ -13,14 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp import postprocess
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_epsilon, pure_epsilon
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_epsilon, pure_epsilon
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.codes import Codes
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentValueError
 
 LINE = 'df.dp.protect(epsilon=..., neighbors="replace_one")'
 
@@ -42,7 +42,7 @@ class RandomizedAnswers(SingleLook):
         return Measurement(Codes(self.by), self._mechanism(terms.price))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
-        """Return the keys in row order; a missing one is the public key for missing values, drawn like any other."""
+        """Return the keys; a missing one is the public key for missing values, drawn like any other."""
         codes = np.fromiter(noisy, dtype=np.intp, count=len(noisy))  # shape (rows,)
         if self.by.null:
             codes[codes == self.by.count - 1] = -1  # no category: what pandas has for missing
@@ -61,8 +61,7 @@ class RandomizedAnswers(SingleLook):
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the interval of the proportion of a key, at its widest: the variance is linear in the proportion."""
         rows = self._rows(terms)
-        if wanted.duration:
-            raise ArgumentTypeError("within must be a number, the error of a proportion: within=0.01")
+        in_numbers(wanted)
 
         def fits(epsilon: Fraction) -> bool:
             mechanism = RandomizedResponse.calibrate(epsilon, self.by.count)

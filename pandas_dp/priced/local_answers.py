@@ -32,8 +32,8 @@ class LocalQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A Series of dtype category over the keys, one for each row in row order. ``estimate()`` gives the proportion of
-            each key with its interval; whatever else is computed from the Series is free.
+            A Series of dtype category over the keys, one for each row, sorted: the order of a table may tell of its rows.
+            ``estimate()`` gives the proportion of each key with its interval; whatever else is computed is free.
 
         Raises
         ------

@@ -26,7 +26,7 @@ def ask(df, function=len, epsilon=1, **terms):
     [
         (
             {"bounds": (0, 9), "aggregator": "mode"},
-            "aggregator must be 'auto', 'median', 'mean', 'winsorized' or 'vote'",
+            "aggregator must be 'auto', 'median', 'mean', 'smooth', 'winsorized' or 'vote'",
         ),
         ({"bounds": (0, 9), "aggregator": ["mean"]}, "aggregator must be"),
         ({"aggregator": "vote"}, r"keys=\['A', 'B'\], aggregator='vote'"),

@@ -30,6 +30,8 @@ class RandomizedResponse:
     p / (1/k) <= p / q. So for all pairs of inputs and every output the ratio of probabilities is at most
     p / q = (1 + (k - 1) a) / (1 - a), and the loss of an entry is pure ln(p / q). Entries are drawn independently.
     For two parts that is 2 artanh(a), not 2 a, which lies below.
+    The answers come sorted, so that the order of the entries does not matter: in a table that is sorted by a private column
+    replacing one unit moves the rows of others to other places.
     Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
     """
 
@@ -60,11 +62,14 @@ class RandomizedResponse:
         return PrivacyLoss.pure(self.epsilon).times(sensitivity.touched)
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
-        """One part for each entry; which and how many random words are read does not depend on the entries."""
-        codes = np.asarray(exact.open())
-        kept = happens(self.keep, codes.size, fill) & (codes >= 0)
-        out: Noisy = np.where(kept, codes, uniform_parts(codes.size, self.parts, fill)).tolist()  # shape (entries,)
+        """One part for each entry, sorted."""
+        out: Noisy = np.sort(self.answers(np.asarray(exact.open()), fill)).tolist()
         return out
+
+    def answers(self, codes: NDArray[np.intp], fill: Fill) -> NDArray[np.int64]:
+        """Part of each entry, in their order; which and how many random words are read does not depend on the entries."""
+        kept = happens(self.keep, codes.size, fill) & (codes >= 0)
+        return np.where(kept, codes, uniform_parts(codes.size, self.parts, fill)).astype(np.int64)
 
 
 def happens(threshold: int, count: int, fill: Fill) -> NDArray[np.bool_]:

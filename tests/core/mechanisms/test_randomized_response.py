@@ -122,6 +122,13 @@ def test_large_codes_stay_in_range():
     assert 950 < max(out) < 1000
 
 
+def test_answers_come_sorted():
+    """Of any order of the entries: the draw speaks of a bag of rows."""
+    mechanism = RandomizedResponse.calibrate(Fraction(50), 3)
+    for entries in ([2, 0, 1, 0], [0, 0, 1, 2], [1, 2, 0, 0]):
+        assert mechanism.draw(Exact(np.array(entries))) == [0, 0, 1, 2]
+
+
 def test_no_rows():
     assert RandomizedResponse.calibrate(Fraction(1), 2).draw(Exact(np.zeros(0, dtype=np.intp))) == []
 
@@ -131,9 +138,8 @@ ENTRIES = np.arange(DRAWS) % 4 - 1  # -1, 0, 1, 2
 LEVEL = 2.5e-7  # of each of the four kinds of entries: false alarm 1e-6 in all
 
 
-def p_value(out: list[int], claimed: RandomizedResponse) -> float:
+def p_value(drawn: np.ndarray, claimed: RandomizedResponse) -> float:
     """Smallest p-value over the four kinds of entries."""
-    drawn = np.array(out)
     counts = [np.bincount(drawn[code == ENTRIES], minlength=3) for code in range(-1, 3)]
     expected = [[float(p) * DRAWS / 4 for p in law(claimed, code)] for code in range(-1, 3)]
     return min(float(chisquare(c, e).pvalue) for c, e in zip(counts, expected, strict=True))
@@ -143,15 +149,15 @@ def p_value(out: list[int], claimed: RandomizedResponse) -> float:
 def test_draws_have_the_exact_law(epsilon):
     """False alarm 1e-6. The twins below are missed with probability below 1e-9: they are off by 12 deviations."""
     mechanism = RandomizedResponse.calibrate(epsilon, 3)
-    assert p_value(mechanism.draw(Exact(ENTRIES)), mechanism) > LEVEL
+    assert p_value(mechanism.answers(ENTRIES, random_bytes), mechanism) > LEVEL
 
 
 def test_twins_of_another_law_are_seen():
     """One keeps one answer in twenty too often, one replaces by another key only, one never replaces what is missing."""
     mechanism = RandomizedResponse.calibrate(Fraction(1), 3)
-    often = RandomizedResponse(3, mechanism.keep + mechanism.keep // 20).draw(Exact(ENTRIES))
+    often = RandomizedResponse(3, mechanism.keep + mechanism.keep // 20).answers(ENTRIES, random_bytes)
     kept = happens(mechanism.keep, DRAWS, random_bytes)
     another = (ENTRIES + 1 + uniform_parts(DRAWS, 2, random_bytes)) % 3
-    missing = np.where(ENTRIES < 0, 0, mechanism.draw(Exact(ENTRIES)))
-    for twin in (often, np.where(kept & (ENTRIES >= 0), ENTRIES, another).tolist(), missing.tolist()):
+    missing = np.where(ENTRIES < 0, 0, mechanism.answers(ENTRIES, random_bytes))
+    for twin in (often, np.where(kept & (ENTRIES >= 0), ENTRIES, another), missing):
         assert p_value(twin, mechanism) < LEVEL
