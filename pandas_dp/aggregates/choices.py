@@ -96,6 +96,10 @@ class Choice(SingleLook):
         """Return what the guarantee takes on the caller's word."""
         return None
 
+    def notes(self, error: Guarantee) -> tuple[str, ...]:
+        """Return what else is known of the choice, from public facts."""
+        return ()
+
     def look(self, terms: Terms) -> Measurement:
         """One place for each pick."""
         statistic = self.statistic
@@ -106,7 +110,8 @@ class Choice(SingleLook):
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return what was picked."""
-        return Answer(self.chosen(noisy), _picking(look).name, self._error(look), assumes=self.assumed(terms))
+        error = self._error(look)
+        return Answer(self.chosen(noisy), _picking(look).name, error, self.notes(error), assumes=self.assumed(terms))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the gap."""

@@ -104,6 +104,26 @@ class Lying(float):
         raise ValueError("secret42")
 
 
+class Late(int):
+    """Integers of a user's own, which stay themselves in arithmetic: whoever computes with them runs the user's code."""
+
+    numerator = property(lambda self: self)
+    denominator = 1
+
+    def __mul__(self, other):
+        raise SystemExit("secret42")
+
+    __rmul__ = __add__ = __radd__ = __mul__
+
+    def __floordiv__(self, other):
+        return self
+
+
+class Made(float):
+    def as_integer_ratio(self):
+        return Late(3), 1
+
+
 @pytest.mark.parametrize(
     ("result", "steps"),
     [
@@ -125,6 +145,7 @@ class Lying(float):
         (1j, 0),
         (pd.Series([1.0]), 0),
         (Lying(3), 0),
+        (Made(7), 12),
     ],
     ids=repr,
 )
