@@ -14,7 +14,9 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Accuracy
 from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.smooth import BEST_NOISE
 from pandas_dp.core.lattice import MOST_CELLS, Lattice
+from pandas_dp.core.mechanisms.smooth import DRAWS
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -78,6 +80,13 @@ def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -
     return Accuracy(exact, float(level), small_delta(delta), duration)
 
 
+def flag(value: Any, argument: str) -> bool:
+    """Return a bool: what decides the number of parts may not be anything else."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentTypeError(f"{argument} must be True or False: {argument}=True")
+    return bool(value)
+
+
 def positive_int(value: Any, argument: str) -> int:
     """Return an int of at least 1."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
@@ -87,11 +96,20 @@ def positive_int(value: Any, argument: str) -> int:
     return int(value)
 
 
-def lattice(bounds: Any, step: Any, bits: int, kind: Kind, facts: ColumnFacts, call: str, column: str) -> Lattice:
-    """Public lattice from bounds=, or the schema's, or the natural ones of a bool column."""
+def lattice(
+    bounds: Any,
+    step: Any,
+    bits: int,
+    kind: Kind,
+    facts: ColumnFacts,
+    call: str,
+    column: str,
+    line: str | None = None,
+) -> Lattice:
+    """Public lattice from bounds=, or the schema's, or the natural ones of a bool column; `line` is what to type instead."""
     if bounds is None:
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
-    line = f"{call}({column!r}, bounds=(lower, upper))"
+    line = line or f"{call}({column!r}, bounds=(lower, upper))"
     if bounds is None:
         bought = kind.name == "number" and call in BUYING
         otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
@@ -131,11 +149,19 @@ def _step_kind(kind: Kind) -> Kind:
 
 
 def keys(
-    given: Any, other: bool, null: bool, kind: Kind, facts: ColumnFacts, call: str, column: str
+    given: Any,
+    other: bool,
+    null: bool,
+    kind: Kind,
+    facts: ColumnFacts,
+    call: str,
+    column: str,
+    line: str | None = None,
 ) -> tuple[Keys, Labels]:
-    """Public keys of a column, as partition and as labels of the answer."""
+    """Public keys of a column, as partition and as labels of the answer; `line` is what to type instead."""
+    other, null = flag(other, "other"), flag(null, "null")
     given = facts.keys if given is None else given
-    line = f"{call}({column!r}, keys={KEYS.get(kind.name, KEYS['key'])})"
+    line = line or f"{call}({column!r}, keys={KEYS.get(kind.name, KEYS['key'])})"
     if given is None:
         natural = (False, True) if kind.name == "bool" else None
         if natural is None and call == "histogram" and kind.name != "key":
@@ -150,7 +176,7 @@ def keys(
         given = natural
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ArgumentTypeError(f"keys must be a list: {line}")
-    listed = tuple(_plain(key, kind) for key in given)
+    listed = tuple(plain(key, kind) for key in given)
     if not listed:
         raise ArgumentValueError(f"keys must not be empty: {line}")
     if len(listed) > MOST_PARTS:
@@ -171,8 +197,8 @@ def _keyed(column: str, listed: tuple[Hashable, ...], other: bool, null: bool) -
     return Keys(column, listed, other, null), Labels(column, labels)
 
 
-def _plain(key: Any, kind: Kind) -> Hashable:
-    """One key as a plain hashable value of the column's kind."""
+def plain(key: Any, kind: Kind) -> Hashable:
+    """Return one key as a plain hashable value of the column's kind."""
     if type(key) is str and kind.name == "key":
         return key
     if isinstance(key, np.datetime64):
@@ -220,6 +246,7 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
 
 def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str) -> tuple[Bins, Labels]:
     """Bin edges, as numpy.histogram takes a sequence of them."""
+    other, null = flag(other, "other"), flag(null, "null")
     line = f"{call}({column!r}, bins={BINS.get(kind.name, BINS['number'])})"
     if not kind.numeric:
         raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
@@ -264,6 +291,21 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     if len(set(exact)) != len(exact):
         raise ArgumentValueError("q must not hold a level twice")
     return exact, scalar
+
+
+def smooth_noise(method: Any, noise: Any, call: str, column: str) -> str | None:
+    """Law of the noise for method="smooth"; None for the exponential mechanism."""
+    if not isinstance(method, str) or method not in ("exponential", "smooth"):
+        raise ArgumentValueError("method must be 'exponential' or 'smooth'")
+    if noise is None:
+        return BEST_NOISE if method == "smooth" else None
+    if method != "smooth":
+        raise ArgumentValueError(
+            f"noise= goes with method='smooth': {call}({column!r}, method='smooth', noise='cauchy')"
+        )
+    if not isinstance(noise, str) or noise not in DRAWS:
+        raise ArgumentValueError(f"noise must be one of {', '.join(map(repr, DRAWS))}")
+    return noise
 
 
 def blocks(given: Any, aggregator: Any, allowed: tuple[str, ...]) -> int | None:

@@ -147,7 +147,7 @@ def _exact(value: Any, argument: str) -> Fraction:
     return exact
 
 
-_known = lru_cache(maxsize=1024)(_exact)  # a notebook types the same few prices and bounds again and again
+_known = lru_cache(maxsize=1024, typed=True)(_exact)  # a notebook types the same few prices and bounds again and again
 
 
 def kind_of(dtype: Any) -> Kind:

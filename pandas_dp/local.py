@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.count import Labels
@@ -21,9 +22,12 @@ from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedRespon
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number
+from pandas_dp.report.base import LEVEL, checked_level
 from pandas_dp.schema import ColumnFacts
 
 __all__ = ["epsilon_of", "estimate", "randomize"]
+
+KIND = Kind("key")  # keys of any type, each compared as what it is
 
 
 def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) -> Any:
@@ -32,13 +36,14 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
     Parameters
     ----------
     value : object
-        One of the keys; anything else gives a random key.
+        One of the keys; anything else gives a random key, since an error would tell.
     keys : list
         At least two public answers.
     epsilon : number
         Price of the answer.
     alpha : number, optional
-        Instead of epsilon: the probability, in [0, 1), of keeping the answer rather than taking a random key.
+        Instead of epsilon: the probability, in [0, 1), of keeping the answer rather than taking a random key. What it
+        costs is `epsilon_of` it.
 
     Returns
     -------
@@ -51,8 +56,9 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
 
     Notes
     -----
-    See ``df.dp(epsilon=1).randomized_response``. For all pairs of answers the ratio of the probabilities of any result is
-    at most e^epsilon. Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
+    With k keys the answer is kept with probability a = alpha, or (e^epsilon - 1) / (e^epsilon + k - 1) rounded down, and
+    is a uniform key otherwise, maybe the same. For all pairs of values the probabilities of any result have a ratio of at
+    most 1 + k a / (1 - a) <= e^epsilon. Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
 
     Examples
     --------
@@ -61,8 +67,7 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
     """
     keyed, _ = _keys(keys)
     mechanism = _mechanism(keyed.count, epsilon, alpha)
-    place = next((i for i, key in enumerate(keyed.keys) if type(key) is type(value) and key == value), -1)
-    return keyed.keys[mechanism.draw(Exact([place]))[0]]
+    return keyed.keys[mechanism.draw(Exact(_codes([value], keyed)))[0]]
 
 
 def estimate(
@@ -71,7 +76,7 @@ def estimate(
     keys: Any,
     epsilon: Any = None,
     alpha: Any = None,
-    level: float = 0.95,
+    level: float = LEVEL,
     project: bool = False,
 ) -> pd.DataFrame:
     """Estimate the proportion of each key from randomised answers.
@@ -79,7 +84,7 @@ def estimate(
     Parameters
     ----------
     answers : iterable
-        What `randomize` returned, one for each person.
+        What `randomize` returned, one for each person: a list, an array, a Series.
     keys : list
     epsilon, alpha : number
         As the answers were randomised.
@@ -91,11 +96,17 @@ def estimate(
     Returns
     -------
     DataFrame
-        Columns proportion, standard_error, lower, upper; one row for each key.
+        Columns proportion, standard_error, lower, upper and count (proportion times answers); one row for each key.
+        Errors and ends, normal ones, are those of the proportion that is not projected.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
+
+    Notes
+    -----
+    With n answers, k keys, the probability a of keeping an answer, q = (1 - a)/k and p = a + q the estimate (N / n - q) / a
+    from N answers of a key is unbiased. At a true share s its variance is (s p (1 - p) + (1 - s) q (1 - q)) / (n a^2).
 
     Examples
     --------
@@ -106,22 +117,23 @@ def estimate(
     keyed, labels = _keys(keys)
     mechanism = _mechanism(keyed.count, epsilon, alpha)
     if mechanism.keep == 0:
-        raise ArgumentValueError("alpha=0 keeps no answer, so nothing can be estimated: alpha=0.5")
-    if not 0 < level < 1:
-        raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
-    places = {(type(key), key): i for i, key in enumerate(keyed.keys)}
-    codes = [places.get((type(answer), answer), -1) for answer in answers]
-    if min(codes, default=0) < 0:
+        raise ArgumentValueError(
+            "alpha is so small that no answer is ever kept, so nothing can be estimated: alpha=0.5"
+        )
+    if isinstance(answers, str | bytes) or not isinstance(answers, Iterable):
+        raise ArgumentTypeError("answers must be a list of what randomize() returned: estimate(['no', 'yes'], ...)")
+    codes = _codes(answers, keyed)
+    if (codes < 0).any():
         raise ArgumentValueError("answers must all be keys, as randomize() returns them")
-    return proportions(np.array(codes, dtype=np.intp), mechanism, labels, level, project)
+    return proportions(codes, mechanism, labels, checked_level(level), project)
 
 
-def epsilon_of(alpha: Any, keys: Any) -> float:
+def epsilon_of(alpha: Any, *, keys: Any) -> float:
     """Return the exact epsilon of keeping an answer with probability alpha: ln(1 + k alpha / (1 - alpha)) for k keys.
 
     Examples
     --------
-    >>> round(epsilon_of(0.5, ["no", "yes"]), 6)
+    >>> round(epsilon_of(0.5, keys=["no", "yes"]), 6)
     1.098612
     """
     keyed, _ = _keys(keys)
@@ -129,10 +141,24 @@ def epsilon_of(alpha: Any, keys: Any) -> float:
 
 
 def _keys(keys: Any) -> tuple[Keys, Labels]:
-    keyed, labels = arguments.keys(keys, False, False, Kind("key"), ColumnFacts(), "randomize", "answer")
+    keyed, labels = arguments.keys(keys, False, False, KIND, ColumnFacts(), "randomize", "answer")
     if keyed.count < 2:
         raise ArgumentValueError("randomized response needs at least two keys: keys=['no', 'yes']")
     return keyed, labels
+
+
+def _codes(answers: Iterable[Any], keyed: Keys) -> NDArray[np.intp]:
+    """Place of each answer among the keys, -1 for what is none of them, shape (answers,)."""
+    places = {(isinstance(key, bool), key): i for i, key in enumerate(keyed.keys)}  # True is no 1
+    return np.array([_place(answer, places) for answer in answers], dtype=np.intp)
+
+
+def _place(answer: Any, places: dict[tuple[bool, Any], int]) -> int:
+    try:
+        key = arguments.plain(answer, KIND)
+    except (ArgumentTypeError, ArgumentValueError):  # no key can be like this
+        return -1
+    return places.get((isinstance(key, bool), key), -1)
 
 
 def _mechanism(parts: int, epsilon: Any, alpha: Any) -> RandomizedResponse:

@@ -25,7 +25,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.kinds import kind_of
 from pandas_dp.schema import Schema
-from pandas_dp.session import ATTRIBUTE, Session, check_frame
+from pandas_dp.session import ATTRIBUTE, DERIVED, Session, check_frame
 from pandas_dp.tables import Table
 
 IMPLICIT_EPSILON = 5
@@ -85,11 +85,13 @@ def protect(
     with _lock:
         session = _find(opened, name)
         check_free(frame, session)
-        first = opened.open(name, budget, unit, takes_over=session is not None and session._implicit)
+        mistaken, implicit = (False, False) if session is None else (session._answers(frame), session._implicit)
+        first = opened.open(name, budget, unit, mistaken, implicit)
+        whole = first and not (_mark(frame) or "").endswith(DERIVED)
         if session is None:
             session = _new(Session(opened, name, unit))
         session._settle(unit)
-        session._attach(frame, facts, table, version, look=True, whole=first)
+        session._attach(frame, facts, table, version, look=True, whole=whole)
         return session
 
 
@@ -136,6 +138,10 @@ def check_free(frame: pd.DataFrame, session: Session | None) -> None:
         )
 
 
+def _mark(frame: pd.DataFrame) -> str | None:
+    return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
+
+
 def _find(ledger: Ledger, name: str) -> Session | None:
     same = [s for s in _sessions.values() if s._ledger is ledger and s.name == name and not s._closed]
     return same[-1] if same else None
@@ -158,7 +164,8 @@ def table_of(frame: pd.DataFrame) -> Table:
     table = tables.lookup(frame)
     if table is not None:
         return table
-    mark = str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
+    mark = _mark(frame)
+    mark = None if mark is None else mark.removesuffix(DERIVED)
     if mark in _sessions and _sessions[mark]._closed:
         raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
     if mark is not None and mark not in _sessions:
@@ -179,7 +186,7 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     ledger = open_ledger(None)
     ledger.open("data", Budget.of(positive_epsilon(IMPLICIT_EPSILON)), PrivacyUnit())
     session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
-    session._attach(frame, None, None, None)
+    session._attach(frame, None, None, None, whole=True)
     opened = tables.lookup(frame)
     if opened is None:
         raise UnverifiedFrameError

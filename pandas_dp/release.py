@@ -243,7 +243,7 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
         """Estimate the proportion of each key among the exact answers: free, for `randomized_response` alone.
 
         ``project`` moves the proportions to the nearest ones that are not negative and add up to 1: closer, but no longer
-        unbiased. Returns a DataFrame with columns proportion, standard_error, lower, upper. See `local.estimate`.
+        unbiased. Returns a DataFrame with columns proportion, standard_error, lower, upper, count. See `local.estimate`.
         """
         aggregate = self.query.aggregate
         if not isinstance(aggregate, RandomizedAnswers):

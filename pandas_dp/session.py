@@ -20,7 +20,6 @@ from pandas_dp.core import gate
 from pandas_dp.core.filters import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
-from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -29,14 +28,14 @@ from pandas_dp.errors import (
     PandasDPError,
     did_you_mean,
 )
-from pandas_dp.kinds import kind_of
 from pandas_dp.query import Query
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.report.allowance import left_text
 from pandas_dp.schema import Schema
-from pandas_dp.tables import Table
+from pandas_dp.tables import Table, open_view
 
 ATTRIBUTE = "pandas_dp"
+DERIVED = " step"  # ends the mark of a frame that steps made: protected anew, it is no whole table
 
 
 class Session:
@@ -68,6 +67,12 @@ class Session:
     def _refresh(self) -> None:
         """Read the budget's rule again after its terms were amended."""
         self._rule = self._ledger.rule(self.name)
+
+    def _answers(self, frame: pd.DataFrame) -> bool:
+        """Whether a frame is one of this session's, or equals one: a look at the data that is the owner's, in ``protect``."""
+        known = tables.lookup(frame)
+        held = (t.source for t in self._held.values())
+        return (known is not None and known.session is self) or any(source.equals(frame) for source in held)
 
     def _settle(self, unit: PrivacyUnit) -> None:
         """Take over what ``protect`` put on record. Frames made under another unit are not answered any more."""
@@ -207,7 +212,7 @@ class Session:
         answer = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
-        return self._wrap(answer, query, table, request.price)
+        return self._wrap(answer, query, table, request.unit, request.price)
 
     def _request(
         self, query: Query, table: Table, frame: pd.DataFrame, columns: Iterable[str], fresh: bool
@@ -221,13 +226,16 @@ class Session:
         made = {c for step in query.steps for c in step.touches}
         owner = {unit.column} if unit.column else set()
         table.verify(frame, {c for c in read if c not in made or c in frame.columns} | owner)
-        terms = self._terms(table, query.steps, query.price)
+        del frame  # so that no traceback from here on has it among its locals
+        terms = self._terms(table, query.steps, query.price, unit)
         loss = query.aggregate.loss(terms)
         return gate.Request(
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
-            key=query.key(repr((table.token, table.schema.after(query.steps).null_rules)), unit, steps),
+            key=None
+            if not loss.parts
+            else query.key(repr((table.token, table.schema.after(query.steps).null_rules)), unit, steps),
             query=str(replace(query, steps=steps)),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
@@ -237,7 +245,7 @@ class Session:
             fresh=fresh,
         )
 
-    def _wrap(self, answer: Answer, query: Query, table: Table, spent: str) -> Release:
+    def _wrap(self, answer: Answer, query: Query, table: Table, unit: PrivacyUnit, spent: str) -> Release:
         """Tell an answer where it comes from."""
         declared = table.lineage == "source" and table.steps + query.steps
         return make_release(
@@ -245,7 +253,7 @@ class Session:
             Provenance(
                 query=query,
                 mechanism=answer.mechanism,
-                unit=self.unit,
+                unit=unit,
                 lineage="declared" if declared else table.lineage,
                 error=answer.error,
                 notes=answer.notes + self._bounding,
@@ -269,18 +277,18 @@ class Session:
         if any(self.unit.column in step.touches for step in steps):
             raise ArgumentValueError(f"steps must leave the unit column {self.unit.column!r} as it is")
 
-    def _terms(self, table: Table, steps: tuple[Any, ...], price: Price) -> Terms:
+    def _terms(self, table: Table, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
         """Public facts for a recipe.
 
         Under replace-one the number of rows is one of them: with one row a unit, for the whole table, unfiltered.
         """
         filtered = any(step.is_filter for step in table.steps + steps)
-        public = not self.unit.add_remove and self.unit.column is None and table.whole and not filtered
-        return Terms(self.unit, price, self._rule.order is None, len(table.source) if public else None)
+        public = not unit.add_remove and unit.column is None and table.whole and not filtered
+        return Terms(unit, price, self._rule.order is None, len(table.source) if public else None)
 
     def _derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
         """Answer for a frame that steps made from a protected one."""
-        frame.attrs[ATTRIBUTE] = self.id
+        frame.attrs[ATTRIBUTE] = self.id + DERIVED
         lineage = table.lineage if table.lineage == "vouched" else "declared"
         source = frame.copy(deep=False)
         done = table.steps + steps
@@ -377,22 +385,3 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
     if unit.column is not None and unit.column not in frame.columns:
         close = did_you_mean(unit.column, frame.columns)
         raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
-
-
-def open_view(table: Table, steps: tuple[Any, ...]) -> PandasView:
-    """Prepared rows of a table; only the gate calls this."""
-    frame, cache = table.source, table.cache
-    for step in steps:
-        frame, cache = step.apply(frame), {}
-    return PandasView(frame, cache, nulls_of(table.schema.after(steps), frame))
-
-
-def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
-    """Public constants that missing values count as, in raw units, by column."""
-    constants = {}
-    for column in schema:
-        rule = schema[column].nulls
-        if column in frame.columns and not (isinstance(rule, str) and rule == "drop"):
-            exact = kind_of(frame[column].dtype).number(rule, "nulls")
-            constants[column] = int(exact) if exact.denominator == 1 else float(exact)
-    return constants

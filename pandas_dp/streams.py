@@ -164,4 +164,4 @@ class OracleStream(Stream):
         """
         asked = self._condition(condition)
         query = replace(self.query, call=f"{self.query.call}.ask({str(asked)!r})")
-        return self._session._wrap(self._answer(asked), query, self._table, "nothing")
+        return self._session._wrap(self._answer(asked), query, self._table, self._inner.unit, "nothing")

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import UnverifiedFrameError
+from pandas_dp.kinds import kind_of
 from pandas_dp.schema import Schema
 
 if TYPE_CHECKING:
@@ -96,6 +98,25 @@ class Table:
             same = column in names and column in self.source.columns
             if not same or not same_storage(frame[column].array, self.column(column).array):
                 raise UnverifiedFrameError
+
+
+def open_view(table: Table, steps: tuple[Any, ...]) -> PandasView:
+    """Prepared rows of a table; only the gate calls this."""
+    frame, cache = table.source, table.cache
+    for step in steps:
+        frame, cache = step.apply(frame), {}
+    return PandasView(frame, cache, nulls_of(table.schema.after(steps), frame))
+
+
+def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
+    """Public constants that missing values count as, in raw units, by column."""
+    constants = {}
+    for column in schema:
+        rule = schema[column].nulls
+        if column in frame.columns and not (isinstance(rule, str) and rule == "drop"):
+            exact = kind_of(frame[column].dtype).number(rule, "nulls")
+            constants[column] = int(exact) if exact.denominator == 1 else float(exact)
+    return constants
 
 
 _tables: dict[int, tuple[weakref.ref[pd.DataFrame], Table]] = {}

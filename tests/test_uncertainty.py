@@ -124,6 +124,33 @@ def test_additive_dates_stop_at_the_edge_of_time(moment):
     assert lower < upper
 
 
+def test_additive_ends_stay_in_a_public_range_and_cover():
+    """Cutting value and interval to a range that holds the statistic loses no coverage."""
+    noise, within = DiscreteLaplace(Fraction(30)), (Fraction(0), Fraction(100))
+    model, loose = Additive(noise, within=within), Additive(noise)
+    assert model.bounds(10.0, 0.95) == (0.0, loose.bounds(10.0, 0.95)[1])
+    values = pd.Series([0.0, 50.0, 99.5])
+    lower, upper = model.bounds(values, 0.95)
+    assert lower.tolist() == [0.0, 0.0, loose.bounds(99.5, 0.95)[0]]
+    assert upper.tolist() == [loose.bounds(0.0, 0.95)[1], 100.0, 100.0]
+    for true in (0, 3, 50, 100):
+        for drawn in range(-200, 300):
+            value = float(min(max(drawn, 0), 100))
+            ends, free = model.bounds(value, 0.95), loose.bounds(float(drawn), 0.95)
+            assert ends[0] <= value <= ends[1]
+            assert not free[0] <= true <= free[1] or ends[0] <= true <= ends[1]
+
+
+def test_additive_ends_of_dates_stay_in_a_public_range():
+    kind = Kind("datetime")
+    within = tuple(Fraction(pd.Timestamp(day).value) for day in ("2013-01-01", "2014-01-01"))
+    model = Additive(DiscreteLaplace(Fraction(1)), Fraction(10**18), kind, within)
+    ends = tuple(pd.Timestamp(day) for day in ("2013-01-01", "2014-01-01"))
+    assert model.bounds(pd.Timestamp("2013-07-01"), 0.95) == ends
+    lower, upper = model.bounds(pd.Series(pd.to_datetime(["2013-07-01"] * 2)), 0.95)
+    assert (lower.tolist(), upper.tolist()) == ([ends[0]] * 2, [ends[1]] * 2)
+
+
 def test_no_error_is_the_value():
     assert NoError().bounds(7, LEVEL) == (7, 7)
 

@@ -200,19 +200,28 @@ def noised(statistic: Statistic, price: Price, unit: PrivacyUnit) -> Measurement
 def pure_epsilon(price: Price, what: str) -> Fraction:
     """Return the epsilon of a price that must be pure."""
     if price.gaussian or price.epsilon is None:
-        raise ArgumentValueError(
-            f"{what} is answered by a selection, which takes a plain epsilon: df.dp(epsilon=...) without delta= or rho="
-        )
+        raise ArgumentValueError(f"{what} takes a plain epsilon: df.dp(epsilon=...) without delta= or rho=")
     return price.epsilon
+
+
+def in_numbers(wanted: Accuracy, duration: bool = False) -> Accuracy:
+    """Return the wanted accuracy if it is in the unit of the answer: a duration or a number.
+
+    Raises
+    ------
+    ArgumentTypeError
+    """
+    if wanted.duration != duration:
+        example = "a duration: within=pd.Timedelta('5min')" if duration else "a number: within=5"
+        raise ArgumentTypeError(f"within must be {example}")
+    return wanted
 
 
 def least_noised(
     aggregate: SingleLook, step: Fraction, wanted: Accuracy, terms: Terms, duration: bool = False
 ) -> Fraction:
     """Least epsilon at which the noise of each entry, times `step`, stays within what is wanted."""
-    if wanted.duration != duration:
-        example = "a duration: within=pd.Timedelta('5min')" if duration else "a number: within=5"
-        raise ArgumentTypeError(f"within must be {example}")
+    in_numbers(wanted, duration)
 
     def fits(epsilon: Fraction) -> bool:
         if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pandas_dp.aggregates.base import Guarantee, Terms, noise_of, noised
+from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import Quantile
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
+from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
 from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums
@@ -46,14 +48,14 @@ def choose(blocks: int | None, aggregator: str, epsilon: Fraction, rows: int | N
     """Number of blocks and aggregator, from public numbers.
 
     With n about the number of rows, K = ceil(max(n^0.4, 100 / epsilon)) blocks and their private median where n >= 10 K;
-    otherwise 50 blocks and their noisy mean, 25 where n is unknown or below 250. A median or a vote that is asked for gets
-    K blocks in any case, a Winsorized mean 800 / epsilon instead of 100 / epsilon.
+    otherwise 50 blocks and their noisy mean, 25 where n is unknown or below 250. A median (smooth or not) or a vote that is
+    asked for gets K blocks in any case, a Winsorized mean 800 / epsilon instead of 100 / epsilon.
 
     Parameters
     ----------
     blocks : int or None
         Wanted number.
-    aggregator : {"auto", "mean", "median", "winsorized", "vote"}
+    aggregator : {"auto", "mean", "median", "smooth", "winsorized", "vote"}
     epsilon : Fraction
         What is left for one output of one group.
     rows : int or None
@@ -85,11 +87,13 @@ def known_rows(given: int | None, terms: Terms) -> int | None:
 def look_at(
     values: BlockMeans | BlockResults, aggregator: str, epsilon: Fraction, unit: PrivacyUnit, reach: Fraction = TUKEY
 ) -> Measurement:
-    """Return the look that combines block values by their mean, median or Winsorized mean."""
+    """Return the look that combines block values by their mean, median, smooth median or Winsorized mean."""
     if aggregator == "mean":
         return noised(BlockSums(values), Price(epsilon), unit)
     points, cells = BlockPoints(values), values.lattice.cells
     sensitivity = points.sensitivity(unit)
+    if aggregator == "smooth":
+        return smoothed(points, HALF, BEST_NOISE, Price(epsilon), unit)
     if aggregator == "median":
         return Measurement(points, Quantile.calibrate(HALF, cells, epsilon, sensitivity))
     return Measurement(points, WinsorizedSum.calibrate(epsilon, reach, cells, sensitivity))
@@ -107,6 +111,9 @@ def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy,
         return _medians(values, look.mechanism, noisy, remedy)
     if isinstance(look.mechanism, WinsorizedSum):
         return _winsorized(values, look.mechanism, noisy, kind, remedy)
+    if isinstance(look.mechanism, SmoothNoise):
+        inside = [clipped(values.lattice, offset) for offset in noisy]
+        return Combined(inside, f"sample and aggregate, {look.mechanism.name}", None, (NOTE,))
     lattice, noise, blocks = values.lattice, noise_of(look), values.blocks
     step = lattice.step / blocks
     points = [lattice.lower + min(max(total, 0), blocks * lattice.cells) * step for total in noisy]

@@ -18,6 +18,7 @@ from pandas_dp.aggregates.base import (
     Guarantee,
     SingleLook,
     Terms,
+    in_numbers,
     least_epsilon,
     pure_epsilon,
 )
@@ -29,7 +30,6 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
-from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.uncertainty import ScoreGap
 
 Weights = tuple[int, ...]
@@ -96,6 +96,10 @@ class Choice(SingleLook):
         """Return what the guarantee takes on the caller's word."""
         return None
 
+    def notes(self, error: Guarantee) -> tuple[str, ...]:
+        """Return what else is known of the choice, from public facts."""
+        return ()
+
     def look(self, terms: Terms) -> Measurement:
         """One place for each pick."""
         statistic = self.statistic
@@ -106,12 +110,12 @@ class Choice(SingleLook):
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return what was picked."""
-        return Answer(self.chosen(noisy), _picking(look).name, self._error(look), assumes=self.assumed(terms))
+        error = self._error(look)
+        return Answer(self.chosen(noisy), _picking(look).name, error, self.notes(error), assumes=self.assumed(terms))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the gap."""
-        if wanted.duration:
-            raise ArgumentTypeError("within must be a number: within=5")
+        in_numbers(wanted)
 
         def fits(epsilon: Fraction) -> bool:
             return self._error(self.look(replace(terms, price=Price(epsilon)))).at(wanted.level)[0] <= wanted.within

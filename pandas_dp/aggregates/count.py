@@ -115,8 +115,8 @@ class Labels:
     bins: bool = False
 
     def index(self) -> pd.Index[Any]:
-        """Return the index: intervals for bins, plain labels otherwise. Its name can be changed, its labels cannot."""
-        return self._index.rename(self.name)
+        """Return the index: intervals for bins, plain labels otherwise; a copy, since arrays below an index can be changed."""
+        return self._index.copy(name=self.name, deep=True)
 
     @cached_property
     def _index(self) -> pd.Index[Any]:

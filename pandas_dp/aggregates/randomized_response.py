@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp import postprocess
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_epsilon, pure_epsilon
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_epsilon, pure_epsilon
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
@@ -22,7 +22,7 @@ from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.codes import Codes
 from pandas_dp.errors import ArgumentValueError
 
-LINE = "df.dp.protect(epsilon=..., neighbors='replace_one')"
+LINE = 'df.dp.protect(epsilon=..., neighbors="replace_one")'
 
 
 @dataclass(frozen=True)
@@ -39,38 +39,41 @@ class RandomizedAnswers(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """One key for each row."""
-        epsilon = pure_epsilon(terms.price, "randomized_response()")
-        return Measurement(Codes(self.by), RandomizedResponse.calibrate(epsilon, self.by.count))
+        return Measurement(Codes(self.by), self._mechanism(terms.price))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
-        """Return the keys in row order."""
-        keys = self.labels.index().take(np.array(noisy, dtype=np.intp))
-        series = pd.Series(keys.array, index=pd.RangeIndex(len(noisy)), name=self.by.column)
-        if not isinstance(look.mechanism, RandomizedResponse):
-            raise TypeError("answers are randomised by randomized response")
-        note = (
-            f"a key is kept with probability {look.mechanism.keep / WORD:.4g}, else any key is taken; see .estimate()"
-        )
-        return Answer(series, look.mechanism.name, None, (note,))
+        """Return the keys; a missing one is the public key for missing values, drawn like any other."""
+        codes = np.fromiter(noisy, dtype=np.intp, count=len(noisy))  # shape (rows,)
+        if self.by.null:
+            codes[codes == self.by.count - 1] = -1  # no category: what pandas has for missing
+        listed = Labels(None, self.labels.values[: self.by.count - self.by.null]).index()
+        keys = pd.Categorical.from_codes(codes, categories=listed)
+        chance = self._mechanism(terms.price).keep / WORD
+        note = f"a key is kept with probability {chance:.4g}, else any key is taken; see .estimate()"
+        return Answer(pd.Series(keys, name=self.by.column), RandomizedResponse.name, None, (note,))
 
     def estimate(self, answers: pd.Series[Any], price: Price, level: float, project: bool) -> pd.DataFrame:
         """Proportion of each key, from released answers; see `proportions`."""
-        mechanism = RandomizedResponse.calibrate(pure_epsilon(price, "randomized_response()"), self.by.count)
-        codes = self.labels.index().get_indexer(pd.Index(answers))
-        return proportions(codes, mechanism, self.labels, level, project)
+        codes = np.array(answers.cat.codes, dtype=np.intp)  # shape (rows,)
+        codes[codes < 0] = self.by.count - 1
+        return proportions(codes, self._mechanism(price), self.labels, level, project)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the interval of the proportion of a key, at its largest."""
+        """Invert the interval of the proportion of a key, at its widest: the variance is linear in the proportion."""
         rows = self._rows(terms)
+        in_numbers(wanted)
 
         def fits(epsilon: Fraction) -> bool:
             mechanism = RandomizedResponse.calibrate(epsilon, self.by.count)
             if not mechanism.keep or not rows:
                 return False
-            errors = [standard_error(mechanism, share, rows) for share in (0.0, 1.0)]
-            return max(errors) * _z(wanted.level) <= float(wanted.within)
+            error = max(standard_error(mechanism, share, rows) for share in (0.0, 1.0))
+            return error * _z(wanted.level) <= float(wanted.within)
 
         return least_epsilon(fits)
+
+    def _mechanism(self, price: Price) -> RandomizedResponse:
+        return RandomizedResponse.calibrate(pure_epsilon(price, "randomized_response()"), self.by.count)
 
     def _rows(self, terms: Terms) -> int:
         """Return the public number of rows, or refuse."""
@@ -80,12 +83,14 @@ class RandomizedAnswers(SingleLook):
             )
         if terms.unit.column is not None:
             raise ArgumentValueError(
-                f"randomized_response() needs one row a unit; keep one row of each {terms.unit.column!r} first, then {LINE}"
+                "randomized_response() gives one answer a row, which shows how many rows a unit has; make every row a unit "
+                f"of its own, one for each {terms.unit.column!r}, and leave unit= out: {LINE}"
             )
         if terms.public_rows is None:
             raise ArgumentValueError(
-                "randomized_response() gives one answer a row, so it needs the whole table that opened the session: ask the "
-                "protected frame itself, before query() and filter()"
+                "randomized_response() gives one answer a row, which shows the number of rows; that is public only for the "
+                "whole table that opened the session, without query() or filter(): "
+                f"df.dp(epsilon=...).randomized_response({self.by.column!r}, keys=[...])"
             )
         return terms.public_rows
 
@@ -98,7 +103,7 @@ def proportions(
     Parameters
     ----------
     answers : ndarray of int, shape (rows,)
-        Codes of the randomised keys.
+        Codes of the randomised keys; at least one.
     mechanism : RandomizedResponse
     labels : Labels
     level : float
@@ -109,34 +114,44 @@ def proportions(
     Returns
     -------
     DataFrame
-        Columns proportion, standard_error, lower, upper; one row for each key.
+        Columns proportion, standard_error, lower, upper, count; one row for each key. Errors and ends speak of the
+        unprojected proportion, count is the proportion times the number of rows.
+
+    Raises
+    ------
+    ArgumentValueError
+        Without answers.
 
     Notes
     -----
     The estimate (N_v / n - q) / (p - q) is unbiased; its variance at a share s of the rows is
-    (s p (1 - p) + (1 - s) q (1 - q)) / (n (p - q)^2) (checked by enumeration in the tests).
+    (s p (1 - p) + (1 - s) q (1 - q)) / (n (p - q)^2) (checked by enumeration in the tests). The interval is the normal
+    one with the variance at the estimated share, cut to [0, 1].
     """
     n = answers.size
-    p, q = probabilities(mechanism)
-    shares = (np.bincount(answers, minlength=mechanism.parts) / max(n, 1) - q) / (p - q)  # shape (keys,)
+    if not n:
+        raise ArgumentValueError("there are no answers to estimate from: estimate() needs at least one row")
+    _, q, kept = probabilities(mechanism)
+    shares = (np.bincount(answers, minlength=mechanism.parts) / n - q) / kept  # shape (keys,)
     errors = np.array([standard_error(mechanism, min(max(share, 0.0), 1.0), n) for share in shares])
     reach = _z(level) * errors
     shown = postprocess.to_simplex(pd.Series(shares), 1).to_numpy() if project else shares
     columns = {"proportion": shown, "standard_error": errors, "lower": shares - reach, "upper": shares + reach}
-    return pd.DataFrame(columns, index=labels.index())
+    return pd.DataFrame(columns | {"count": n * shown}, index=labels.index())
 
 
-def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
-    """Probability of a key to come out as itself, and as a given other one."""
+def probabilities(mechanism: RandomizedResponse) -> tuple[float, float, float]:
+    """Probability p of a key to come out as itself, q as a given other one, and p - q, which rounding could lose."""
+    kept = mechanism.keep / WORD
     q = (WORD - mechanism.keep) / (WORD * mechanism.parts)
-    return mechanism.keep / WORD + q, q
+    return kept + q, q, kept
 
 
 def standard_error(mechanism: RandomizedResponse, share: float, rows: int) -> float:
     """Standard deviation of an estimated proportion, by the randomisation alone."""
-    p, q = probabilities(mechanism)
-    return math.sqrt((share * p * (1 - p) + (1 - share) * q * (1 - q)) / max(rows, 1)) / (p - q)
+    p, q, kept = probabilities(mechanism)
+    return math.sqrt((share * p * (1 - p) + (1 - share) * q * (1 - q)) / rows) / kept
 
 
-def _z(level: Any) -> float:
+def _z(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + level / 2)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_epsilon, noise_of, noised
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_epsilon, noise_of, noised
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.hierarchy import Hierarchy
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -158,6 +158,7 @@ class RangeCounts(RangeLook):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the widest of the bins' half-widths."""
+        in_numbers(wanted)
 
         def fits(epsilon: Fraction) -> bool:
             if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:

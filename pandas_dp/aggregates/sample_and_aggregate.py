@@ -99,7 +99,7 @@ class SampleAndAggregate(SingleLook):
     function : callable
     lattice : Lattice
     blocks, rows : int or None
-    aggregator : {"auto", "median", "mean", "winsorized"}
+    aggregator : {"auto", "median", "mean", "smooth", "winsorized"}
     widening : {"tukey", "smith"}
         How far beyond its quartiles a Winsorized mean counts values as they are: 1.5 times their distance w, or 4 w
         K^(13/30) around their middle for K blocks, as the theorem of Smith 2011 wants it. Both are public, so private.

@@ -17,6 +17,7 @@ from pandas_dp.aggregates.base import (
     Guarantee,
     Steps,
     Terms,
+    in_numbers,
     least_epsilon,
     once,
     pure_epsilon,
@@ -119,6 +120,7 @@ class QuantileOf(Aggregate):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the rank."""
+        in_numbers(wanted)
         return least_epsilon(
             lambda epsilon: self._error(replace(terms, price=Price(epsilon))).at(wanted.level)[0] <= wanted.within
         )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, pure_epsilon
-from pandas_dp.aggregates.blocks import choose, combined, look_at, size_note
+from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of, pure_epsilon
+from pandas_dp.aggregates.blocks import LEVEL, choose, combined, look_at, size_note
+from pandas_dp.aggregates.moments import Mean
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.kinds import Kind
+from pandas_dp.uncertainty import Additive
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,20 @@ class WinsorizedMean(SingleLook):
         means = self._means(terms)
         blocks = means.blocks
         found = combined(means, look, noisy, self.kind, "give a larger epsilon, or leave method= out")
-        notes = (
+        notes: tuple[str, ...] = (
             f"Winsorized mean of {blocks:,} block means: made for at least {10 * blocks:,} rows",
             "worse than method='rotated' unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations",
         )
+        if isinstance(found.error, Additive):
+            notes += (f"method='rotated' has less noise from about {self._even(found.error, terms):,} rows on",)
         sizes = size_note(blocks, terms.public_rows)
         return Answer(self.kind.value(found.points[0]), found.mechanism, found.error, (*notes, *found.notes, *sizes))
+
+    def _even(self, error: Additive, terms: Terms) -> int:
+        """Rows at which the rotated mean has as much noise as this answer turned out to have: a fact of noisy numbers."""
+        rotated = Mean(self.column, self.lattice, self.kind).look(terms)
+        half = error.noise.half_width(LEVEL) * error.step
+        return math.ceil(noise_of(rotated).tail(LEVEL) * float(self.lattice.step / half))
 
     def _means(self, terms: Terms) -> BlockMeans:
         epsilon = pure_epsilon(terms.price, "a Winsorized mean")

@@ -88,11 +88,14 @@ class Ledger:
         """The canonical path; None in memory."""
         return self._store.path
 
-    def open(self, name: str, budget: Budget, unit: PrivacyUnit, takes_over: bool = False) -> bool:
+    def open(
+        self, name: str, budget: Budget, unit: PrivacyUnit, mistaken: bool = False, implicit: bool = False
+    ) -> bool:
         """Open a budget, or join one on the terms it has or, if its total was raised since, those it had before.
 
-        While nothing was asked of it, other terms replace those on record, which keeps both: nothing was released
-        that could have been promised another unit. `takes_over` replaces the total of a used budget, too.
+        Other terms replace those on record, which keeps both, while nothing was asked and whoever opened it was `mistaken`:
+        nothing was released that could have been promised another unit. Where the terms on record are `implicit`, nobody
+        typed them: the total of a used budget may be replaced, too.
 
         Returns
         -------
@@ -113,7 +116,7 @@ class Ledger:
                 records.insert(connection, name, filter_for(budget), unit)
             elif not _same(connection, row, budget, unit):
                 used = records.used(connection, row)
-                if used and (not takes_over or row.privacy_unit != unit):
+                if not ((implicit and row.privacy_unit == unit) if used else (mistaken or implicit)):
                     raise _differ(row, budget, unit)
                 why = "takes over the implicit session" if used else "nothing was asked on the terms before"
                 self._replace(connection, row, budget, unit, "open", f"{records.words(unit)}; {why}")

@@ -143,7 +143,9 @@ def _plain(column: pd.Series[Any]) -> Any:
     """Values of a column in a dtype that follows from its kind, not from a missing value in some other row."""
     kind = kind_or_none(column.dtype)
     if kind is None or kind.name == "key":
-        return column.astype(object).to_numpy(copy=True)
+        cells = column.astype(object).to_numpy(copy=True)
+        cells[column.isna().to_numpy(dtype=bool)] = None  # text has NaN where objects have None
+        return cells
     if kind.name == "number":
         return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     if kind.name == "bool":

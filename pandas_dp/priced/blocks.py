@@ -21,6 +21,7 @@ from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 
 MOST_OUTPUTS = 1000  # of kmeans, centres times columns
+BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
 VOTE = "sample_and_aggregate(function, keys=['A', 'B'], aggregator='vote')"
 
 
@@ -53,7 +54,7 @@ class BlockQuestions(PreparedFrame):
             Of the block means, and of each value; from the schema where left out.
         blocks : int, optional
             Blocks a group; chosen from the noisy sizes where left out.
-        aggregator : {"auto", "median", "mean"}
+        aggregator : {"auto", "median", "mean", "smooth"}
 
         Returns
         -------
@@ -74,7 +75,7 @@ class BlockQuestions(PreparedFrame):
         values narrow.
         Source: Nissim, Raskhodnikova, Smith 2007; Smith 2011; McSherry 2009.
         """
-        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean"))
+        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
         kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
         aggregate = GroupbyMeanSA(column, lattice, kind, keyed, labels, count, aggregator)
@@ -111,11 +112,11 @@ class BlockQuestions(PreparedFrame):
         blocks : int, optional
             How many; where left out with e for epsilon and n for rows: max(n^0.4, 100/e) for a median or a vote, 800/e
             instead of 100/e for a Winsorized mean; for a mean 50, or 25 where n is unknown or below 250.
-        aggregator : {"auto", "median", "mean", "winsorized", "vote"}
+        aggregator : {"auto", "median", "mean", "smooth", "winsorized", "vote"}
             ``auto`` takes the median where blocks times epsilon is at least 50 (and, without ``blocks``, n at least 10 times
-            the blocks), the noisy mean otherwise. ``winsorized`` is a mean of the results clipped around two private
-            quartiles; it needs 8 times the blocks of a median and has no bias on skewed results. ``vote`` is the most common
-            result.
+            the blocks), the noisy mean otherwise. ``smooth`` is their median with noise scaled to its smooth sensitivity.
+            ``winsorized`` is a mean of the results clipped around two private quartiles; it needs 8 times the blocks of a
+            median and has no bias on skewed results. ``vote`` is the most common result.
         widening : {"tukey", "smith"}
             How far beyond its quartiles a Winsorized mean clips: 1.5 times their distance, or as Smith 2011 proves the best
             for very many blocks.
@@ -141,15 +142,16 @@ class BlockQuestions(PreparedFrame):
         One unit changes one block's result, whatever the function returns. What else it does (printing, writing files,
         taking its time) cannot be stopped. Inside, it may ask no other question.
         With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
-        epsilon / 2 on ranks; Winsorized mean, two quartiles at epsilon / 4 each and Laplace noise on the clipped mean;
-        vote, permute-and-flip of rate epsilon / 2 (exponential mechanism where the session has delta > 0).
+        epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
+        epsilon / 4 each and Laplace noise on the clipped mean; vote, permute-and-flip of rate epsilon / 2 (exponential
+        mechanism where the session has delta > 0).
         Source: Nissim, Raskhodnikova, Smith 2007, Section 4; Smith 2011; blocks: Mohan, Thakurta, Shi, Song, Culler 2012.
         """
         if not callable(function):
             raise ArgumentTypeError(
                 "function must be callable: sample_and_aggregate(lambda d: d['cost'].mean(), bounds=(0, 9))"
             )
-        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "winsorized", "vote"))
+        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth", "winsorized", "vote"))
         known = None if rows is None else arguments.positive_int(rows, "rows")
         name, facts = "sample_and_aggregate", ColumnFacts()
         if (keys is not None) != (aggregator == "vote") or (aggregator == "vote" and bounds is not None):
@@ -158,11 +160,11 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentValueError("widening is 'tukey' or, with aggregator='winsorized' alone, 'smith'")
         aggregate: Aggregate
         if aggregator == "vote":
-            listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function")
+            listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function", VOTE)
             aggregate, given = VoteOfBlocks(function, listed, count, known), f"keys={listing(listed.keys)}, "
         else:
             bits = SUM_BITS if aggregator == "winsorized" else RANK_BITS  # results may be narrow in wide bounds
-            lattice = arguments.lattice(bounds, None, bits, Kind("number"), facts, name, "function")
+            lattice = arguments.lattice(bounds, None, bits, Kind("number"), facts, name, "function", BOUNDED)
             aggregate = SampleAndAggregate(function, lattice, count, aggregator, widening, known)
             given = bounds_text(bounds)
         more = "".join((f", widening={widening!r}" if widening != "tukey" else "", f", rows={known}" if known else ""))
@@ -229,7 +231,10 @@ class BlockQuestions(PreparedFrame):
         count = arguments.blocks(blocks, "auto", ("auto",))
         known = None if rows is None else arguments.positive_int(rows, "rows")
         given = {} if bounds is None else dict(bounds)
-        lattices = [self._lattice("kmeans", column, given.get(column), None, RANK_BITS)[1] for column in names]
+        lattices = [
+            arguments.lattice(given.get(c), None, RANK_BITS, Kind("number"), self._facts(c), "kmeans", c, line)
+            for c in names
+        ]
         ranges = tuple((lattice.lower, lattice.upper) for lattice in lattices)
         shown = ", ".join(f"{name!r}: ({value_text(given[name][0])}, {value_text(given[name][1])})" for name in given)
         more = f", bounds={{{shown}}}, blocks={blocks}" + (f", rows={known}" if known else "")

@@ -49,13 +49,23 @@ class PricedColumn:
         """See `PricedFrame.std`."""
         return self._frame.std(self._column, bounds=bounds, ddof=ddof)
 
-    def median(self, *, bounds: Any = None, step: Any = None) -> Release:
+    def median(
+        self, *, bounds: Any = None, step: Any = None, method: str = "exponential", noise: str | None = None
+    ) -> Release:
         """See `PricedFrame.median`."""
-        return self._frame.median(self._column, bounds=bounds, step=step)
+        return self._frame.median(self._column, bounds=bounds, step=step, method=method, noise=noise)
 
-    def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
+    def quantile(
+        self,
+        q: Any = 0.5,
+        *,
+        bounds: Any = None,
+        step: Any = None,
+        method: str = "exponential",
+        noise: str | None = None,
+    ) -> Release:
         """See `PricedFrame.quantile`."""
-        return self._frame.quantile(self._column, q, bounds=bounds, step=step)
+        return self._frame.quantile(self._column, q, bounds=bounds, step=step, method=method, noise=noise)
 
     def histogram(
         self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False, workload: str = "bins"

@@ -23,41 +23,47 @@ class LocalQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            At least two listed values; from the schema where left out.
+            At least two listed values; from the schema where left out. A bool column has False and True.
         other, null : bool
-            One more key for unlisted values, and for missing ones. Without it such a row always takes a random key, and
-            counts as 1 / (number of keys) of a row for each.
+            One more key for unlisted values, and for missing ones. Without it such a row always takes a random key: in the
+            estimate it counts as 1 / (number of keys) of a row for each, and the interval is for the proportions after
+            that choice.
 
         Returns
         -------
         Release
-            A Series of keys, one for each row in row order. ``estimate()`` gives the proportion of each key with its
-            interval; whatever else is computed from the Series is free.
+            A Series of dtype category over the keys, one for each row, sorted: the order of a table may tell of its rows.
+            ``estimate()`` gives the proportion of each key with its interval; whatever else is computed is free.
 
         Raises
         ------
         ArgumentValueError
-            Under add_remove, with several rows a unit, after a filter, or with a single key.
+            Under add_remove, with a unit column, after a filter, for a table that joined a session, or with a single key.
         BudgetExceededError, UnverifiedFrameError, ArgumentTypeError
 
         Notes
         -----
         With k keys a row keeps its key with probability a = (e^epsilon - 1) / (e^epsilon + k - 1), rounded down, and takes
-        a uniform one otherwise: the loss is ln(1 + k a / (1 - a)) <= epsilon, for each row by itself, so it is also
-        private towards whoever runs the query. One answer a row shows the number of rows, which only replace_one with one
-        row a unit leaves public.
-        The estimated proportion of a key is unbiased; for two keys its variance is (1 - a^2) / (4 a^2 n), about
-        1 / (epsilon^2 n), where a noisy histogram has 8 / (epsilon n)^2.
+        a uniform one otherwise, maybe the same: any answer is at most e^epsilon times as likely from one value as from
+        another, and the loss is exactly ln(1 + k a / (1 - a)) <= epsilon. Rows are drawn independently.
+        One answer a row shows the number of rows, which only replace_one with one row a unit leaves public.
+
+        The estimated proportions are unbiased. With n rows, p = a + (1 - a)/k and q = (1 - a)/k that of a key that a share
+        s of the rows has has the variance (s p (1 - p) + (1 - s) q (1 - q)) / (n a^2). For two keys it is
+        (1 - a^2) / (4 a^2 n), about 1 / (epsilon^2 n), whatever the data; a noisy histogram has 8 / (epsilon n)^2.
+        ``df.dp(within=0.01)`` finds the epsilon at which every proportion is that close.
         Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
 
         Examples
         --------
         >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"smoker": ["no", "yes", "no", "no"] * 250})
+        >>> df = pd.DataFrame({"smoker": ["no", "yes", "no", "no"] * 2500})
         >>> session = df.dp.protect(epsilon=2, neighbors="replace_one", name="randomized response")
         >>> answers = df.dp(epsilon=1).randomized_response("smoker", keys=["no", "yes"])
-        >>> len(answers), list(answers.estimate().columns)
-        (1000, ['proportion', 'standard_error', 'lower', 'upper'])
+        >>> answers.value_counts().index.sort_values().tolist()
+        ['no', 'yes']
+        >>> answers.estimate()["proportion"].between(0.15, 0.85).tolist()
+        [True, True]
         """
         keyed, labels = self._keys("randomized_response", column, keys, other, null)
         if keyed.count < 2:

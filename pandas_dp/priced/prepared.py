@@ -112,12 +112,12 @@ class PreparedFrame:
 
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
-        return arguments.keys(keys, bool(other), bool(null), kind, self._facts(column), name, column)
+        return arguments.keys(keys, other, null, kind, self._facts(column), name, column)
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price
         if isinstance(price, Accuracy):
-            terms = table.session._terms(table, self._steps, Price())
+            terms = table.session._terms(table, self._steps, Price(), table.session.unit)
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
         query = Query(call, aggregate, self._steps, price)
         return table.session._ask(query, table, self._frame, columns, self._fresh)

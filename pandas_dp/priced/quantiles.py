@@ -6,9 +6,11 @@ from typing import Any
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.smooth import SmoothQuantileOf
 from pandas_dp.core.lattice import RANK_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
-from pandas_dp.priced.bounds import asked, bounded, grid, open_ended
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.priced.bounds import asked, bounded, grid, is_private, open_ended
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.text import call_text
 from pandas_dp.release import Release
@@ -19,7 +21,15 @@ class QuantileQuestions(PreparedFrame):
 
     __slots__ = ()
 
-    def median(self, column: str, *, bounds: Any = None, step: Any = None) -> Release:
+    def median(
+        self,
+        column: str,
+        *,
+        bounds: Any = None,
+        step: Any = None,
+        method: str = "exponential",
+        noise: str | None = None,
+    ) -> Release:
         """Median of a column: ``quantile(column, 0.5)``.
 
         Parameters
@@ -29,10 +39,29 @@ class QuantileQuestions(PreparedFrame):
             See ``quantile``.
         step : number, optional
             Distance of the possible answers, such as 1 for whole numbers; about 1/2**16 of the bounds by default.
-        """
-        return self._quantile("median", column, 0.5, bounds, step)
+        method, noise : str, optional
+            See ``quantile``.
 
-    def quantile(self, column: str, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"cost": range(10_000)})
+        >>> session = df.dp.protect(epsilon=5, name="smooth median example")
+        >>> 4900 < df.dp(epsilon=5).median("cost", bounds=(0, 100_000), step=1, method="smooth") < 5100
+        True
+        """
+        return self._quantile("median", column, 0.5, bounds, step, method, noise)
+
+    def quantile(
+        self,
+        column: str,
+        q: Any = 0.5,
+        *,
+        bounds: Any = None,
+        step: Any = None,
+        method: str = "exponential",
+        noise: str | None = None,
+    ) -> Release:
         """Quantile of a column, chosen from public candidates by its rank.
 
         Parameters
@@ -49,6 +78,11 @@ class QuantileQuestions(PreparedFrame):
         step : number, optional
             Distance of the possible answers, about 1/2**16 of the bounds by default; for an open end the distance of the
             first two, 0.01 (a second for dates and durations) by default.
+        method : {"exponential", "smooth"}
+            ``smooth`` adds noise scaled to the smooth sensitivity of the quantile, for known bounds.
+        noise : {"polynomial_laplace", "polynomial", "cauchy", "student_t", "laplace", "gaussian"}, optional
+            Law of that noise, the first one by default; "laplace" and "gaussian" need a price with a delta, which comes
+            out of the session's ``delta_reserved``.
 
         Returns
         -------
@@ -65,8 +99,12 @@ class QuantileQuestions(PreparedFrame):
         Exponential mechanism on the distance in rank, tie-aware: a unit moves it by max_rows max(q, 1 - q) under
         add_remove and by max_rows under replace_one. With n rows the lower median is meant. Several levels: the middle one
         first, then the others among the rows below and above its answer.
+        Smooth: f + (S / alpha) Z, rounded to the lattice and cut off at the bounds, where S bounds what one unit could move
+        on this table and falls to others by at most a factor exp(beta) a unit. The noise shrinks where many rows lie
+        close to the quantile, so its size tells about them: no error bar is free. The exponential mechanism mostly errs less.
         Source: Smith 2011; McSherry, Talwar 2007; several levels: Kaplan, Schnapp, Stemmer 2022; open ends: the grid of
-        Durfee 2023; private bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
+        Durfee 2023; private bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020; smooth sensitivity:
+        Nissim, Raskhodnikova, Smith 2007.
 
         Examples
         --------
@@ -78,10 +116,15 @@ class QuantileQuestions(PreparedFrame):
         >>> 79 < df.dp(epsilon=1).quantile("cost", 0.9, bounds=(0, None)) < 81
         True
         """
-        return self._quantile("quantile", column, q, bounds, step)
+        return self._quantile("quantile", column, q, bounds, step, method, noise)
 
-    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
+    def _quantile(
+        self, name: str, column: str, q: Any, bounds: Any, step: Any, method: str, noise: str | None
+    ) -> Release:
         levels, scalar = arguments.quantiles(q)
+        law = arguments.smooth_noise(method, noise, name, column)
+        if law is not None:
+            return self._smooth(name, column, q, bounds, step, noise, law)
         kind, facts = self._kind(column), self._facts(column)
         given = facts.bounds if bounds is None else bounds
         if open_ended(given):
@@ -91,3 +134,17 @@ class QuantileQuestions(PreparedFrame):
         shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step})
         question = QuantileOf(column, levels, lattice, kind, scalar)
         return self._ask(call_text(name, column, bounds, **shown), asked(question, bounds, RANK_BITS), (column,))
+
+    def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, noise: str | None, law: str) -> Release:
+        levels, scalar = arguments.quantiles(q)
+        kind, facts = self._kind(column), self._facts(column)
+        given = facts.bounds if bounds is None else bounds
+        if is_private(given) or open_ended(given):
+            raise ArgumentValueError(
+                f"method='smooth' needs bounds that are known: {name}({column!r}, bounds=(lower, upper), method='smooth')"
+            )
+        _, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
+        shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step}) | {"method": "smooth"}
+        question = SmoothQuantileOf(column, levels, lattice, kind, scalar, law)
+        text = call_text(name, column, bounds, **shown, **({} if noise is None else {"noise": noise}))
+        return self._ask(text, question, (column,))

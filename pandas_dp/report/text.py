@@ -44,7 +44,14 @@ def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: A
         return f"{plain(value)} (no interval known)"
     if not isinstance(known, Interval):
         return f"{plain(value)} ({known.words}, {percent(known.level)})"
-    return f"{_with_bar(value, known, isinstance(error, Additive))} ({percent(known.level)})"
+    symmetric = isinstance(error, Additive) and (error.within is None or _even(value, known))
+    return f"{_with_bar(value, known, symmetric)} ({percent(known.level)})"
+
+
+def _even(value: Any, known: Interval) -> bool:
+    """Whether an interval was cut at neither end."""
+    below, above = value - known.lower, known.upper - value
+    return bool(abs(above - below) <= 1e-9 * (above + below))
 
 
 def plain(value: Any) -> str:

@@ -209,6 +209,11 @@ class Rename(Step):
     names: tuple[tuple[str, str], ...]
 
     @property
+    def reads(self) -> frozenset[str]:
+        """The old names: their columns are read, under the new ones."""
+        return frozenset(old for old, _ in self.names)
+
+    @property
     def touches(self) -> frozenset[str]:
         """Old and new names."""
         return frozenset(name for pair in self.names for name in pair)

@@ -1,61 +1,73 @@
-"""Randomised columns: what comes back, what it tells, what is refused; answers randomised at collection."""
+"""Randomised columns: what comes back and what it tells."""
 
 from __future__ import annotations
 
+import copy
+import json
 import math
+import pickle
 import uuid
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
+from support.frames import protected
 
-from pandas_dp import local
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.randomized_response import probabilities, proportions, standard_error
-from pandas_dp.core.mechanisms.randomized_response import RandomizedResponse
+from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
 
 KEYS = ["no", "yes"]
+SURE = 10**5  # an epsilon at which every listed key is kept, but for one row in e^10000
 
 
-def frame(rows: int = 400) -> pd.DataFrame:
-    return pd.DataFrame(
+def survey(rows: int = 400, epsilon: object = 10**6, **terms: object) -> pd.DataFrame:
+    frame = pd.DataFrame(
         {
             "smoker": (["no", "yes", "no", None] * rows)[:rows],
             "x": np.arange(rows) % 3,
             "b": (np.arange(rows) % 2).astype(bool),
             "d": pd.to_datetime(["2013-01-01", "2013-01-02"] * (rows // 2)),
-            "u": np.arange(rows) // 2,
+            "c": pd.Categorical((["u", "v"] * rows)[:rows], categories=["v", "u", "w"]),
         },
-        index=[f"person {i}" for i in range(rows)],
+        index=[f"person {i // 2}" for i in range(rows)],
     )
+    return protected(frame, epsilon=epsilon, neighbors="replace_one", **terms)
 
 
-def protected(**more):
-    df = frame()
-    df.dp.protect(epsilon=5, neighbors="replace_one", name=f"local {uuid.uuid4()}", **more)
-    return df
-
-
-@pytest.mark.parametrize("counts", [(0, 3, 1), (2, 1, 1), (4, 0, 0)])
-def test_estimates_are_unbiased_and_their_variance_is_right(counts):
-    """By enumeration of all outputs of four rows with three keys."""
-    mechanism = RandomizedResponse.calibrate(Fraction(1), 3)
-    p, q = probabilities(mechanism)
+@pytest.mark.parametrize("counts", [(0, 3, 1), (2, 1, 1), (4, 0, 0), (1, 3), (0, 4)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(2)])
+def test_estimates_are_unbiased_and_their_variance_is_right(counts, epsilon):
+    """By enumeration of all outputs of four rows."""
+    mechanism = RandomizedResponse.calibrate(epsilon, len(counts))
+    p, q, _ = probabilities(mechanism)
     rows = [part for part, count in enumerate(counts) for _ in range(count)]
-    labels, n = Labels("x", ("a", "b", "c")), len(rows)
-    mean, square = np.zeros(3), np.zeros(3)
-    for output in product(range(3), repeat=n):
+    labels, n = Labels("x", tuple("abc"[: len(counts)])), len(rows)
+    mean, square = np.zeros(len(counts)), np.zeros(len(counts))
+    for output in product(range(len(counts)), repeat=n):
         chance = math.prod(p if a == b else q for a, b in zip(rows, output, strict=True))
-        found = proportions(np.array(output), mechanism, labels, 0.95, False)["proportion"].to_numpy()
-        mean += chance * found
-        square += chance * found**2
+        found = proportions(np.array(output), mechanism, labels, 0.95, False)
+        assert found["count"].to_numpy() == pytest.approx(n * found["proportion"].to_numpy())
+        mean += chance * found["proportion"].to_numpy()
+        square += chance * found["proportion"].to_numpy() ** 2
     shares = np.array(counts) / n
     assert mean == pytest.approx(shares, abs=1e-12)
     errors = [standard_error(mechanism, share, n) for share in shares]
     assert np.sqrt(square - mean**2) == pytest.approx(errors, rel=1e-9)
+
+
+def test_a_row_without_key_counts_evenly_for_all():
+    """Missing and unlisted ones take each key with 1/k: the estimates add 1/k of them to every key."""
+    mechanism = RandomizedResponse.calibrate(Fraction(1), 3)
+    p, q, kept = probabilities(mechanism)
+    counts, without = np.array([5, 0, 1]), 2
+    expected = (counts * p + (6 - counts) * q + without / 3) / 8
+    assert (expected - q) / kept == pytest.approx((counts + without / 3) / 8)
 
 
 def test_two_keys_have_the_same_variance_whatever_the_data():
@@ -65,137 +77,161 @@ def test_two_keys_have_the_same_variance_whatever_the_data():
         assert standard_error(mechanism, share, 100) ** 2 == pytest.approx((1 - alpha**2) / (4 * alpha**2 * 100))
 
 
-def test_one_answer_a_row_in_row_order_without_the_index():
-    answers = protected().dp(epsilon=1).randomized_response("smoker", keys=KEYS)
-    assert answers.index.equals(pd.RangeIndex(400))
-    assert set(answers) <= set(KEYS)
-    assert answers.isna().sum() == 0
-    assert answers.name == "smoker"
-    assert answers.interval() is None
-    estimate = answers.estimate()
-    assert estimate.index.tolist() == KEYS
-    assert estimate["proportion"].sum() == pytest.approx(1)
-    projected = answers.estimate(project=True)["proportion"]
-    assert projected.min() >= 0
-    assert projected.sum() == pytest.approx(1)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
+@pytest.mark.parametrize(("parts", "share"), [(2, 0.0), (2, 0.3), (5, 0.0), (5, 0.1), (5, 1.0)])
+def test_intervals_cover_as_often_as_they_say(parts, share, epsilon):
+    """Exact coverage at 400 rows, from the law of the number of answers: within 3 % of the level."""
+    mechanism, n = RandomizedResponse.calibrate(epsilon, parts), 400
+    p, q, _ = probabilities(mechanism)
+    own = round(share * n)
+    law = np.convolve(binom.pmf(range(own + 1), own, p), binom.pmf(range(n - own + 1), n - own, q))
+    covered = 0.0
+    for answers in np.flatnonzero(law > 1e-9):
+        codes = np.repeat([0, 1], [answers, n - answers])
+        row = proportions(codes, mechanism, Labels("x", tuple(range(parts))), 0.9, False).loc[0]
+        covered += float(law[answers]) * (row["lower"] <= share <= row["upper"])
+    assert 0.87 < covered < 0.93
+
+
+def test_a_projection_is_the_nearest_point_of_the_simplex():
+    """Against a fine grid of three proportions, and at no loss where the estimate lies in the simplex already."""
+    mechanism, labels = RandomizedResponse.calibrate(Fraction(1), 3), Labels("x", ("a", "b", "c"))
+    grid = np.array([(i, j, 200 - i - j) for i in range(201) for j in range(201 - i)]) / 200
+    for counts in ([2, 40, 8], [0, 50, 0], [25, 0, 25], [17, 17, 16]):
+        codes = np.repeat(np.arange(3), counts)
+        raw, near = (proportions(codes, mechanism, labels, 0.95, project) for project in (False, True))
+        shares, projected = raw["proportion"].to_numpy(), near["proportion"].to_numpy()
+        assert projected.min() >= 0
+        assert projected.sum() == pytest.approx(1)
+        assert ((projected - shares) ** 2).sum() <= ((grid - shares) ** 2).sum(axis=1).min() + 1e-12
+        if shares.min() >= 0:
+            assert projected == pytest.approx(shares)
+        assert near["count"].to_numpy() == pytest.approx(50 * projected)
+        pd.testing.assert_frame_equal(
+            raw[["standard_error", "lower", "upper"]], near[["standard_error", "lower", "upper"]]
+        )
 
 
 @pytest.mark.parametrize(
-    ("column", "keys", "more"),
+    ("column", "keys", "more", "answers"),
     [
-        ("x", [0, 1, 2], {}),
-        ("x", [2, 0], {"other": True}),
-        ("b", None, {}),
-        ("d", ["2013-01-01", "2013-01-02"], {}),
-        ("smoker", KEYS, {"null": True, "other": True}),
+        ("x", [0, 1, 2], {}, [0, 1, 2, 0]),
+        ("x", [2, 0], {"other": True}, [0, "other", 2, 0]),
+        ("b", None, {}, [False, True, False, True]),
+        ("d", ["2013-01-02", "2013-01-01"], {}, list(pd.to_datetime(["2013-01-01", "2013-01-02"] * 2))),
+        ("c", ["u", "v"], {}, ["u", "v", "u", "v"]),
+        ("smoker", KEYS, {"null": True}, ["no", "yes", "no", None]),
+        ("smoker", ["yes"], {"null": True, "other": True}, ["other", "yes", "other", None]),
+        ("x", [0, 1, 2], {"null": True}, [0, 1, 2, 0]),
     ],
 )
-def test_kinds_of_keys(column, keys, more):
-    answers = protected().dp(epsilon=4).randomized_response(column, keys=keys, **more)
-    estimate = answers.estimate()
-    assert len(estimate) == (2 if keys is None else len(keys)) + sum(more.values())
-    assert estimate["proportion"].sum() == pytest.approx(1)
-    assert abs(float(estimate["proportion"].iloc[0]) - 0.5) < 0.5
+def test_kinds_of_keys(column, keys, more, answers):
+    """At a large epsilon: categories in the order of the keys, answers in that of the categories, and the estimate true."""
+    got = survey().dp(epsilon=SURE).randomized_response(column, keys=keys, **more)
+    assert got.name == column
+    assert isinstance(got.dtype, pd.CategoricalDtype)
+    listed = [*(got.dtype.categories), *([None] if more.get("null") else [])]
+    known = set(listed)
+    truth = [None if pd.isna(cell) else cell if cell in known else "other" for cell in survey()[column]]
+    assert truth[:4] == answers
+    assert Counter(None if pd.isna(answer) else answer for answer in got) == Counter(truth)
+    codes = got.cat.codes.to_numpy()
+    assert (np.diff(np.where(codes < 0, len(listed), codes)) >= 0).all()  # sorted, missing ones last
+    estimate = got.estimate()
+    assert len(estimate) == len(listed)
+    exact = [float((got.isna() if part is None else got == part).mean()) for part in listed]
+    assert estimate["proportion"].tolist() == pytest.approx(exact)
+    assert estimate["count"].sum() == pytest.approx(400)
+    assert (estimate.index.name, list(estimate)) == (
+        column,
+        ["proportion", "standard_error", "lower", "upper", "count"],
+    )
+
+
+def test_the_index_of_the_frame_does_not_come_along():
+    answers = survey().dp(epsilon=1).randomized_response("smoker", keys=KEYS)
+    assert isinstance(answers.index, pd.RangeIndex)
+    assert len(answers) == 400
+
+
+def test_no_row_is_left_out_or_missing():
+    """A row without a listed key takes a random one, also at a price at which no other row does."""
+    answers = survey().dp(epsilon=SURE).randomized_response("smoker", keys=KEYS)
+    assert not answers.isna().any()
+    assert list(answers.dtype.categories) == KEYS
+    counts = answers.value_counts()
+    assert counts["no"] >= 200
+    assert counts["yes"] >= 100
+    assert 200 < counts["no"] < 300  # all 100 others alike: 2**-99
+
+
+def test_what_the_release_says_and_keeps():
+    answers = survey().dp(epsilon=1).randomized_response("x", keys=[0, 1, 2])
+    assert answers.interval() is None
+    assert answers.mechanism == "randomized response"
+    assert answers.epsilon == 1
+    assert answers.notes == ("a key is kept with probability 0.3642, else any key is taken; see .estimate()",)
+    assert "no interval known, epsilon 1, randomized response" in repr(answers)
+    assert json.loads(answers.to_json())["value"]["values"] == answers.tolist()
+    for kept in (pickle.loads(pickle.dumps(answers)), copy.copy(answers)):
+        pd.testing.assert_frame_equal(kept.estimate(0.9), answers.estimate(level=0.9))
+    plain = answers.copy()
+    answers.iloc[:] = 0  # whoever changes the released column still estimates from what was released
+    assert len(set(plain)) == 3
+    assert answers.estimate()["proportion"].max() < 1
 
 
 def test_asking_again_is_free_and_costs_epsilon_once():
-    df = protected()
+    df = survey(epsilon=5)
     first = df.dp(epsilon=2).randomized_response("x", keys=[0, 1, 2])
     assert df.dp.session.spent == "epsilon=2"
-    assert df.dp(epsilon=2).randomized_response("x", keys=[0, 1, 2]).equals(pd.Series(first.value))
+    assert df.dp(epsilon=2).randomized_response("x", keys=[0, 1, 2]).equals(first.value)
     assert df.dp.session.spent == "epsilon=2"
     with pytest.raises(BudgetExceededError):
         df.dp(epsilon=4).randomized_response("x", keys=[0, 1, 2])
 
 
 def test_a_wanted_error_finds_its_price():
-    df = protected()
-    bought = df.dp(within=0.1).randomized_response("smoker", keys=KEYS)
-    wide = (bought.estimate()["upper"] - bought.estimate()["lower"]) / 2
-    assert wide.max() <= 0.1
-    cheaper = df.dp(epsilon=bought.epsilon * 0.99).randomized_response("smoker", keys=KEYS)
-    assert ((cheaper.estimate()["upper"] - cheaper.estimate()["lower"]) / 2).max() > 0.1
+    """The proportion of any key, at its widest: the bought epsilon is enough, one a hundredth less is not."""
+    df = survey(rows=2000)
+    bought = df.dp(within=0.1).randomized_response("x", keys=[0, 1, 2])
+    for epsilon, fits in ((bought.epsilon, True), (bought.epsilon * 0.99, False)):
+        mechanism = RandomizedResponse.calibrate(Fraction(epsilon), 3)
+        error = max(standard_error(mechanism, share, 2000) for share in (0.0, 1.0))
+        assert (1.959964 * error <= 0.1) == fits
+    with pytest.raises(ArgumentTypeError, match="within=5"):
+        df.dp(within=pd.Timedelta("1h")).randomized_response("x", keys=[0, 1, 2])
 
 
-def ask(df):
-    return df.dp(epsilon=1).randomized_response("smoker", keys=KEYS)
-
-
-def test_b66_refused_where_the_number_of_rows_is_private():
-    """Under add_remove, with a unit, after a filter, on a table that joined: nothing is charged."""
-    df = frame()
-    session = df.dp.protect(epsilon=5, name="local add_remove")
-    with pytest.raises(ArgumentValueError, match="neighbors='replace_one'"):
-        ask(df)
-    assert session.spent == "epsilon=0"
-    df = protected(unit="u", max_rows=2)
-    with pytest.raises(ArgumentValueError, match="one row a unit"):
-        ask(df)
-    assert df.dp.session.spent == "epsilon=0"
-    df = protected()
-    for part in (df.dp.query("x > 0"), df.dp.assign(y=1).dp.query("x >= 0")):
-        with pytest.raises(ArgumentValueError, match="whole table"):
-            ask(part)
-    with pytest.raises(ArgumentValueError, match="whole table"):
-        df.dp(epsilon=1).query("x > 0").randomized_response("smoker", keys=KEYS)
-    other = frame(10)
-    other.dp.protect(session=df.dp.session)
-    with pytest.raises(ArgumentValueError, match="whole table"):
-        ask(other)
-    assert df.dp.session.spent == "epsilon=0"
-    assert len(ask(df.dp.assign(y=1))) == 400
-
-
-@pytest.mark.parametrize("keys", [["no"], []])
-def test_b66_a_single_key_is_refused(keys):
-    df = protected()
-    with pytest.raises(ArgumentValueError, match="keys"):
-        df.dp(epsilon=1).randomized_response("smoker", keys=keys)
-    with pytest.raises(ArgumentValueError, match="keys"):
-        local.randomize("no", keys=keys, epsilon=1)
-    assert df.dp.session.spent == "epsilon=0"
-
-
-def test_b66_gaussian_prices_and_probabilities_are_refused():
-    df = protected()
-    with pytest.raises(ArgumentValueError, match="plain epsilon"):
-        df.dp(rho=1).randomized_response("smoker", keys=KEYS)
-    with pytest.raises(TypeError):
-        df.dp(epsilon=1).randomized_response("smoker", keys=KEYS, p=0.5)
-    for alpha in (1, 1.5, -0.1, float("nan")):
-        with pytest.raises(ArgumentValueError):
-            local.randomize("no", keys=KEYS, alpha=alpha)
-    with pytest.raises(ArgumentValueError, match="alpha=0"):
-        local.estimate(["no"], keys=KEYS, alpha=0)
-    with pytest.raises(ArgumentTypeError, match="either epsilon= or alpha="):
-        local.randomize("no", keys=KEYS)
-    with pytest.raises(ArgumentTypeError, match="either epsilon= or alpha="):
-        local.randomize("no", keys=KEYS, epsilon=1, alpha=0.5)
+def test_no_rows_are_answered_and_estimate_nothing():
+    df = survey(rows=0)
+    answers = df.dp(epsilon=1).randomized_response("x", keys=[0, 1])
+    assert answers.empty
+    with pytest.raises(ArgumentValueError, match="no answers to estimate from"):
+        answers.estimate()
 
 
 def test_other_series_have_no_estimate():
-    df = protected()
+    df = survey()
     with pytest.raises(ArgumentTypeError, match="randomized_response"):
         df.dp(epsilon=1).histogram("x", keys=[0, 1, 2]).estimate()
     with pytest.raises(ArgumentValueError, match="level"):
-        ask(df).estimate(level=95)
+        df.dp(epsilon=1).randomized_response("x", keys=[0, 1]).estimate(level=95)
 
 
-def test_answers_randomised_at_collection_are_counted():
-    truth = ["yes"] * 3000 + ["no"] * 7000
-    answers = [local.randomize(answer, keys=KEYS, epsilon=2) for answer in truth]
-    found = local.estimate(answers, keys=KEYS, epsilon=2)
-    # six standard errors: false alarm 2e-9
-    assert abs(found.loc["yes", "proportion"] - 0.3) < 6 * found.loc["yes", "standard_error"]
-    with pytest.raises(ArgumentValueError, match="must all be keys"):
-        local.estimate([*answers, "maybe"], keys=KEYS, epsilon=2)
+def test_the_smallest_probability_still_divides():
+    """p - q is lost to rounding if computed from p and q."""
+    found = proportions(np.array([0, 1, 1]), RandomizedResponse(2, 1), Labels("x", (0, 1)), 0.95, False)
+    assert np.isfinite(found.to_numpy()).all()
+    assert found["proportion"].tolist() == pytest.approx([-(WORD / 6), WORD / 6], rel=1e-9)
 
 
-def test_a_value_that_is_no_key_gives_a_random_key():
-    drawn = {local.randomize(value, keys=[0, 1], epsilon=1) for value in ("x", None, True, 7) for _ in range(30)}
-    assert drawn == {0, 1}
-
-
-def test_a_key_named_other_is_not_taken_for_the_rest():
-    with pytest.raises(ArgumentValueError, match="'other' already"):
-        protected().dp(epsilon=1).randomized_response("smoker", keys=["no", "other"], other=True)
+def test_the_order_of_the_table_does_not_show():
+    """Sorted by a private column, replacing one person moves everybody: the answers must not tell (exact law by bags)."""
+    one = pd.DataFrame({"pay": [10, 20, 30, 40, 50, 60], "sex": list("mfmfmf")})
+    two = pd.concat([one.iloc[1:], pd.DataFrame({"pay": [70], "sex": ["m"]})], ignore_index=True)
+    drawn = []
+    for table in (one, two):
+        table.dp.protect(epsilon=SURE, neighbors="replace_one", name=uuid.uuid4().hex)
+        drawn.append(table.dp(epsilon=SURE).randomized_response("sex", keys=["f", "m"]).tolist())
+    assert drawn == [list("fffmmm"), list("fffmmm")]

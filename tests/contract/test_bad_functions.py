@@ -63,7 +63,7 @@ def test_b62_exceptions_count_as_the_middle_and_show_nowhere(capsys):
 
     assert ask(df, spiteful) == pytest.approx(5, abs=0.01)
     one = ask(df, lambda block: 1 / 0 if (block["pid"] == 5).any() else 2.0, blocks=4)
-    assert one == pytest.approx((3 * 2 + 5) / 4, abs=0.01)
+    assert one == pytest.approx((3 * 2 + 5) / 4, abs=0.05)  # missed with chance exp(-20)
     assert capsys.readouterr() == ("", "")
 
 
@@ -77,7 +77,7 @@ def test_b63_what_would_end_a_program_counts_as_no_result(error):
             raise error("secret42")
         return 2.0
 
-    assert ask(df, stop, blocks=4) == pytest.approx((3 * 2 + 5) / 4, abs=0.01)
+    assert ask(df, stop, blocks=4) == pytest.approx((3 * 2 + 5) / 4, abs=0.05)  # missed with chance exp(-20)
 
 
 class Odd(float):

@@ -81,7 +81,9 @@ def test_only_one_table_has_a_public_number_of_rows_however_often_terms_are_repl
     name = fresh()
     df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
     kept = df[df.name != "bob"]
-    kept.dp.protect(epsilon=4, neighbors="replace_one", name=name)
+    with pytest.raises(LedgerError):  # another table than the one that opened the budget does not change its terms
+        kept.dp.protect(epsilon=4, neighbors="replace_one", name=name)
+    kept.dp.protect(epsilon=3, neighbors="replace_one", name=name)
     kept.dp(epsilon=1).count()
     assert df.dp.session.spent == "epsilon=1"
     assert df.dp(epsilon=1).count() == 100
@@ -101,16 +103,27 @@ df.dp.protect(epsilon=3, unit="pid", max_rows=1, name="shared", ledger={ledger!r
 """
 
 
-def test_another_process_may_replace_the_terms_and_no_charge_is_made_on_the_old_ones(tmp_path):
+def test_another_process_does_not_replace_the_terms(tmp_path):
+    """Whoever typed the terms may have promised them to somebody: only the same table in the same process corrects them."""
     ledger = str(tmp_path / "shared.dpledger")
     df = people()
     session = df.dp.protect(epsilon=3, name="shared", ledger=ledger)
-    subprocess.run([sys.executable, "-c", TWO_PROCESSES.format(root=str(ROOT), ledger=ledger)], check=True)
-    with pytest.raises(LedgerError, match="protect the frame again"):
-        df.dp(epsilon=1).count()
-    assert session.spent == "epsilon=0"
-    df.dp.protect(epsilon=3, unit="pid", max_rows=1, name="shared", ledger=ledger)
-    assert df.dp(epsilon=1).count().unit.column == "pid"
+    code = TWO_PROCESSES.format(root=str(ROOT), ledger=ledger)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "LedgerError" in done.stderr
+    assert df.dp(epsilon=1).count().unit.column is None
+    assert session.spent == "epsilon=1"
+
+
+def test_another_table_does_not_raise_the_total():
+    one, two, name = people(), pd.DataFrame({"x": [1.0, 2.0]}), fresh()
+    one.dp.protect(epsilon=1, name=name)
+    with pytest.raises(LedgerError):
+        two.dp.protect(epsilon=100, name=name)
+    assert one.dp.session.left == "epsilon=1"
+    read_again = people()
+    read_again.dp.protect(epsilon=2, unit="pid", max_rows=3, name=name)  # the same cell, typed right
+    assert read_again.dp.session.left == "epsilon=2"
 
 
 AFTER_A_SLIP = """

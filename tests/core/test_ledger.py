@@ -321,7 +321,9 @@ def test_a_file_opened_on_other_terms_is_left_untouched(path):
 
 def test_terms_on_which_nothing_was_asked_are_replaced_and_both_stay_on_record(ledger):
     assert ledger.open("data", Budget.of(3), PrivacyUnit())
-    assert not ledger.open("data", Budget.of(2, DELTA), UNIT)
+    with pytest.raises(LedgerError):
+        ledger.open("data", Budget.of(2, DELTA), UNIT)  # not by whoever opened it
+    assert not ledger.open("data", Budget.of(2, DELTA), UNIT, mistaken=True)
     assert ledger.budget("data") == (Budget.of(2, DELTA), UNIT)
     assert ledger.rule("data").order == filter_for(Budget.of(2, DELTA)).order
     assert not ledger.open("data", Budget.of(2, DELTA), UNIT)  # the same again writes nothing
@@ -355,14 +357,14 @@ def test_a_refused_charge_is_no_use(ledger):
     ledger.open("data", ONE, UNIT)
     with pytest.raises(BudgetExceededError):
         ask(ledger, 2)
-    ledger.open("data", Budget.of(2), PrivacyUnit())
+    ledger.open("data", Budget.of(2), PrivacyUnit(), mistaken=True)
     assert ledger.budget("data") == (Budget.of(2), PrivacyUnit())
 
 
 def test_a_charge_for_another_unit_than_the_one_on_record_is_refused(ledger):
     """Another process, or another thread, may have replaced it between the question and the charge."""
     ledger.open("data", ONE, PrivacyUnit())
-    ledger.open("data", ONE, UNIT)
+    ledger.open("data", ONE, UNIT, mistaken=True)
     with pytest.raises(LedgerError, match="replaced: protect the frame again"):
         ledger.reserve("data", None, "q", "p", pure("0.1"), PrivacyUnit())
     assert ledger.state("data") == State.zero()
@@ -371,7 +373,7 @@ def test_a_charge_for_another_unit_than_the_one_on_record_is_refused(ledger):
 
 def test_an_extended_budget_is_joined_on_the_terms_it_had(ledger):
     ledger.open("data", Budget.of(9), PrivacyUnit())
-    ledger.open("data", ONE, UNIT)
+    ledger.open("data", ONE, UNIT, mistaken=True)
     ask(ledger, "0.1")
     ledger.amend("data", Budget.of(2), UNIT, "extend: one")
     ledger.amend("data", Budget.of(3, DELTA), UNIT, "extend: two")
@@ -390,10 +392,10 @@ def test_a_takeover_replaces_the_total_of_a_used_budget_and_not_its_unit(ledger)
     ledger.open("data", Budget.of(5), UNIT)
     ask(ledger, 1)
     with pytest.raises(LedgerError, match="unit"):
-        ledger.open("data", Budget.of(2), PrivacyUnit(), takes_over=True)
+        ledger.open("data", Budget.of(2), PrivacyUnit(), implicit=True)
     with pytest.raises(LedgerError, match="more is spent"):
-        ledger.open("data", Budget.of(F("0.5")), UNIT, takes_over=True)
-    assert not ledger.open("data", Budget.of(2), UNIT, takes_over=True)
+        ledger.open("data", Budget.of(F("0.5")), UNIT, implicit=True)
+    assert not ledger.open("data", Budget.of(2), UNIT, implicit=True)
     assert ledger.state("data").epsilon == 1
     with pytest.raises(LedgerError, match=r"\.extend\(to=5"):  # the total before was nobody's word
         ledger.open("data", Budget.of(5), UNIT)

@@ -25,6 +25,8 @@ from tests.support.releases import (
     release,
 )
 
+CUT = Additive(DiscreteLaplace(Fraction(1)), within=(Fraction(0), Fraction(10)))
+
 
 @pytest.mark.parametrize(
     ("made", "text"),
@@ -38,6 +40,9 @@ from tests.support.releases import (
         (lambda: release(True), "True (no interval known), epsilon 0.2"),
         (lambda: release(3, Additive(DiscreteLaplace(Fraction(1)))), "3 ± 3 (95 %), epsilon 0.2"),
         (lambda: release(3, Additive(DiscreteLaplace(Fraction(1, 99)))), "3 ± 0 (95 %), epsilon 0.2"),
+        (lambda: release(5.0, CUT), "5.0 ± 3.0 (95 %), epsilon 0.2"),
+        (lambda: release(9.0, CUT), "9.0 [6.0, 10.0] (95 %), epsilon 0.2"),
+        (lambda: release(0.0, CUT), "0.0 [0.0, 3.0] (95 %), epsilon 0.2"),
         (
             lambda: release(12.3456, Additive(NOISE, Fraction(1, 10**5)), spent="epsilon=0.2, delta=0.1"),
             "12.3456 ± 0.0015 (95 %), epsilon 0.2, delta 0.1",

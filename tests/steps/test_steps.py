@@ -113,19 +113,19 @@ CASES: dict[str, tuple] = {
     "rename": (
         lambda e: steps.rename({"age": "years"}, e),
         lambda d: d.rename(columns={"age": "years"}),
-        set(),
+        {"age"},
         {"age", "years"},
     ),
     "rename by turns": (
         lambda e: steps.rename({"age": "pay", "pay": "age"}, e),
         lambda d: d.rename(columns={"age": "pay", "pay": "age"}),
-        set(),
+        {"age", "pay"},
         {"age", "pay"},
     ),
     "rename by a function": (
         lambda e: steps.rename(str.upper, e),
         lambda d: d.rename(columns=str.upper),
-        set(),
+        {*EMPTY.columns},
         {*EMPTY.columns, *map(str.upper, EMPTY.columns)},
     ),
 }

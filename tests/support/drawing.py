@@ -22,6 +22,7 @@ from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.revenue import Revenue
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
+from pandas_dp.core.statistics.smooth import SmoothOrder
 from pandas_dp.core.statistics.strategies import Haar, Tree
 
 MOST_ROWS = 1 << 20  # of all copies together
@@ -116,6 +117,8 @@ class Drawer:
 
     def _random(self, statistic: Any) -> bool:
         """Whether rows or blocks are drawn at random."""
+        if isinstance(statistic, SmoothOrder):
+            return self._random(statistic.points)
         if isinstance(statistic, BlockSums | BlockPoints):
             return True
         by_part = getattr(statistic, "by", None) is not None
@@ -133,7 +136,7 @@ class Drawer:
         unit = self.request.unit
         if not self._random(statistic):
             return [self._exact(statistic).open()] * n
-        if isinstance(statistic, (*SAMPLED, Tree, Haar)):  # parts of several copies would lie in one run
+        if isinstance(statistic, (*SAMPLED, SmoothOrder, Tree, Haar)):  # parts of several copies would lie in one run
             return [statistic.compute(self.view, unit).open() for _ in range(n)]
         results: list[list[Any]] = []
         most = max(1, MOST_ROWS // max(1, self.view.rows))

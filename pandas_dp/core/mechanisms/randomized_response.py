@@ -30,6 +30,8 @@ class RandomizedResponse:
     p / (1/k) <= p / q. So for all pairs of inputs and every output the ratio of probabilities is at most
     p / q = (1 + (k - 1) a) / (1 - a), and the loss of an entry is pure ln(p / q). Entries are drawn independently.
     For two parts that is 2 artanh(a), not 2 a, which lies below.
+    The answers come sorted, so that the order of the entries does not matter: in a table that is sorted by a private column
+    replacing one unit moves the rows of others to other places.
     Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
     """
 
@@ -60,19 +62,38 @@ class RandomizedResponse:
         return PrivacyLoss.pure(self.epsilon).times(sensitivity.touched)
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
-        """One part for each entry."""
-        codes = np.asarray(exact.open())
-        kept = (random_words(codes.size, fill) < np.uint64(self.keep)) & (codes >= 0)
-        out = codes.astype(np.int64)  # shape (entries,)
-        replaced = np.flatnonzero(~kept)
-        out[replaced] = uniform_parts(replaced.size, self.parts, fill)
-        return out.tolist()  # type: ignore[no-any-return]
+        """One part for each entry, sorted."""
+        out: Noisy = np.sort(self.answers(np.asarray(exact.open()), fill)).tolist()
+        return out
+
+    def answers(self, codes: NDArray[np.intp], fill: Fill) -> NDArray[np.int64]:
+        """Part of each entry, in their order; which and how many random words are read does not depend on the entries."""
+        kept = happens(self.keep, codes.size, fill) & (codes >= 0)
+        return np.where(kept, codes, uniform_parts(codes.size, self.parts, fill)).astype(np.int64)
 
 
-def uniform_parts(count: int, parts: int, fill: Fill) -> NDArray[np.int64]:
-    """`count` independent parts, each exactly uniform on 0..parts-1: words beyond a multiple of `parts` are drawn again."""
-    last = np.uint64(WORD - WORD % parts - 1)
-    words = random_words(count, fill).copy()
+def happens(threshold: int, count: int, fill: Fill) -> NDArray[np.bool_]:
+    """`count` independent events, each of probability exactly threshold / 2**64.
+
+    A uniform word of 64 bits lies below the threshold. Its first 16 bits tell, unless they equal the threshold's: then the
+    other 48 are drawn as well.
+    """
+    first, rest = threshold >> 48, threshold & ((1 << 48) - 1)
+    words = random_words(count, fill, np.uint16)
+    below: NDArray[np.bool_] = words < first
+    tied = np.flatnonzero(words == first)
+    below[tied] = random_words(tied.size, fill) >> np.uint64(16) < rest
+    return below
+
+
+def uniform_parts(count: int, parts: int, fill: Fill) -> NDArray[np.uint32]:
+    """`count` independent parts, each exactly uniform on 0..parts-1, for parts < 2**32.
+
+    Words at or beyond the last multiple of `parts` are drawn again.
+    """
+    last = (1 << 32) - (1 << 32) % parts - 1
+    words = random_words(count, fill, np.uint32).copy()
     while (again := np.flatnonzero(words > last)).size:
-        words[again] = random_words(again.size, fill)
-    return (words % np.uint64(parts)).astype(np.int64)
+        words[again] = random_words(again.size, fill, np.uint32)
+    words %= np.uint32(parts)
+    return words

@@ -89,7 +89,9 @@ class Revenue:
         """
         top, bottom = self.step.numerator, self.step.denominator
         if dtype.kind == "f":
-            return np.array([price * top / bottom for price in self.prices], dtype=np.float64).astype(dtype)
+            cuts = np.array([price * top / bottom for price in self.prices], dtype=np.float64).astype(dtype)
+            # a price too small for the dtype would become 0, where bids of 0 buy
+            return np.asarray(np.maximum(cuts, np.nextafter(0, 1, dtype=dtype)))
         info = integer_info(dtype)
         whole = [-(-price * top // bottom) for price in self.prices]  # a whole bid of at least the price
         return np.array([price for price in whole if price <= info.max], dtype=info.dtype)

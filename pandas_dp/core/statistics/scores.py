@@ -122,7 +122,11 @@ def _exact(result: Any) -> Fraction:
     """A user's result as a fraction; whatever is not one finite real number raises."""
     if isinstance(result, bool | np.bool_) or not isinstance(result, int | float | np.integer | np.floating):
         raise TypeError
-    return Fraction(int(result)) if isinstance(result, int | np.integer) else Fraction(*result.as_integer_ratio())
+    if isinstance(result, int | np.integer):
+        return Fraction(int(result))
+    # plain integers whatever class a float of the user's own makes up its ratio from: none of its code runs later on
+    top, bottom = result.as_integer_ratio()
+    return Fraction(int(top), int(bottom))
 
 
 def _rows_that_count(view: View, unit: PrivacyUnit) -> NDArray[np.intp]:

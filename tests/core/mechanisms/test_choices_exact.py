@@ -8,7 +8,6 @@ closed forms by a chi-squared test whose rate of false alarms is 1e-6 each.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, permutations, product
@@ -85,6 +84,19 @@ def test_the_law_of_peeling_is_that_of_plackett_and_luce():
     assert sum(law_of(PermuteAndFlip, scores, 3).values()) == 1
 
 
+def test_the_closed_form_of_flipping_is_that_of_all_orders():
+    """Candidates are visited in each order alike, and the first whose coin shows heads is chosen."""
+    for scores in ((3, 0, 2, 2), (1, 1, 1, 1), (5, 4, 0, 1)):
+        keep = [HALF ** (max(scores) - s) for s in scores]
+        law, orders = [Fraction(0)] * 4, list(permutations(range(4)))
+        for order in orders:
+            reached = Fraction(1, len(orders))
+            for i in order:
+                law[i] += reached * keep[i]
+                reached *= 1 - keep[i]
+        assert flip(keep) == law
+
+
 DRAWS = [
     (PermuteAndFlip, (5, 3, 3, 0), 2, None),
     (PermuteAndFlip, (5, 3, 3, 0), 4, None),
@@ -143,36 +155,36 @@ def contents(most: int) -> list[tuple]:
 
 
 def neighbours(k: int, relation: NeighboringRelation):
-    """All pairs with up to 3 units in all; one of them, of up to k rows, is added, removed or replaced."""
-    bases = [rows for n in range(3) for rows in combinations_with_replacement(VALUES, n)]
+    """All pairs of up to 4 rows; one unit, of up to k of them, is added, removed or replaced."""
+    bases = [rows for n in range(5 - k) for rows in combinations_with_replacement(VALUES, n)]
     units = contents(k) if k > 1 else [(value,) for value in VALUES]
     others = [()] if relation is NeighboringRelation.ADD_REMOVE else units
     for base, one, other in product(bases, units, others):
         yield (base, one), (base, other)
 
 
-def worst_ratio(law: Callable[[tuple, tuple], Law], k: int, relation: NeighboringRelation) -> Fraction:
-    worst = Fraction(0)
-    pairs = set(neighbours(k, relation))
-    for one, two in pairs:
-        first, second = law(*one), law(*two)
-        worst = max(worst, *(max(p / second[o], second[o] / p) for o, p in first.items()))
-    return worst
-
-
-def laws(family, statistic, picks, counts, unit) -> Callable[[tuple, tuple], Law]:
-    @cache
-    def of(scores):
-        return law_of(family, scores, picks, counts)
+@cache
+def pairs_of_scores(name: str, unit: PrivacyUnit, k: int, relation: NeighboringRelation) -> set[tuple]:
+    """Scores of all neighbours: many tables share them."""
 
     @cache
-    def law(base, content):
+    def scores(base: tuple, content: tuple) -> tuple[int, ...]:
         rows = [(i, x) for i, x in enumerate(base)] + [(9, x) for x in content]
         units, values = zip(*rows, strict=True) if rows else ((), ())
         frame = pd.DataFrame({"u": np.array(units, dtype=np.int64), "x": pd.Series(values, dtype="float64")})
-        return of(tuple(int(s) for s in statistic.compute(PandasView(frame, {}), unit).open()))
+        return tuple(int(s) for s in CHOICES[name][0].compute(PandasView(frame, {}), unit).open())
 
-    return law
+    return {(scores(*one), scores(*two)) for one, two in neighbours(k, relation)}
+
+
+def worst_ratio(family: type, name: str, unit: PrivacyUnit, k: int, relation: NeighboringRelation) -> Fraction:
+    _, picks, counts = CHOICES[name]
+    law = cache(lambda scores: law_of(family, scores, picks, counts))
+    worst = Fraction(0)
+    for one, two in pairs_of_scores(name, unit, k, relation):
+        first, second = law(one), law(two)
+        worst = max(worst, *(max(p / second[o], second[o] / p) for o, p in first.items()))
+    return worst
 
 
 def cases():
@@ -192,7 +204,7 @@ def test_the_claim_holds_on_all_small_tables(name, k, relation):
         mechanism = family(Fraction(1), picks, counts) if counts else family(Fraction(1), picks)
         claim = mechanism.loss(sensitivity).epsilon
         assert claim == picks * sensitivity.score_range
-        worst = worst_ratio(laws(family, statistic, picks, counts, unit), k, relation)
+        worst = worst_ratio(family, name, unit, k, relation)
         assert 1 < worst <= HALF ** -int(claim)
 
 
@@ -202,9 +214,9 @@ def test_under_replace_one_counts_and_scores_need_the_factor_two_and_revenues_do
     unit = PrivacyUnit(relation=relation)
     added = PrivacyUnit()
     for name, broken in {"mode": True, "condition": True, "price": False, "price, one for sale": False}.items():
-        statistic, picks, counts = CHOICES[name]
+        statistic = CHOICES[name][0]
         claim = HALF ** -int(statistic.sensitivity(added).score_range)
-        worst = worst_ratio(laws(PermuteAndFlip, statistic, picks, counts, unit), 1, relation)
+        worst = worst_ratio(PermuteAndFlip, name, unit, 1, relation)
         assert (worst > claim) is broken, name
         assert (
             statistic.sensitivity(unit).score_range == (2 if broken else 1) * statistic.sensitivity(added).score_range
@@ -213,15 +225,13 @@ def test_under_replace_one_counts_and_scores_need_the_factor_two_and_revenues_do
 
 def test_a_row_too_many_breaks_the_claim():
     """The broken twin of the bound on rows: two rows of a unit that is taken for one row."""
-    statistic = CHOICES["condition"][0]
     unit = PrivacyUnit("u", 2, 2, 2)
-    worst = worst_ratio(laws(PermuteAndFlip, statistic, 1, None, unit), 2, NeighboringRelation.ADD_REMOVE)
+    worst = worst_ratio(PermuteAndFlip, "condition", unit, 2, NeighboringRelation.ADD_REMOVE)
     assert worst > 2
 
 
 def test_scores_of_the_table_need_the_factor_two():
-    statistic = CHOICES["score of the table"][0]
-    worst = worst_ratio(laws(PermuteAndFlip, statistic, 1, None, PrivacyUnit()), 1, NeighboringRelation.ADD_REMOVE)
+    worst = worst_ratio(PermuteAndFlip, "score of the table", PrivacyUnit(), 1, NeighboringRelation.ADD_REMOVE)
     assert worst > 2
 
 

@@ -59,6 +59,18 @@ def test_a_bid_of_the_price_buys_in_every_float(dtype):
     assert revenues(bids, [0.1, 2.3, 3.01, 3.02]) == [Fraction("0.3"), Fraction("4.6"), Fraction("3.01"), 0]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "Float32", "int8"])
+def test_bids_of_0_buy_at_no_price_that_the_dtype_cannot_hold(dtype):
+    """A price below the smallest float32 becomes that, not 0; one above the largest is bought by nobody finite."""
+    bids = pd.Series([0, 0, 1, 2], dtype=dtype)
+    asked = Revenue("x", (1, 2), Fraction(1, 10**60))
+    assert asked.compute(PandasView(pd.DataFrame({"x": bids}), {}), PrivacyUnit()).open().tolist() == [2, 4]
+    with np.errstate(over="ignore"):  # as behind the door
+        assert revenues(bids, [1, 2]) == [2, 2]
+        asked = Revenue("x", (1, 2), Fraction(10) ** 60)
+        assert asked.compute(PandasView(pd.DataFrame({"x": bids}), {}), PrivacyUnit()).open().tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "Int16", "int32[pyarrow]"])
 def test_whole_bids(dtype):
     bids = pd.Series([1, 2, 100], dtype=dtype)

@@ -132,6 +132,28 @@ def test_results_of_a_function(result, steps):
     assert whole(lambda frame, candidate: result, [(0, 1)]) == [steps] * 3
 
 
+def test_no_arithmetic_of_a_result_is_computed_by_its_own_class():
+    """The guard around the function is left before the score is rounded: its code must not run there."""
+    ran = []
+
+    class Late(int):
+        numerator = property(lambda self: self)
+        denominator = 1
+
+        def _itself(self, other):
+            ran.append(other)
+            return self
+
+        __mul__ = __rmul__ = __add__ = __radd__ = __floordiv__ = _itself
+
+    class Made(float):
+        def as_integer_ratio(self):
+            return Late(3), 1
+
+    assert whole(lambda frame, candidate: Made(7), [(0, 1)]) == [12] * 3
+    assert ran == []
+
+
 def test_a_function_sees_a_copy_of_the_rows_that_count():
     seen = []
 

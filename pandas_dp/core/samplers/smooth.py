@@ -1,0 +1,110 @@
+"""Exact samplers of continuous noise, rounded to whole numbers: floor(scale Z + 1/2) to the last bit.
+
+The scale may be any positive fraction, also one that must stay secret: what comes out is always a whole number, and
+no tail is cut off. Z is never a float; it is a function of lazy numbers, and bits are added to them until all of
+what is left of them rounds to one whole number. Run time follows the lengths of the scale's integers a little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pandas_dp.core.randomness import Bits, Lazy
+from pandas_dp.core.samplers.enclosure import exp_bounds
+from pandas_dp.core.samplers.scalar import exponential
+
+POWER = 4  # draw_polynomial_laplace: density proportional to (1 + |z|)**-(POWER + 1)
+
+
+def draw_polynomial(gamma: int, numerator: int, denominator: int, bits: Bits) -> int:
+    """Z with density proportional to 1 / (1 + |z|**gamma), for even and odd gamma >= 2; 2 is Cauchy's law.
+
+    Ratio of uniforms: |Z| = v/u given u**2 (1 + (v/u)**gamma) <= 1, and all such (u, v) lie in the unit square.
+    """
+    return _ratio(
+        lambda u, v, small, n: u**gamma + v**gamma <= small ** (gamma - 2) << 2 * n, numerator, denominator, bits
+    )
+
+
+def draw_student3(numerator: int, denominator: int, bits: Bits) -> int:
+    """Student's t with 3 degrees of freedom: ratio of uniforms, |Z| = v/u given u**2 + v**2 / 3 <= u."""
+    return _ratio(lambda u, v, small, n: 3 * u * u + v * v <= 3 * small << n, numerator, denominator, bits)
+
+
+def _ratio(inside: Callable[[int, int, int, int], bool], numerator: int, denominator: int, bits: Bits) -> int:
+    """Rounded scale v/u with a fair sign, (u, v) uniform in the part of the unit square where an inequality holds.
+
+    inside(u, v, small, n) compares a left side that rises in u and v with a right side in `small`, another bound of u,
+    both in units of 2**-n: true at the far corner with the near u means inside, false the other way round outside.
+    """
+    while True:
+        u, v = Lazy.uniform(bits), Lazy.uniform(bits)
+        while not (within := inside(u.a + 1, v.a + 1, u.a, u.n)) and inside(u.a, v.a, u.a + 1, u.n):
+            u.extend()
+            v.extend()
+        if within:
+            return _signed(_rounded_ratio(v, u, numerator, denominator), bits)
+
+
+def draw_polynomial_laplace(numerator: int, denominator: int, bits: Bits) -> int:
+    """Z with density POWER/2 (1 + |z|)**-(POWER + 1): |Z| = exp(E / POWER) - 1, E exponential."""
+    x = exponential(bits)
+    while True:
+        unit = POWER << x.n
+        low, high = exp_bounds(x.a, unit, x.n)
+        high += 2 * high // unit + 1  # exp(t) <= 1 + 2 t for t = 1 / unit: as far as x may be from x.a
+        one = 1 << x.n
+        ends = {_rounded(numerator * (end - one), denominator << x.n) for end in (low, high)}
+        if len(ends) == 1:
+            return _signed(ends.pop(), bits)
+        x.extend()
+
+
+def draw_laplace(numerator: int, denominator: int, bits: Bits) -> int:
+    """Z with density exp(-|z|) / 2."""
+    return _signed(_rounded_lazy(exponential(bits), numerator, denominator), bits)
+
+
+def draw_gaussian(numerator: int, denominator: int, bits: Bits) -> int:
+    """Standard normal Z: |Z| = E1 given (E1 - 1)**2 < 2 E2, both exponential."""
+    while True:
+        x, y = exponential(bits), exponential(bits)
+        while True:
+            while x.n < y.n:
+                x.extend()
+            while y.n < x.n:
+                y.extend()
+            one = 1 << x.n
+            ends = sorted((abs(x.a - one), abs(x.a + 1 - one)))  # 1 is never strictly between both ends
+            if ends[1] ** 2 <= y.a << x.n + 1:
+                return _signed(_rounded_lazy(x, numerator, denominator), bits)
+            if ends[0] ** 2 >= y.a + 1 << x.n + 1:
+                break
+            x.extend()
+            y.extend()
+
+
+def _rounded(numerator: int, denominator: int) -> int:
+    """Floor of a fraction plus 1/2."""
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
+def _rounded_lazy(x: Lazy, numerator: int, denominator: int) -> int:
+    while (low := _rounded(x.a * numerator, denominator << x.n)) != _rounded((x.a + 1) * numerator, denominator << x.n):
+        x.extend()
+    return low
+
+
+def _rounded_ratio(v: Lazy, u: Lazy, numerator: int, denominator: int) -> int:
+    while True:
+        if u.a:
+            low = _rounded(v.a * numerator, (u.a + 1) * denominator)
+            if low == _rounded((v.a + 1) * numerator, u.a * denominator):
+                return low
+        u.extend()
+        v.extend()
+
+
+def _signed(size: int, bits: Bits) -> int:
+    """A fair sign: the law of Z is symmetric, and halves have probability zero."""
+    return size if bits.word() & 1 else -size
