@@ -11,7 +11,7 @@ from pandas_dp.aggregates import above_threshold
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.arguments import positive_int
 from pandas_dp.core import gate
-from pandas_dp.errors import ArgumentTypeError, StreamClosedError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StreamClosedError
 from pandas_dp.query import Query
 from pandas_dp.release import Release
 from pandas_dp.report.base import checked_level
@@ -80,8 +80,8 @@ class Stream:
         made = Filter(parse_expression(condition, self._empty.columns, argument="ask"))
         try:
             made.apply(self._empty)
-        except ArgumentTypeError as error:
-            raise ArgumentTypeError(f"ask: {error}") from None
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise type(error)(f"ask: {error}") from None
         return made.expression
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from support.frames import people, protected, refused
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, NoSessionError, StreamClosedError
+from pandas_dp.aggregates.oracles import Weights
 from pandas_dp.datasets import load_adult
 
 SURE = 10**4
@@ -86,6 +88,19 @@ def test_median_over_public_tables():
         assert abs(stream.ask(condition) - len(people().query(condition))) <= 1
     others[0]["age"] = 0  # what the caller does to a table later does not reach the stream
     assert stream._aggregate.candidates[0].age.tolist() == (people().age - 20).tolist()
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1, 30, 900])
+def test_until_all_corrections_are_used_up_in_a_session_with_delta(epsilon, monkeypatch):
+    """The looks of one stream never cost more than its charge, in any currency of the budget."""
+    df = protected(epsilon=10**5, delta=1e-6, unit="pid", max_rows=3)
+    stream = df.dp(epsilon=epsilon).oracle("pmw", domain=DOMAIN, updates=4)
+    monkeypatch.setattr(Weights, "share", lambda self, asked: 1e15)  # never near, never learns
+    assert [kind(stream.ask("age >= 30")) for _ in range(5)] == ["hard"] * 4 + ["unverified"]
+    run = stream._inner._run
+    assert run.spent.epsilon <= run.request.loss.epsilon == Fraction(str(epsilon))
+    declared, spent = (run.request.rule.charge(loss) for loss in (run.request.loss, run.spent))
+    assert spent.renyi <= declared.renyi
 
 
 def test_interleaved_and_closed():

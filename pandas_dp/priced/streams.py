@@ -182,7 +182,8 @@ class StreamQuestions(PreparedFrame):
 
     def _stream_query(self, call: str, aggregate: Any) -> Query:
         if isinstance(self._price, Accuracy):
-            raise ArgumentTypeError(f"a stream takes a price, not within=: df.dp(epsilon=1).{call}")
+            line = f"df.dp(epsilon=1).{call.split('(')[0]}(...)"
+            raise ArgumentTypeError(f"a stream takes a price, not within=: {line}")
         return Query(call, aggregate, self._steps, self._price)
 
 
