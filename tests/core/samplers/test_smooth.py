@@ -64,8 +64,17 @@ def test_laws_with_short_words(name, width, scale):
     assert chi_squared(found, cells(LAWS[name][1], float(scale))) > FALSE_ALARM
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in LAWS if name != "cubic"])
+OFTEN = ("cauchy", "student_t")  # the others every night
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in OFTEN else pytest.mark.nightly)
+        for name in LAWS
+        if name != "cubic"
+    ],
+)
 def test_a_million_draws(name):
     scale = F(9, 4)
     found = draws(name, scale, 10**6, Bits(random_bytes, size=512))
