@@ -203,4 +203,6 @@ def is_missing(value: Any) -> bool:
     """Whether a scalar is None, NaN, NaT or NA."""
     if value is None or value is pd.NA or value is pd.NaT:
         return True
-    return isinstance(value, float | np.floating | Decimal | dt.date) and bool(value != value)
+    if isinstance(value, Decimal):
+        return value.is_nan()  # a signalling one refuses to be compared
+    return isinstance(value, float | np.floating | dt.date) and bool(value != value)

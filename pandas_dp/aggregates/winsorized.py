@@ -42,7 +42,7 @@ class WinsorizedMean(SingleLook):
             f"Winsorized mean of {blocks:,} block means: made for at least {10 * blocks:,} rows",
             "worse than method='rotated' unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations",
         )
-        if isinstance(found.error, Additive):
+        if isinstance(found.error, Additive) and found.error.noise.half_width(LEVEL):
             notes += (f"method='rotated' has less noise from about {self._even(found.error, terms):,} rows on",)
         sizes = size_note(blocks, terms.public_rows)
         return Answer(self.kind.value(found.points[0]), found.mechanism, found.error, (*notes, *found.notes, *sizes))

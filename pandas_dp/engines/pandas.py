@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import Bins, Partition
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
-from pandas_dp.kinds import kind_or_none
+from pandas_dp.kinds import is_missing, kind_or_none
 
 
 class PandasView:
@@ -133,7 +134,10 @@ class PandasView:
 
 
 def _rebuilt(frame: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
-    """A deep copy of some rows that carries nothing of the others: no labels, attrs, categories or dtypes."""
+    """A deep copy of some rows that carries nothing of the others: no labels, attrs, categories, dtypes or shared objects.
+
+    For all cells it returns: a row whose cell made it fail would decide what a function of the whole table answers.
+    """
     part = frame.take(rows)
     columns = {name: _plain(part[name]) for name in part.columns}
     return pd.DataFrame(columns, index=pd.RangeIndex(rows.size), copy=True)
@@ -143,11 +147,29 @@ def _plain(column: pd.Series[Any]) -> Any:
     """Values of a column in a dtype that follows from its kind, not from a missing value in some other row."""
     kind = kind_or_none(column.dtype)
     if kind is None or kind.name == "key":
-        cells = column.astype(object).to_numpy(copy=True)
-        cells[column.isna().to_numpy(dtype=bool)] = None  # text has NaN where objects have None
-        return cells
+        cells = np.empty(len(column), dtype=object)
+        cells[:] = [_cell(cell) for cell in column.astype(object).array]
+        return pd.Series(cells, dtype=object)  # no dtype is guessed from the cells
     if kind.name == "number":
         return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     if kind.name == "bool":
         return column.astype("boolean").array.copy()
-    return column.reset_index(drop=True).dt.as_unit("ns").array.copy()
+    ticks, present = stored(column).numbers().raw()  # int64 nanoseconds, those out of range held at the ends
+    if present is not None:
+        ticks = np.where(present, ticks, np.iinfo(np.int64).min)  # missing
+    if kind.name == "timedelta":
+        return pd.Series(ticks.view("m8[ns]"))
+    dates = pd.Series(ticks.view("M8[ns]"))
+    return dates if kind.tz is None else dates.dt.tz_localize("UTC").dt.tz_convert(kind.tz)
+
+
+def _cell(cell: Any) -> Any:
+    """A copy of a cell that shares nothing with the table; None for what is missing or cannot be copied."""
+    if type(cell) is str:
+        return cell
+    try:
+        return None if is_missing(cell) else copy.deepcopy(cell)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a cell of a class of the user's own
+        return None

@@ -90,7 +90,10 @@ def _tried(function: Callable[[Any], Any], table: pd.DataFrame) -> BaseException
 
 def _missing(error: BaseException) -> str | None:
     """The name that an error misses, if the code that raised it spells it out."""
-    name = getattr(error, "name", None) if not isinstance(error, KeyError) else error.args[0] if error.args else None
+    try:
+        name = error.args[0] if isinstance(error, KeyError) else getattr(error, "name", None)
+    except Exception:  # noqa: BLE001 - an error of a class of the function's own, whose attributes are code
+        return None
     return name if type(name) is str and name in _spelt(error.__traceback__) else None
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import datetime as dt
 import uuid
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from pandas_dp import local
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.statistics.scores import FrameScores
+from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, LedgerError, UnverifiedFrameError
 from pandas_dp.kinds import exact_number
 
@@ -124,3 +132,100 @@ def test_terms_are_not_changed_by_another_frame_of_the_same_name():
     with pytest.raises(LedgerError):
         two.dp.protect(epsilon=100, name=name)
     assert one.dp.session.left == "epsilon=1"
+
+
+class Uncopied:
+    """A cell that cannot be copied or compared."""
+
+    def __deepcopy__(self, memo):
+        raise ValueError
+
+    def __eq__(self, other):
+        raise ValueError
+
+    __hash__ = None
+
+
+ODD = {
+    "a date beyond nanoseconds": pd.Series(np.array(["9999-12-31"], dtype="M8[us]")),
+    "a date far back": pd.Series(np.array(["-9999-12-31"], dtype="M8[s]")),
+    "a date in a time zone": pd.Series(np.array(["9999-12-31"], dtype="M8[s]")).dt.tz_localize("UTC"),
+    "a long duration": pd.Series(np.array([10**13], dtype="m8[s]")),
+    "a signalling NaN": pd.Series([Decimal("sNaN")], dtype=object),
+    "half a character": pd.Series(["\ud800"], dtype=object),
+    "a cell that cannot be copied": pd.Series([Uncopied()], dtype=object),
+    "an arrow date": pd.Series([dt.date(9999, 12, 31)], dtype=pd.ArrowDtype(pa.date32())),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_no_cell_keeps_a_score_of_the_whole_table_from_being_asked(name):
+    """Odd rows count like others: one of them does not make all scores 0."""
+    scores = FrameScores(lambda frame, candidate: candidate * len(frame), (0, 1), Fraction(1), 1)
+    before, after = (pd.DataFrame({"t": pd.concat([ODD[name]] * rows, ignore_index=True)}) for rows in (3, 4))
+    one, two = (scores.compute(PandasView(frame, {}), PrivacyUnit()).open() for frame in (before, after))
+    assert (one, two) == ([0, 3], [0, 4])
+
+
+@pytest.mark.parametrize("dtype", [pd.ArrowDtype(pa.date32()), pd.ArrowDtype(pa.date64()), "M8[us]"])
+def test_functions_run_beside_every_kind_of_dates(dtype):
+    days = pd.Series([dt.date(9999, 12, 31)] * 5000, dtype=pd.ArrowDtype(pa.date32()))
+    times = days.astype(dtype) if dtype != "M8[us]" else pd.Series(np.array(["9999-12-31"] * 5000, dtype=dtype))
+    df = pd.DataFrame({"t": times, "y": 1.0})
+    df.dp.protect(epsilon=1000, name=fresh())
+    answer = df.dp(epsilon=100).sample_and_aggregate(lambda d: d.y.mean(), bounds=(0, 10), blocks=50)
+    assert answer.value == pytest.approx(1, abs=0.01)
+
+
+def test_a_single_centre_of_a_single_column_is_found():
+    df = pd.DataFrame({"x": np.full(2000, 3.0)})
+    df.dp.protect(epsilon=1000, name=fresh())
+    centre = df.dp(epsilon=500).kmeans(["x"], k=1, bounds={"x": (0, 1000)})
+    assert float(centre["x"].iloc[0]) == pytest.approx(3, abs=1)
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.001, 1e-6])
+@pytest.mark.parametrize("epsilon", [1, 30, 45, 1000])
+def test_smooth_noise_at_large_prices_is_drawn(epsilon, delta):
+    df = pd.DataFrame({"x": np.linspace(0, 100, 1000)})
+    df.dp.protect(epsilon=10**6, delta=0.5, delta_reserved=0.4, name=fresh())
+    for noise in ("gaussian", "laplace"):
+        answer = df.dp(epsilon=epsilon, delta=delta).median("x", bounds=(0, 100), method="smooth", noise=noise)
+        assert 0 <= answer.value <= 100
+
+
+def test_a_winsorized_mean_without_noise_is_answered():
+    for _ in range(20):
+        df = pd.DataFrame({"x": np.random.default_rng().choice([0, 2**-30, 2**-29, -(2**-29)], 20)})
+        df.dp.protect(epsilon=300, name=fresh())
+        df.dp(epsilon=200).mean("x", bounds=(-0.5, 0.5), method="winsorized")
+
+
+def test_a_function_that_changes_what_a_cell_holds_does_not_change_the_table():
+    df = pd.DataFrame({"tags": [["a"] for _ in range(500)]})
+    before = copy.deepcopy(df)
+    df.dp.protect(epsilon=1000, name=fresh())
+
+    def grow(block):
+        for tags in block["tags"]:
+            tags.append("b")
+        return float(block["tags"].map(len).mean())
+
+    answers = [df.dp(epsilon=100).sample_and_aggregate(grow, bounds=(0, 10), blocks=50).value for _ in range(2)]
+    assert answers == pytest.approx([2, 2], abs=0.01)
+    pd.testing.assert_frame_equal(df, before)
+
+
+def test_an_error_whose_attributes_raise_does_not_escape_the_trial():
+    class Odd(KeyError):
+        @property
+        def args(self):
+            raise RuntimeError("of the function's own")
+
+    def fails(block):
+        raise Odd
+
+    df = protected()
+    with pytest.raises(ArgumentTypeError):
+        df.dp(epsilon=1).sample_and_aggregate(fails, bounds=(0, 1))
+    assert df.dp.session.spent == "epsilon=0"

@@ -19,6 +19,7 @@ from pandas_dp.errors import ArgumentValueError
 
 SCALE_BITS = 96  # scales are multiples of 2**-96 lattice steps, and never below exp(-14)
 MOST_EPSILON = 50  # more is charged but buys no less noise
+MOST_GAUSSIAN = Fraction(20)  # likewise: beyond it dilation alone could use up a large delta
 LEAST_WITH_DELTA = Fraction(1, 10**5)  # below, floats could not tell the two sides of a delta apart
 MOST_DELTA = Fraction(1, 100)
 
@@ -81,6 +82,8 @@ class SmoothNoise:
         """Epsilon and delta in each touched part."""
         if not isinstance(sensitivity, SmoothSensitivity) or sensitivity.beta > self.beta:
             raise TypeError("this noise needs a sensitivity that is at least as smooth as its beta")
+        if self.alpha <= 0 or self.beta <= 0:
+            raise ArgumentValueError(f"{self.law} noise cannot keep this epsilon and delta; leave noise= out")
         return PrivacyLoss(((PureLoss(self.epsilon), 1),), self.delta).times(sensitivity.touched)
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
@@ -132,6 +135,7 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, 
         return Fraction(min(first, second), ONE), beta
     if law == "laplace":
         return e / 2, _largest(lambda b: laplace_delta(float(e), float(e) / 2, b), float(e) / 2, float(d))
+    e = min(e, MOST_GAUSSIAN)
     smooth = float(e) / (4 + 4 * math.log(2 / d))
     return _largest(lambda a: gaussian_delta(float(e), a, smooth), float(e), float(d)), Fraction(smooth)
 

@@ -132,8 +132,8 @@ class BlockResults:
 
     def _numbers(self, result: Any) -> tuple[float, ...] | None:
         """A result as `outputs` floats, None for what has another shape; run, and guarded, as the function itself."""
-        parts = (result,) if self.outputs == 1 else result
-        return tuple(map(_number, parts)) if type(parts) is tuple and len(parts) == self.outputs else None
+        parts = result if type(result) is tuple else (result,)
+        return tuple(map(_number, parts)) if len(parts) == self.outputs else None
 
 
 def _number(result: Any) -> float:
