@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from pandas_dp import arguments, opening
 from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, StepFailedError
-from pandas_dp.priced.frame import PricedFrame
-from pandas_dp.priced.text import missing_question
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 from pandas_dp.steps import steps
+
+if TYPE_CHECKING:
+    from pandas_dp.priced.frame import PricedFrame
+
+
+def _questions() -> type[PricedFrame]:
+    """The questions there are, loaded with the first price: importing the package shall cost little."""
+    from pandas_dp.priced.frame import PricedFrame
+
+    return PricedFrame
 
 
 class Accessor:
@@ -73,8 +81,8 @@ class Accessor:
             raise ArgumentTypeError("fresh must be True or False")
         if within is not None:
             wanted = arguments.accuracy(within, confidence, epsilon, delta, rho)
-            return PricedFrame(self._frame, wanted, fresh)
-        return PricedFrame(self._frame, arguments.price(epsilon, delta, rho), fresh)
+            return _questions()(self._frame, wanted, fresh)
+        return _questions()(self._frame, arguments.price(epsilon, delta, rho), fresh)
 
     def protect(
         self,
@@ -237,8 +245,10 @@ class Accessor:
         """Say how a question is put, where one is asked without its price."""
         if name.startswith("_"):
             raise AttributeError(name)
-        if not hasattr(PricedFrame, name):
-            raise AttributeError(missing_question(PricedFrame, name, "'column', "))
+        if not hasattr(_questions(), name):
+            from pandas_dp.priced.text import missing_question
+
+            raise AttributeError(missing_question(_questions(), name, "'column', "))
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")
 
     def __repr__(self) -> str:

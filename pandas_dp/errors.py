@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 LONGEST_NAME = 60  # longer names are not compared
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Return the end of a message about an unknown name: the closest of the public ones, if one is close."""
+    from difflib import get_close_matches  # only for mistakes: importing the package shall cost little
+
     names = [other for other in known if isinstance(other, str) and len(other) <= LONGEST_NAME]
     close = get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= LONGEST_NAME else []
     return f"; did you mean {close[0]!r}?" if close else ""

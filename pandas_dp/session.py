@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import uuid
 import weakref
@@ -369,7 +368,9 @@ class Session:
         return "ends with the process" if path is None else f"ledger {os.path.basename(path)!r}"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        from html import escape  # pandas loads it only to show frames, too
+
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def __reduce__(self) -> Any:
         """Refuse: a copy would be a second budget."""
