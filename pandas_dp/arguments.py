@@ -293,19 +293,33 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     return exact, scalar
 
 
-def smooth_noise(method: Any, noise: Any, call: str, column: str) -> str | None:
-    """Law of the noise for method="smooth"; None for the exponential mechanism."""
-    if not isinstance(method, str) or method not in ("exponential", "smooth"):
-        raise ArgumentValueError("method must be 'exponential' or 'smooth'")
+def smooth_noise(
+    method: Any, allowed: tuple[str, ...], noise: Any, error_bar: Any, call: str, column: str
+) -> str | None:
+    """Law of the noise for the last of the allowed methods, the one by smooth sensitivity; None for the others."""
+    if not isinstance(method, str) or method not in allowed:
+        raise ArgumentValueError(f"method must be {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}")
+    if not isinstance(error_bar, bool):
+        raise ArgumentTypeError("error_bar must be True or False")
+    if method != allowed[-1]:
+        if noise is not None or error_bar:
+            raise ArgumentValueError(
+                f"noise= and error_bar= go with method={allowed[-1]!r}: {call}({column!r}, method={allowed[-1]!r})"
+            )
+        return None
     if noise is None:
-        return BEST_NOISE if method == "smooth" else None
-    if method != "smooth":
-        raise ArgumentValueError(
-            f"noise= goes with method='smooth': {call}({column!r}, method='smooth', noise='cauchy')"
-        )
+        return BEST_NOISE
     if not isinstance(noise, str) or noise not in DRAWS:
         raise ArgumentValueError(f"noise must be one of {', '.join(map(repr, DRAWS))}")
     return noise
+
+
+def trimmed_share(trim: Any) -> Fraction:
+    """Share of rows that a trimmed mean leaves out at either end."""
+    share = exact_number(trim, "trim")
+    if not 0 < share < Fraction(1, 2) or share.denominator > 10**6:
+        raise ArgumentValueError("trim must lie between 0 and 0.5, with at most six decimals: trim=0.1")
+    return share
 
 
 def blocks(given: Any, aggregator: Any, allowed: tuple[str, ...]) -> int | None:

@@ -1,44 +1,73 @@
-"""Medians and quantiles with noise that fits the data at hand."""
+"""Answers with noise that fits the data at hand: medians, quantiles and trimmed means."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Steps, Terms, once
+from pandas_dp.aggregates.base import Aggregate, Answer, Steps, Terms, noise_of, noised, once
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.smooth import NEED_DELTA, SmoothNoise
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.core.statistics.blocks import BlockPoints
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.core.statistics.smooth import SmoothOrder
+from pandas_dp.core.statistics.smooth import SmoothOrder, SmoothScale, SmoothStatistic
+from pandas_dp.core.statistics.trimmed import TrimmedMean
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.kinds import Kind
+from pandas_dp.uncertainty import Additive, BoughtScale
 
 BEST_NOISE = "polynomial_laplace"
 NOTE = "the noise fits the data at hand: its size is as secret as they are, so no error bar is free"
+SCALE_SHARE = Fraction(1, 3)  # of epsilon: then a scale is known to a factor of 5 and costs half as much noise again
+SCALE_NOTE = "a third of the price bought the size of the noise, for the error bar"
 
 
 @dataclass(frozen=True)
-class SmoothQuantileOf(Aggregate):
-    """One quantile of a column, or several at equal shares of the price, by noise scaled to smooth sensitivity."""
+class Smoothed(Aggregate):
+    """Values at equal shares of the price, each with noise scaled to its smooth sensitivity.
 
-    column: str
-    q: tuple[Fraction, ...]
+    Parameters
+    ----------
+    lattice : Lattice
+        Of the values.
+    kind : Kind
+    noise : str
+        A key of `DRAWS`.
+    error_bar : bool
+        Whether a third of the price buys the scale of the noise; for one value.
+    """
+
     lattice: Lattice
     kind: Kind
-    scalar: bool
     noise: str
+    error_bar: bool
+
+    @abstractmethod
+    def statistics(self, beta: Fraction) -> list[SmoothStatistic]:
+        """One for each value, beta-smooth."""
+
+    @abstractmethod
+    def shown(self, values: list[Any]) -> Any:
+        """What is released."""
 
     @once
     def _looks(self, terms: Terms) -> list[Measurement]:
-        """One look for each level, by ascending level."""
-        points, share = LatticeCounts(self.column, self.lattice), terms.price.share(Fraction(1, len(self.q)))
-        return [smoothed(points, q, self.noise, share, terms.unit) for q in sorted(self.q)]
+        """The scale first, where it is bought, then one look for each value."""
+        price, count = terms.price, len(self.statistics(Fraction(0)))
+        epsilon = plain(price, self.noise)
+        left = epsilon * (1 - SCALE_SHARE) if self.error_bar else epsilon
+        noise = SmoothNoise(self.noise, left / count, price.delta / count)
+        statistics = self.statistics(noise.beta)
+        looks = [Measurement(statistic, noise) for statistic in statistics]
+        if self.error_bar:
+            looks.insert(0, noised(SmoothScale(statistics[0]), Price(epsilon - left), terms.unit))
+        return looks
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Sum over the looks."""
@@ -48,22 +77,70 @@ class SmoothQuantileOf(Aggregate):
         return total
 
     def steps(self, terms: Terms) -> Steps:
-        """One look for each level; the answers are sorted."""
-        offsets = []
-        for look in self._looks(terms):
-            offsets += yield look
-        points = dict(zip(sorted(self.q), sorted(offsets), strict=True))
-        values: list[Any] = [self.kind.value(clipped(self.lattice, points[q])) for q in self.q]
+        """One look after the other."""
+        looks, noisy = self._looks(terms), []
+        for look in looks:
+            noisy += yield look
         name = SmoothNoise(self.noise, Fraction(1)).name
+        values = [self.kind.value(clipped(self.lattice, offset)) for offset in noisy[int(self.error_bar) :]]
+        if not self.error_bar:
+            return Answer(self.shown(values), name, None, (NOTE,))
+        mechanism = looks[1].mechanism
+        if not isinstance(mechanism, SmoothNoise):
+            raise TypeError("the second look draws the value")
+        scale = BoughtScale(self.noise, float(mechanism.alpha), noisy[0], noise_of(looks[0]), self.lattice.cells)
+        error = Additive(scale, self.lattice.step, self.kind, (self.lattice.lower, self.lattice.upper))
+        return Answer(self.shown(values), name, error, (SCALE_NOTE,))
+
+
+@dataclass(frozen=True)
+class SmoothQuantileOf(Smoothed):
+    """One quantile of a column, or several."""
+
+    column: str
+    q: tuple[Fraction, ...]
+    scalar: bool
+
+    def statistics(self, beta: Fraction) -> list[SmoothStatistic]:
+        """One for each level, ascending."""
+        points = LatticeCounts(self.column, self.lattice)
+        return [SmoothOrder(points, q, beta) for q in sorted(self.q)]
+
+    def shown(self, values: list[Any]) -> Any:
+        """The value, or a Series by level, never falling."""
         if self.scalar:
-            return Answer(values[0], name, None, (NOTE,))
-        return Answer(pd.Series(values, index=[float(q) for q in self.q], name=self.column), name, None, (NOTE,))
+            return values[0]
+        points = dict(zip(sorted(self.q), sorted(values), strict=True))
+        return pd.Series([points[q] for q in self.q], index=[float(q) for q in self.q], name=self.column)
+
+
+@dataclass(frozen=True)
+class TrimmedMeanOf(Smoothed):
+    """Mean of a column without a share of its lowest and of its highest rows."""
+
+    column: str
+    trim: Fraction
+
+    def statistics(self, beta: Fraction) -> list[SmoothStatistic]:
+        """The one mean."""
+        return [TrimmedMean(LatticeCounts(self.column, self.lattice), self.trim, beta)]
+
+    def shown(self, values: list[Any]) -> Any:
+        """The value."""
+        return values[0]
 
 
 def smoothed(
     points: LatticeCounts | BlockPoints, q: Fraction, noise: str, price: Price, unit: PrivacyUnit
 ) -> Measurement:
-    """Measurement of one quantile of each part, with the least noise of a law that the price buys.
+    """Measurement of one quantile of each part, with the least noise of a law that the price buys."""
+    touched = points.sensitivity(unit).touched
+    mechanism = SmoothNoise(noise, plain(price, noise) / touched, price.delta / touched)
+    return Measurement(SmoothOrder(points, q, mechanism.beta), mechanism)
+
+
+def plain(price: Price, noise: str) -> Fraction:
+    """Epsilon of a price that suits a law of noise.
 
     Raises
     ------
@@ -80,9 +157,7 @@ def smoothed(
         raise ArgumentValueError(
             f"noise={noise!r} takes a plain epsilon: df.dp(epsilon=1); with a delta type noise='laplace'"
         )
-    touched = points.sensitivity(unit).touched
-    mechanism = SmoothNoise(noise, price.epsilon / touched, price.delta / touched)
-    return Measurement(SmoothOrder(points, q, mechanism.beta), mechanism)
+    return price.epsilon
 
 
 def clipped(lattice: Lattice, offset: int) -> Fraction:

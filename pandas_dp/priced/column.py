@@ -37,9 +37,17 @@ class PricedColumn:
         """See `PricedFrame.sum`."""
         return self._frame.sum(self._column, bounds=bounds)
 
-    def mean(self, *, bounds: Any = None, method: str = "rotated") -> Release:
+    def mean(
+        self,
+        *,
+        bounds: Any = None,
+        method: str = "rotated",
+        trim: Any = None,
+        noise: str | None = None,
+        error_bar: bool = False,
+    ) -> Release:
         """See `PricedFrame.mean`."""
-        return self._frame.mean(self._column, bounds=bounds, method=method)
+        return self._frame.mean(self._column, bounds=bounds, method=method, trim=trim, noise=noise, error_bar=error_bar)
 
     def var(self, *, bounds: Any = None, ddof: int = 1) -> Release:
         """See `PricedFrame.var`."""
@@ -50,10 +58,18 @@ class PricedColumn:
         return self._frame.std(self._column, bounds=bounds, ddof=ddof)
 
     def median(
-        self, *, bounds: Any = None, step: Any = None, method: str = "exponential", noise: str | None = None
+        self,
+        *,
+        bounds: Any = None,
+        step: Any = None,
+        method: str = "exponential",
+        noise: str | None = None,
+        error_bar: bool = False,
     ) -> Release:
         """See `PricedFrame.median`."""
-        return self._frame.median(self._column, bounds=bounds, step=step, method=method, noise=noise)
+        return self._frame.median(
+            self._column, bounds=bounds, step=step, method=method, noise=noise, error_bar=error_bar
+        )
 
     def quantile(
         self,
@@ -63,9 +79,12 @@ class PricedColumn:
         step: Any = None,
         method: str = "exponential",
         noise: str | None = None,
+        error_bar: bool = False,
     ) -> Release:
         """See `PricedFrame.quantile`."""
-        return self._frame.quantile(self._column, q, bounds=bounds, step=step, method=method, noise=noise)
+        return self._frame.quantile(
+            self._column, q, bounds=bounds, step=step, method=method, noise=noise, error_bar=error_bar
+        )
 
     def histogram(
         self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False, workload: str = "bins"

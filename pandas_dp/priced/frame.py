@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import Mode
+from pandas_dp.aggregates.smooth import TrimmedMeanOf
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.aggregates.winsorized import WinsorizedMean
 from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
@@ -18,7 +20,7 @@ from pandas_dp.priced.choices import ChoiceQuestions
 from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.local_answers import LocalQuestions
-from pandas_dp.priced.quantiles import QuantileQuestions
+from pandas_dp.priced.quantiles import QuantileQuestions, noise_text
 from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.streams import StreamQuestions
 from pandas_dp.priced.text import call_text, edges, refuse_dates
@@ -116,7 +118,16 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
         question = asked(Sum(column, lattice, kind), bounds, SUM_BITS)
         return self._ask(call_text("sum", column, bounds), question, (column,))
 
-    def mean(self, column: str, *, bounds: Any = None, method: str = "rotated") -> Release:
+    def mean(
+        self,
+        column: str,
+        *,
+        bounds: Any = None,
+        method: str = "rotated",
+        trim: Any = None,
+        noise: str | None = None,
+        error_bar: bool = False,
+    ) -> Release:
         """Mean of a column, each value clipped to public bounds; missing values are left out.
 
         Parameters
@@ -125,9 +136,14 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
         bounds : (lower, upper) or "private", optional
             In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
-        method : {"rotated", "winsorized"}
+        method : {"rotated", "winsorized", "trimmed"}
             "winsorized" is a Winsorized mean of the means of 800 / epsilon random blocks, for bounds that are very wide
-            because nobody knows better.
+            because nobody knows better. "trimmed" leaves out the lowest and the highest rows, with noise scaled to how far
+            one unit could move what is left.
+        trim : number, optional
+            With "trimmed": the share of rows left out at either end, 0.1 by default.
+        noise, error_bar : optional
+            With "trimmed", as in ``quantile`` with ``method="smooth"``.
 
         Returns
         -------
@@ -145,7 +161,11 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
         The error of "winsorized" does not grow with the bounds but shrinks with the square root of the rows alone. It is
         worse than the default unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the
         column, and useless with fewer than about 8000 / epsilon rows.
-        Source: Kulesza, Suresh, Wang 2024; "winsorized": Smith 2011.
+        The noise of "trimmed" has a standard deviation of about 3 max_rows (range of the rows that are kept) / (rows
+        epsilon), but of 1e-7 (upper - lower) / epsilon at least, once there are some 100 / epsilon rows: it does not grow with
+        the bounds. Where values are skewed a trimmed mean is another number than the mean.
+        Source: Kulesza, Suresh, Wang 2024; "winsorized": Smith 2011; "trimmed": Nissim, Raskhodnikova, Smith 2007; Bun,
+        Steinke 2019.
 
         Examples
         --------
@@ -155,8 +175,11 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
         >>> 44 < df.dp(epsilon=0.5).mean("age", bounds=(0, 120)) < 48
         True
         """
-        if not isinstance(method, str) or method not in ("rotated", "winsorized"):
-            raise ArgumentValueError("method must be 'rotated' or 'winsorized'")
+        law = arguments.smooth_noise(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
+        if law is not None:
+            return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, noise, law, error_bar)
+        if trim is not None:
+            raise ArgumentValueError(f"trim= goes with method='trimmed': mean({column!r}, method='trimmed', trim=0.1)")
         if method == "winsorized":
             if is_private(bounds):
                 raise ArgumentValueError(
@@ -169,6 +192,18 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
         kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
         question = asked(Mean(column, lattice, kind), bounds, SUM_BITS)
         return self._ask(call_text("mean", column, bounds), question, (column,))
+
+    def _trimmed(self, column: str, bounds: Any, trim: Any, noise: str | None, law: str, error_bar: bool) -> Release:
+        share = arguments.trimmed_share(trim)
+        if is_private(bounds):
+            raise ArgumentValueError(
+                f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method='trimmed') takes bounds as "
+                "wide as you like"
+            )
+        kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
+        shown = {"method": "trimmed", "trim": float(share)} | noise_text(noise, error_bar)
+        question = TrimmedMeanOf(lattice, kind, law, error_bar, column, share)
+        return self._ask(call_text("mean", column, bounds, **shown), question, (column,))
 
     def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Variance of a column, each value clipped to public bounds.

@@ -29,6 +29,7 @@ class QuantileQuestions(PreparedFrame):
         step: Any = None,
         method: str = "exponential",
         noise: str | None = None,
+        error_bar: bool = False,
     ) -> Release:
         """Median of a column: ``quantile(column, 0.5)``.
 
@@ -39,7 +40,7 @@ class QuantileQuestions(PreparedFrame):
             See ``quantile``.
         step : number, optional
             Distance of the possible answers, such as 1 for whole numbers; about 1/2**16 of the bounds by default.
-        method, noise : str, optional
+        method, noise, error_bar : optional
             See ``quantile``.
 
         Examples
@@ -50,7 +51,7 @@ class QuantileQuestions(PreparedFrame):
         >>> 4900 < df.dp(epsilon=5).median("cost", bounds=(0, 100_000), step=1, method="smooth") < 5100
         True
         """
-        return self._quantile("median", column, 0.5, bounds, step, method, noise)
+        return self._quantile("median", column, 0.5, bounds, step, method, noise, error_bar)
 
     def quantile(
         self,
@@ -61,6 +62,7 @@ class QuantileQuestions(PreparedFrame):
         step: Any = None,
         method: str = "exponential",
         noise: str | None = None,
+        error_bar: bool = False,
     ) -> Release:
         """Quantile of a column, chosen from public candidates by its rank.
 
@@ -83,6 +85,9 @@ class QuantileQuestions(PreparedFrame):
         noise : {"polynomial_laplace", "polynomial", "cauchy", "student_t", "laplace", "gaussian"}, optional
             Law of that noise, the first one by default; "laplace" and "gaussian" need a price with a delta, which comes
             out of the session's ``delta_reserved``.
+        error_bar : bool
+            With ``method="smooth"`` and one level: a third of epsilon buys the size of the noise, so that ``interval`` is one
+            in values.
 
         Returns
         -------
@@ -116,15 +121,15 @@ class QuantileQuestions(PreparedFrame):
         >>> 79 < df.dp(epsilon=1).quantile("cost", 0.9, bounds=(0, None)) < 81
         True
         """
-        return self._quantile("quantile", column, q, bounds, step, method, noise)
+        return self._quantile("quantile", column, q, bounds, step, method, noise, error_bar)
 
     def _quantile(
-        self, name: str, column: str, q: Any, bounds: Any, step: Any, method: str, noise: str | None
+        self, name: str, column: str, q: Any, bounds: Any, step: Any, method: str, noise: str | None, error_bar: bool
     ) -> Release:
         levels, scalar = arguments.quantiles(q)
-        law = arguments.smooth_noise(method, noise, name, column)
+        law = arguments.smooth_noise(method, ("exponential", "smooth"), noise, error_bar, name, column)
         if law is not None:
-            return self._smooth(name, column, q, bounds, step, noise, law)
+            return self._smooth(name, column, q, bounds, step, noise, law, error_bar)
         kind, facts = self._kind(column), self._facts(column)
         given = facts.bounds if bounds is None else bounds
         if open_ended(given):
@@ -135,8 +140,12 @@ class QuantileQuestions(PreparedFrame):
         question = QuantileOf(column, levels, lattice, kind, scalar)
         return self._ask(call_text(name, column, bounds, **shown), asked(question, bounds, RANK_BITS), (column,))
 
-    def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, noise: str | None, law: str) -> Release:
+    def _smooth(
+        self, name: str, column: str, q: Any, bounds: Any, step: Any, noise: str | None, law: str, error_bar: bool
+    ) -> Release:
         levels, scalar = arguments.quantiles(q)
+        if error_bar and not scalar:
+            raise ArgumentValueError(f"error_bar=True takes one level: {name}({column!r}, 0.5, ..., error_bar=True)")
         kind, facts = self._kind(column), self._facts(column)
         given = facts.bounds if bounds is None else bounds
         if is_private(given) or open_ended(given):
@@ -145,6 +154,11 @@ class QuantileQuestions(PreparedFrame):
             )
         _, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
         shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step}) | {"method": "smooth"}
-        question = SmoothQuantileOf(column, levels, lattice, kind, scalar, law)
-        text = call_text(name, column, bounds, **shown, **({} if noise is None else {"noise": noise}))
+        question = SmoothQuantileOf(lattice, kind, law, error_bar, column, levels, scalar)
+        text = call_text(name, column, bounds, **shown, **noise_text(noise, error_bar))
         return self._ask(text, question, (column,))
+
+
+def noise_text(noise: str | None, error_bar: bool) -> dict[str, Any]:
+    """The arguments of smooth noise that were given, as a call is written."""
+    return ({} if noise is None else {"noise": noise}) | ({"error_bar": True} if error_bar else {})

@@ -94,6 +94,37 @@ def test_blocks(terms):
     assert df.dp.session.spent == "epsilon=30"
 
 
+def test_trimmed_means():
+    df = protected(pd.DataFrame({"cost": np.append(np.arange(20_000) % 1000, [10**6] * 100)}))
+    ask = {"bounds": (0, 10**6), "method": "trimmed"}
+    answer = df.dp(epsilon=1).mean("cost", **ask)
+    assert abs(answer - 499.5) < 20  # noise of about 0.15: more than 20 but once in a million
+    assert answer.interval() is None
+    assert answer.query.call == "mean('cost', bounds=(0, 1000000), method='trimmed', trim=0.1)"
+    assert df.dp(epsilon=1)["cost"].mean(trim=0.1, **ask) == answer
+    assert df.dp.session.spent == "epsilon=1"
+    other = df.dp(epsilon=1).mean("cost", trim=0.25, noise="student_t", error_bar=True, **ask)
+    assert other.query.call.endswith("trim=0.25, noise='student_t', error_bar=True)")
+    assert 0 < other.interval().upper - other.interval().lower < 400
+
+
+@pytest.mark.parametrize("noise", [None, *DRAWS])
+def test_error_bars_that_are_paid_for(noise):
+    df = many()
+    delta = 1e-5 if noise in NEED_DELTA else 0
+    how = {"bounds": (0, 2000), "method": "smooth", "noise": noise, "error_bar": True}
+    answer = df.dp(epsilon=3, delta=delta).median("cost", **how)
+    assert df.dp.session.spent.startswith("epsilon=3")
+    lower, upper = answer.interval()
+    assert lower <= answer <= upper
+    assert upper - lower < 2000
+    assert any("a third of the price" in note for note in answer.notes)
+    assert answer.query.call.endswith("error_bar=True)")
+    dates = protected(pd.DataFrame({"when": pd.date_range("2013-01-01", periods=5000, freq="h")}), delta=1e-3)
+    dated = dates.dp(epsilon=2, delta=delta).median("when", **how | {"bounds": ("2013-01-01", "2014-01-01")})
+    assert dated.interval().lower < pd.Timestamp("2013-04-15") < dated.interval().upper
+
+
 def test_refusals(monkeypatch):
     df = protected(people(), delta=1e-3)
 
@@ -112,6 +143,16 @@ def test_refusals(monkeypatch):
     refuse("noise='laplace'", delta=1e-6, noise="cauchy")
     refuse("noise='laplace'", delta=1e-6)
     refuse("1e-5", epsilon=1e-6, delta=1e-6, noise="gaussian")
+    refuse("one level", name="quantile", q=[0.1, 0.9], error_bar=True)
+    refuse("True or False", error=TypeError, error_bar=1)
+    refuse("method='smooth'", method="exponential", error_bar=True)
+    for trim in (0, 0.5, -0.1, float("nan"), 1, 0.12345678):
+        refuse("trim", name="mean", method="trimmed", trim=trim)
+    refuse("trim", name="mean", method="trimmed", trim="a", error=TypeError)
+    refuse("method='trimmed'", name="mean", method="rotated", trim=0.1)
+    refuse("method='trimmed'", name="mean", method="winsorized", noise="cauchy")
+    refuse("delta=1e-7", name="mean", method="trimmed", noise="laplace")
+    refuse("no use", name="mean", method="trimmed", bounds="private")
     for bounds in ("private", (0, None), (None, None)):
         refuse(r"median\('pay', bounds=\(lower, upper\), method='smooth'\)", bounds=bounds)
     refuse("bounds", error=TypeError, bounds=None)

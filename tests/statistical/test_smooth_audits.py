@@ -32,6 +32,7 @@ from support.neighbours import (
 
 from pandas_dp.core.mechanisms.smooth import DRAWS, NEED_DELTA, SmoothNoise
 from pandas_dp.core.statistics import smooth
+from pandas_dp.core.statistics import trimmed as trimmed_module
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 
 ALPHA, SAMPLES, DELTA = 1e-6, 4000, 1e-3
@@ -61,10 +62,23 @@ def accused(pair: Pair, ask: Ask, relation: str, samples: int = SAMPLES, delta: 
     return audit(*sides, samples, claim=1, alpha=ALPHA, delta=delta, batch=True)
 
 
+def trimmed(dp: Any) -> Any:
+    return dp.mean("x", bounds=BOUNDS, method="trimmed", trim=0.45)
+
+
+def with_error_bar(dp: Any) -> Any:
+    """The answer and its interval."""
+    answer = dp.median("x", bounds=BOUNDS, method="smooth", error_bar=True)
+    lower, upper = answer.interval()
+    return [answer.value, upper - lower]
+
+
 SUITED = [(r, pair) for r, pairs in PAIRS.items() for pair in pairs if suits(pair, METHOD["median"])]
 ONE_JUMP = added("one row decides", several(HIGH, 1), several(LOW, 6) + several(HIGH, 5))
 ONE_MOVES = replaced("one row decides", several(LOW, 1), several(HIGH, 1), several(LOW, 5) + several(HIGH, 5))
 SIX_OF_TEN = replaced("six of ten low", several(LOW, 1), several(HIGH, 1), several(LOW, 5) + several(HIGH, 4))
+NINE_LOW = added("nine low", several(HIGH, 1), several(LOW, 9) + several(HIGH, 4))
+EIGHT_STAY = replaced("eight low", several(LOW, 1), several(HIGH, 1), several(LOW, 7) + several(HIGH, 5))
 HEAVY = added("heavy unit", several(HIGH, 20, "a", "z"), [(f"p{i}", LOW, "a") for i in range(30)], max_rows=20)
 
 
@@ -86,6 +100,22 @@ def test_every_noise_where_one_row_decides(noise, relation, pair):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("relation", "pair"), [*SUITED[::4], (ADD_REMOVE, NINE_LOW), (REPLACE_ONE, EIGHT_STAY)], ids=str
+)
+def test_trimmed(relation, pair):
+    result = accused(pair, trimmed, relation, samples=1000)
+    assert not result.violated, str(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("relation", "pair"), [(ADD_REMOVE, ONE_JUMP), (REPLACE_ONE, SIX_OF_TEN)], ids=str)
+def test_error_bars(relation, pair):
+    result = accused(pair, with_error_bar, relation, samples=2000)
+    assert not result.violated, str(result)
+
+
+@pytest.mark.slow
 def test_blocks():
     result = accused(ONE_JUMP, blocks, ADD_REMOVE, samples=500)
     assert not result.violated, str(result)
@@ -102,6 +132,23 @@ def changed_beta(factor: F) -> Callable[[pytest.MonkeyPatch], None]:
         )
 
     return apply
+
+
+def trimmed_by_local(patch: pytest.MonkeyPatch) -> None:
+    """Windows further away count for nothing."""
+    original = trimmed_module.cost_of
+    patch.setattr(trimmed_module, "cost_of", lambda beta, s: 10**3 * original(beta, s))
+
+
+def cheap_scale(patch: pytest.MonkeyPatch) -> None:
+    """The scale is sold as if it moved by a fiftieth of beta."""
+    original = smooth.SmoothScale.sensitivity
+
+    def sensitivity(self: smooth.SmoothScale, unit: Any) -> Any:
+        right = original(self, unit)
+        return replace(right, l1=right.l1 // 50, linf=right.linf // 50)
+
+    patch.setattr(smooth.SmoothScale, "sensitivity", sensitivity)
 
 
 def one_row_a_unit(patch: pytest.MonkeyPatch) -> None:
@@ -127,7 +174,10 @@ TWINS = {
     "forty times the beta": (changed_beta(F(40)), ONE_JUMP, ADD_REMOVE),
     "one row a unit": (one_row_a_unit, HEAVY, ADD_REMOVE),
     "a lattice that follows the scale": (shows_its_scale, ONE_JUMP, ADD_REMOVE),
+    "trimmed, local sensitivity": (trimmed_by_local, NINE_LOW, ADD_REMOVE),
+    "a cheap scale": (cheap_scale, ONE_JUMP, ADD_REMOVE),
 }
+ASKED = {"trimmed, local sensitivity": trimmed, "a cheap scale": with_error_bar}
 
 
 @pytest.mark.slow
@@ -136,7 +186,7 @@ def test_twin(name, monkeypatch):
     fault, pair, relation = TWINS[name]
     with monkeypatch.context() as patch:
         fault(patch)
-        broken = accused(pair, median, relation)
+        broken = accused(pair, ASKED.get(name, median), relation)
     assert broken.violated, str(broken)
-    right = accused(pair, median, relation, samples=1000)
+    right = accused(pair, ASKED.get(name, median), relation, samples=1000)
     assert not right.violated, str(right)

@@ -34,6 +34,12 @@ DRAWS: dict[str, Callable[[int, int, Bits], int]] = {
 NEED_DELTA = ("laplace", "gaussian")
 ONE = 1 << 2 * SCALE_BITS  # for exponentials
 QUARTIC_SLOPE = Fraction("2.2796")  # 3**(3/4), rounded up
+SLOPES = {  # of the log-density, rounded up, and how often beta dilation moves it
+    "cauchy": (Fraction(1), 1),
+    "polynomial": (QUARTIC_SLOPE, 3),
+    "student_t": (Fraction("1.1548"), 3),  # 2 / sqrt(3)
+}
+MOST_IN_SPACE = Fraction(8)  # noise with a delta for several values: more is charged but buys no less noise
 
 
 @dataclass(frozen=True)
@@ -46,13 +52,16 @@ class SmoothNoise:
         Of Z, a key of `DRAWS`.
     epsilon, delta : Fraction
         For each part; delta is 0 except for the laws of `NEED_DELTA`.
+    dimension : int
+        How many values move together; each gets a Z of its own.
 
     Notes
     -----
     For neighbours with values f, f' and scales S, S' hold |f - f'| <= min(S, S') and exp(-beta) <= S / S' <= exp(beta). With
     h the density of Z, r = S / S' and a shift |D| <= alpha min(1, 1/r) the loss at y is ln h(y) - ln r - ln h(r (y + D)).
     `admissible` gives alpha and beta at which it is at most epsilon everywhere, or outside the usual delta, for all r and
-    D together. S enters as exp(L / 2**LOG_BITS) rounded up to a multiple of 2**-SCALE_BITS, which is again a bound,
+    D together. Of values that move together S bounds the sum of their distances, and the losses of all of them add up.
+    S enters as exp(L / 2**LOG_BITS) rounded up to a multiple of 2**-SCALE_BITS, which is again a bound,
     and moves the ratio by less than 1 + 2**-70; the `beta` that a `SmoothSensitivity` declares has room for that.
     Z is a real number drawn exactly, so the rounded answer is a function of the ideal mechanism's: it lies on the public
     lattice whatever S is, every point of which has positive probability for all tables, and S shows nowhere.
@@ -62,6 +71,7 @@ class SmoothNoise:
     law: str
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+    dimension: int = 1
 
     @property
     def name(self) -> str:
@@ -71,17 +81,19 @@ class SmoothNoise:
     @property
     def alpha(self) -> Fraction:
         """What S is divided by."""
-        return admissible(self.law, self.epsilon, self.delta)[0]
+        return admissible(self.law, self.epsilon, self.delta, self.dimension)[0]
 
     @property
     def beta(self) -> Fraction:
         """How smooth S must be."""
-        return admissible(self.law, self.epsilon, self.delta)[1]
+        return admissible(self.law, self.epsilon, self.delta, self.dimension)[1]
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         """Epsilon and delta in each touched part."""
         if not isinstance(sensitivity, SmoothSensitivity) or sensitivity.beta > self.beta:
             raise TypeError("this noise needs a sensitivity that is at least as smooth as its beta")
+        if sensitivity.dimension > self.dimension:
+            raise TypeError("this noise is made for fewer values that move together")
         if self.alpha <= 0 or self.beta <= 0:
             raise ArgumentValueError(f"{self.law} noise cannot keep this epsilon and delta; leave noise= out")
         return PrivacyLoss(((PureLoss(self.epsilon), 1),), self.delta).times(sensitivity.touched)
@@ -96,8 +108,10 @@ class SmoothNoise:
 
 
 @lru_cache(maxsize=256)
-def admissible(law: str, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
+def admissible(law: str, epsilon: Fraction, delta: Fraction, dimension: int = 1) -> tuple[Fraction, Fraction]:
     """Return alpha and beta for a law, both rounded down; a smaller one of either is always safe.
+
+    For one value; for several that move together see `in_space`.
 
     Notes
     -----
@@ -121,6 +135,8 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, 
     if delta > 0 and epsilon < LEAST_WITH_DELTA:
         raise ArgumentValueError(f"{law} noise needs an epsilon of 1e-5 at least; leave noise= out")
     e, d = min(epsilon, Fraction(MOST_EPSILON)), min(delta, MOST_DELTA)
+    if dimension > 1:
+        return in_space(law, e, d, dimension)
     if law == "cauchy":
         beta = e * Fraction(7, 10)
         return hyperbolic_alpha(e, e, beta, 1), beta
@@ -128,7 +144,7 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, 
         beta = e * Fraction(23, 100)
         return hyperbolic_alpha(e / 2, (e - beta) / 2, beta, 3), beta
     if law == "polynomial":
-        return e / 2 / QUARTIC_SLOPE, e / 2 / 3
+        return in_space(law, e, d, 1)
     if law == "polynomial_laplace":
         beta, p = e / samplers.POWER, samplers.POWER + 1
         first, second = _exp(e / p)[0] - ONE, _exp(beta + (e - beta) / p)[0] - _exp(beta)[1]
@@ -138,6 +154,36 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction) -> tuple[Fraction, 
     e = min(e, MOST_GAUSSIAN)
     smooth = float(e) / (4 + 4 * math.log(2 / d))
     return _largest(lambda a: gaussian_delta(float(e), a, smooth), float(e), float(d)), Fraction(smooth)
+
+
+def in_space(law: str, e: Fraction, delta: Fraction, d: int) -> tuple[Fraction, Fraction]:
+    """Alpha and beta for d >= 2 values that move together by at most S' in all.
+
+    Notes
+    -----
+    Shifts sum to alpha at most, while dilation by exp(beta) meets every value.
+
+    * Laws whose log-density has a slope of at most a and moves by at most g beta under dilation: alpha a + d g beta <= epsilon,
+      halved between the two. a = 1, g = 1 for Cauchy, 3**(3/4) and 3 for 1 / (1 + z^4), 2 / sqrt(3) and 3 for Student's t.
+    * Polynomial Laplace, p = 5: at the ratio exp(b) the loss of a value that moves by y / r is at most
+      p max(ln(1 + y), b) - b, and p ln(1 + exp(-b) y) + b at exp(-b). Both are convex in b, and ln(1 + y) is concave in y: of
+      j values that move, and d - j that do not, all do so by alpha / j. So the largest loss is that of j = d at both ends of
+      b, or, for j < d, p j ln(1 + alpha / j) + beta (p (d - j) - d). With beta = epsilon / (8 (d - 1)) all allow some alpha.
+    * Laplace and Gaussian: beta = epsilon / (4 (d + ln(2 / delta))), alpha = epsilon / 2 and
+      epsilon / (5 sqrt(2 ln(2 / delta))), for epsilon <= 8: their exact delta is below 1/100 of the claim.
+    Source: Nissim, Raskhodnikova, Smith 2007 (Laplace and Gaussian).
+    """
+    if law in SLOPES:
+        slope, dilation = SLOPES[law]
+        return e / 2 / slope, e / 2 / dilation / d
+    if law in NEED_DELTA:
+        e, log = min(e, MOST_IN_SPACE), Fraction(math.log(2 / delta) * (1 + 1e-9))
+        alpha = e / 2 if law == "laplace" else e / 5 / Fraction(math.sqrt(2 * log) * (1 + 1e-9))
+        return alpha, e / (4 * (d + log))
+    p, beta = samplers.POWER + 1, e / (8 * (d - 1))
+    alphas = [d * (_exp(e / (p * d))[0] - ONE), d * (_exp(beta + (e - d * beta) / (p * d))[0] - _exp(beta)[1])]
+    alphas += [j * (_exp((e - beta * (p * (d - j) - d)) / (p * j))[0] - ONE) for j in range(1, d)]
+    return Fraction(min(alphas), ONE), beta
 
 
 def hyperbolic_alpha(still: Fraction, dilated: Fraction, beta: Fraction, squared_scale: int) -> Fraction:

@@ -6,9 +6,10 @@ algorithm finds the very maximum that its definition names, and smoothness holds
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from pandas_dp.core.statistics.lattice_counts import LatticeCounts, Points
 LOG_BITS = 50  # logarithms are counted in units of 2**-50
 FLOOR = -14 << LOG_BITS  # no smooth sensitivity is below exp(-14) lattice steps: keeps searches and integers short
 GAP = 1 << LOG_BITS - 13  # at least ln(d) - log_bound(d), see there
+SCALE_SHIFT = 30  # a scale that is released is known to 2**-20 of itself
 MOST_BETA = 8  # what is 8-smooth is smooth for every larger beta
 DENSE = 1 << 14  # candidates that are simply all compared
 
@@ -40,9 +42,26 @@ class SmoothSensitivity(Sensitivity):
     ----------
     beta : Fraction
         The bounds of neighbouring tables differ by at most a factor exp(beta), rounding included.
+    dimension : int
+        Number of coordinates of a value that moves as a whole: the bound is one of its L1 distance.
     """
 
     beta: Fraction = Fraction(0)
+    dimension: int = 1
+
+
+class SmoothStatistic(Protocol):
+    """A statistic whose results carry smooth bounds: a dataclass with a field `beta`."""
+
+    @property
+    def beta(self) -> Fraction:
+        """How smooth the bounds are."""
+
+    def sensitivity(self, unit: PrivacyUnit) -> SmoothSensitivity:
+        """With this beta."""
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact (value, L) of each part, see `SmoothOrder`."""
 
 
 @dataclass(frozen=True)
@@ -104,15 +123,40 @@ class SmoothOrder:
         return Exact([smooth(part, lattice.cells, self.q, self.beta, counts.linf, one_way) for part in parts])
 
 
+@dataclass(frozen=True)
+class SmoothScale:
+    """The smooth sensitivity of each part itself: L / 2**SCALE_SHIFT, rounded down.
+
+    Notes
+    -----
+    L of neighbouring tables differs by less than beta 2**LOG_BITS, so what is left of it by a whole number that is not
+    larger than beta 2**(LOG_BITS - SCALE_SHIFT), rounded up. Source: Nissim, Raskhodnikova, Smith 2007.
+    """
+
+    of: SmoothStatistic
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """See the class notes."""
+        step, touched = math.ceil(self.of.beta * (1 << LOG_BITS - SCALE_SHIFT)), self.of.sensitivity(unit).touched
+        return Sensitivity(l1=touched * step, l2_squared=touched * step**2, linf=step, touched=touched)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact integers, one for each part."""
+        return Exact([log_scale >> SCALE_SHIFT for _, log_scale in self.of.compute(view, unit).open()])
+
+
 def smooth(points: Points, cells: int, q: Fraction, beta: Fraction, s: int, one_way: bool) -> tuple[int, int]:
     """Value and L of one part, see `SmoothOrder`; `one_way` stands for add/remove."""
-    rows = _Rows(points, cells)
-    value = int(rows.at(rank(q, np.array([rows.n])))[0])
-    cost = max(int(min(beta, Fraction(MOST_BETA)) * (1 << LOG_BITS) / s) - 1, 0)
-    spare = int(log_bound(np.array([cells]))[0]) - FLOOR  # who costs more is below the floor
-    reach = s + (spare // cost if cost else rows.n + 1)
-    find = _largest_of_balls if one_way else _largest_of_windows
-    return value, max(FLOOR, find(rows, q, s, cost, reach)) + GAP
+    rows = Ranked(points, cells)
+    r = int(rank(q, np.array([rows.n]))[0])
+    cost = cost_of(beta, s)
+    best = _largest_of_balls(rows, q, s, cost) if one_way else largest_of_windows(rows, r, r, s, cost)
+    return int(rows.at(np.array([r]))[0]), max(FLOOR, best) + GAP
+
+
+def cost_of(beta: Fraction, s: int) -> int:
+    """What one row costs, in units of log_bound: s rows less than beta, by as much as the mechanism's rounding takes."""
+    return max(int(min(beta, Fraction(MOST_BETA)) * (1 << LOG_BITS) / s) - 1, 0)
 
 
 def log_bound(distance: Ints) -> Ints:
@@ -140,7 +184,7 @@ def rank(q: Fraction, n: Ints) -> Ints:
     return np.maximum((top * n + bottom - 1) // bottom, np.minimum(n, 1))
 
 
-class _Rows:
+class Ranked:
     """The rows of one part in ascending order."""
 
     def __init__(self, points: Points, cells: int) -> None:
@@ -154,11 +198,16 @@ class _Rows:
         found = np.append(self.offsets, self.cells)[np.searchsorted(self.last, ranks)]
         return np.where(ranks < 1, 0, found).astype(np.int64, copy=False)
 
+    def reach(self, free: int, cost: int) -> int:
+        """Windows with more ranks than this, `free` of which cost nothing, score below the floor."""
+        spare = int(log_bound(np.array([self.cells]))[0]) - FLOOR
+        return free + (spare // cost if cost else self.n + 1)
 
-def _largest_of_balls(rows: _Rows, q: Fraction, s: int, cost: int, reach: int) -> int:
+
+def _largest_of_balls(rows: Ranked, q: Fraction, s: int, cost: int) -> int:
     """Go through all w until not even the whole lattice could win; from n + 1 on the range is the whole lattice."""
     best, span = FLOOR, int(log_bound(np.array([rows.cells]))[0])
-    last = max(s, min(reach, rows.n + 1))
+    last = max(s, min(rows.reach(s, cost), rows.n + 1))
     for start in range(s, last + 1, DENSE):
         if span - cost * (start - s) <= best:
             break
@@ -170,30 +219,30 @@ def _largest_of_balls(rows: _Rows, q: Fraction, s: int, cost: int, reach: int) -
     return best
 
 
-def _largest_of_windows(rows: _Rows, q: Fraction, s: int, cost: int, reach: int) -> int:
-    """Search over pairs of occupied points around the value: O(n log n).
+def largest_of_windows(rows: Ranked, a: int, b: int, free: int, cost: int) -> int:
+    """Largest log_bound(x_j - x_i) - cost max(0, j - i - free) over the ranks i <= a <= b <= j: O(n log n).
 
-    Of several ranks at one point the one closest to r is best. The best right end moves right with the left end:
+    Of several ranks at one point the one closest to a or b is best. The best right end moves right with the left end:
     log_bound is concave, so going from j to a farther j' gains no less seen from closer by, and costs no more,
-    max(0, w - s) being convex. So the best right end of the middle left end splits the search in two.
+    max(0, j - i - free) being convex. So the best right end of the middle left end splits the search in two.
     """
-    r = int(rank(q, np.array([rows.n]))[0])
-    own = int(np.searchsorted(rows.last, r))
-    left, low = np.append(0, np.minimum(rows.last[: own + 1], r)), np.append(0, rows.offsets[: own + 1])
-    right = np.append(np.maximum(rows.first[own:], r), rows.n + 1)
-    high = np.append(rows.offsets[own:], rows.cells)
-    near = np.searchsorted(left, r - reach)
+    own, other = (int(np.searchsorted(rows.last, end)) for end in (a, b))
+    left, low = np.append(0, np.minimum(rows.last[: own + 1], a)), np.append(0, rows.offsets[: own + 1])
+    right = np.append(np.maximum(rows.first[other:], b), rows.n + 1)
+    high = np.append(rows.offsets[other:], rows.cells)
+    reach = rows.reach(free, cost)
+    near = np.searchsorted(left, b - reach)
     left, low = left[near:], low[near:]
-    near = np.searchsorted(right, r + reach, side="right")
+    near = np.searchsorted(right, a + reach, side="right")
     right, high = right[:near], high[:near]
 
     def score(i: slice, j: slice) -> Ints:
         width = right[j] - left[i, None]  # shape (left ends, right ends)
-        return np.asarray(log_bound(high[j] - low[i, None]) - cost * np.maximum(width - s, 0))
+        return np.asarray(log_bound(high[j] - low[i, None]) - cost * np.maximum(width - free, 0))
 
     def most(top: int, bottom: int, start: int, stop: int) -> int:
         """A bound on all scores of some left ends and some right ends: the largest distance at the least width."""
-        width = max(int(right[start] - left[bottom - 1]) - s, 0)
+        width = max(int(right[start] - left[bottom - 1]) - free, 0)
         return int(log_bound(high[stop - 1 : stop] - low[top])[0]) - cost * width
 
     best, todo = FLOOR, [(0, left.size, 0, right.size)]

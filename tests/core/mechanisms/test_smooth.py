@@ -124,6 +124,77 @@ def test_two_step_proof_fails_for_large_epsilon():
     assert exact_delta("laplace", 20, 10, 20 / (2 * math.log(2e6))) > 3e-6
 
 
+def worst_loss_in_space(law: str, alpha: float, beta: float, d: int, pieces: int = 24) -> float:
+    """Largest loss over ratios of scales, over outputs, and over all ways to split the shift in pieces among d values."""
+    far = np.geomspace(Long(1e-4), Long(1e8), 300)
+    grid, worst = np.concatenate([-far[::-1], [Long(0)], far]), -math.inf
+    for log_ratio in np.linspace(-1, 1, 5, dtype=Long) * Long(beta):
+        ratio = np.exp(log_ratio)
+        each = []
+        for shift in np.linspace(0, 1, pieces + 1, dtype=Long) * Long(alpha) * min(Long(1), 1 / ratio):
+            y = np.concatenate([grid, grid - shift])
+            loss = log_density(law, y) - log_ratio - log_density(law, ratio * (y + shift))
+            each.append(float(loss.max()))
+        total = np.zeros(1)
+        for _ in range(d):  # the best split of k pieces among one value more
+            sums = np.add.outer(total, each)
+            total = np.array([np.diag(sums[:, ::-1], pieces - k).max() for k in range(pieces + 1)])
+        worst = max(worst, float(total.max()))
+    return worst
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("law", PURE)
+def test_pure_losses_in_space(law, d):
+    for epsilon in (0.01, 1, 30):
+        alpha, beta = (float(x) for x in admissible(law, F(epsilon), F(0), d))
+        assert worst_loss_in_space(law, alpha, beta, d) <= epsilon * (1 + 1e-9)
+    if d > 1:  # the constants of one value are not enough for several
+        alone = (float(x) for x in admissible(law, F(1), F(0)))
+        assert worst_loss_in_space(law, *alone, d) > 1
+
+
+def laplace_delta_in_space(epsilon: float, alpha: float, beta: float, d: int) -> float:
+    """A bound: the loss is at most (r - 1) G + alpha - d ln r, G the sum of d exponentials; none above epsilon for r < 1."""
+    assert alpha + d * beta <= epsilon
+    worst = 0.0
+    for b in np.linspace(0.02, 1, 50) * beta:
+        g = (epsilon - alpha + d * b) / math.expm1(b)
+        worst = max(worst, stats.gamma.sf(g, d) - math.exp(epsilon - alpha) * stats.gamma.sf(math.exp(b) * g, d))
+    return worst
+
+
+def gaussian_delta_in_space(epsilon: float, alpha: float, beta: float, d: int) -> float:
+    """Exact: the loss exceeds epsilon outside (or, where the scale grows, inside) a ball."""
+    worst = 0.0
+    for b in np.append(np.linspace(0.02, 1, 20), np.linspace(-1, -0.02, 20)) * beta:
+        r = math.exp(b)
+        a = r * r - 1
+        for share in np.linspace(0, 1, 5):
+            shift = share * alpha * min(1, 1 / r)
+            radius = (2 * (epsilon + d * b) - (r * shift) ** 2) / a + (r * r * shift / a) ** 2
+            if radius <= 0:
+                assert b < 0  # nothing is that unlikely
+                continue
+            inside = stats.ncx2.cdf if b < 0 else stats.ncx2.sf
+            here, there = (r * r * shift / a) ** 2, (r * shift / a) ** 2
+            worst = max(worst, inside(radius, d, here) - math.exp(epsilon) * inside(r * r * radius, d, there))
+    return worst
+
+
+@pytest.mark.parametrize("law", NEED_DELTA)
+@pytest.mark.parametrize("d", [2, 5, 50])
+def test_deltas_in_space(law, d):
+    exact = laplace_delta_in_space if law == "laplace" else gaussian_delta_in_space
+    for epsilon in (0.1, 1, 8, 30):
+        for delta in (1e-3, 1e-6, 1e-9):
+            alpha, beta = (float(x) for x in admissible(law, F(epsilon), F(delta), d))
+            assert exact(min(epsilon, 8), alpha, beta, d) <= delta / 100
+    if law == "laplace":  # the constants of one value are not enough for ten
+        beta = float(admissible(law, F(1), F(1, 10**6))[1])
+        assert laplace_delta_in_space(1, 0, beta, 10) > 1e-6  # dilation alone, where the bound is exact
+
+
 @pytest.mark.parametrize("law", DRAWS)
 @pytest.mark.parametrize("epsilon", [F(1, 10**4), F(1), F(10**6)])
 def test_any_epsilon(law, epsilon):
@@ -145,6 +216,8 @@ def test_refusals():
     for rough in (Sensitivity(1, 1, 1), SmoothSensitivity(1, 1, 1, beta=noise.beta * 2)):
         with pytest.raises(TypeError, match="smooth"):
             noise.loss(rough)
+    with pytest.raises(TypeError, match="move together"):
+        noise.loss(SmoothSensitivity(1, 1, 1, beta=noise.beta, dimension=2))
     for law, delta in (("cauchy", F(1, 10)), ("laplace", F(0))):
         with pytest.raises(ArgumentValueError, match="delta"):
             admissible(law, F(1), delta)

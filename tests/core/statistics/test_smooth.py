@@ -17,7 +17,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics import smooth as module
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts, Points
-from pandas_dp.core.statistics.smooth import FLOOR, GAP, LOG_BITS, SmoothOrder, log_bound, rank, smooth
+from pandas_dp.core.statistics.smooth import FLOOR, GAP, LOG_BITS, SmoothOrder, SmoothScale, log_bound, rank, smooth
 
 RELATIONS = list(NeighboringRelation)
 UNIT = 1 << LOG_BITS
@@ -254,6 +254,9 @@ def test_through_the_statistic(relation):
     assert found == smooth(points([1, 1, 4, 9]), CELLS, F(1, 2), F(1, 3), 2, unit.add_remove)
     declared = statistic.sensitivity(unit)
     assert (declared.beta, declared.linf, declared.touched) == (F(1, 3), CELLS, 1)
+    scale = SmoothScale(statistic)
+    assert scale.compute(view, unit).open() == [found[1] >> 30]
+    assert scale.sensitivity(unit).linf == math.ceil(2**20 / 3)
 
 
 def test_a_grid_without_equal_distances_is_refused():
