@@ -15,6 +15,7 @@ from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
 from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums
+from pandas_dp.core.statistics.centre import CentreOfAttention
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive, RankBound, ScoreGap, percent
 
@@ -87,9 +88,15 @@ def known_rows(given: int | None, terms: Terms) -> int | None:
 def look_at(
     values: BlockMeans | BlockResults, aggregator: str, epsilon: Fraction, unit: PrivacyUnit, reach: Fraction = TUKEY
 ) -> Measurement:
-    """Return the look that combines block values by their mean, median, smooth median or Winsorized mean."""
+    """Return the look that combines block values by their mean, median, smooth median or Winsorized mean.
+
+    Smooth vectors move as a whole: their central one is taken instead of medians.
+    """
     if aggregator == "mean":
         return noised(BlockSums(values), Price(epsilon), unit)
+    if aggregator == "smooth" and isinstance(values, BlockResults) and values.outputs > 1:
+        noise = SmoothNoise(BEST_NOISE, epsilon, dimension=values.outputs)
+        return Measurement(CentreOfAttention(values, noise.beta), noise)
     points, cells = BlockPoints(values), values.lattice.cells
     sensitivity = points.sensitivity(unit)
     if aggregator == "smooth":
