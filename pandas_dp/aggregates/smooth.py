@@ -63,7 +63,13 @@ class SmoothQuantileOf(Aggregate):
 def smoothed(
     points: LatticeCounts | BlockPoints, q: Fraction, noise: str, price: Price, unit: PrivacyUnit
 ) -> Measurement:
-    """Measurement of one quantile of each part, with the least noise of a law that the price buys.
+    """Measurement of one quantile of each part, with the least noise of a law that the price buys."""
+    mechanism = bought(noise, price, points.sensitivity(unit).touched)
+    return Measurement(SmoothOrder(points, q, mechanism.beta), mechanism)
+
+
+def bought(noise: str, price: Price, touched: int) -> SmoothNoise:
+    """Noise of a law for each part, where a unit touches so many of them.
 
     Raises
     ------
@@ -80,9 +86,7 @@ def smoothed(
         raise ArgumentValueError(
             f"noise={noise!r} takes a plain epsilon: df.dp(epsilon=1); with a delta type noise='laplace'"
         )
-    touched = points.sensitivity(unit).touched
-    mechanism = SmoothNoise(noise, price.epsilon / touched, price.delta / touched)
-    return Measurement(SmoothOrder(points, q, mechanism.beta), mechanism)
+    return SmoothNoise(noise, price.epsilon / touched, price.delta / touched)
 
 
 def clipped(lattice: Lattice, offset: int) -> Fraction:

@@ -16,6 +16,7 @@ from pandas_dp.priced.blocks import BlockQuestions
 from pandas_dp.priced.bounds import asked, bounded, is_private
 from pandas_dp.priced.choices import ChoiceQuestions
 from pandas_dp.priced.column import PricedColumn
+from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.quantiles import QuantileQuestions
@@ -25,7 +26,15 @@ from pandas_dp.priced.text import call_text, edges, refuse_dates
 from pandas_dp.release import Release
 
 
-class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuestions, RangeQuestions, StreamQuestions):
+class PricedFrame(
+    BlockQuestions,
+    ChoiceQuestions,
+    GraphQuestions,
+    LocalQuestions,
+    QuantileQuestions,
+    RangeQuestions,
+    StreamQuestions,
+):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
     Nothing is read before the question is charged; a refused question costs nothing.
