@@ -1,8 +1,8 @@
 """Audits of the cost of a spanning tree as a whole question, and of broken twins, which are caught.
 
 Each audit accuses a right method with probability at most 1e-6. Four twins are all but certain to be caught: on their pair
-an answer that is nearly certain on one side is rare on the other. Half the sensitivity is the narrow one: no answer below
-the middle is 1/2 likely on one side and (1 + 2 alpha)**-4 / 2 on the other, for which `test_power_...` gives the numbers.
+an answer that is nearly certain on one side is rare on the other. Half the sensitivity is the narrow one: an answer
+beyond the true one has probability 1/2 on one side and (1 + 2 alpha)**-4 / 2 on the other; its power is computed below.
 """
 
 from __future__ import annotations

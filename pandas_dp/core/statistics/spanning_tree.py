@@ -129,10 +129,10 @@ class Search:
 
     Notes
     -----
-    Let c(t, u, v) be the least number of rows lighter than t across a cut between u and v. In the cut with the least
-    w_(k+1) >= t exactly if at most k rows are lighter: so max over cuts of w_(k+1) is the largest weight t, or cells, with
-    c(t, u, v) <= k for some u, v. The same with k + 1 rows and w_1 gives the other term, where w_1 may be replaced by the
-    lightest weight w of any pair across the cut, which only lowers it. So every candidate (distance, k) is one of
+    Let c(t, u, v) be the least number of rows lighter than t across a cut between u and v. A cut has
+    w_(k+1) >= t exactly if at most k of its rows are lighter than t: so max over cuts of w_(k+1) is the largest weight t, or
+    cells, with c(t, u, v) <= k for some u, v. The same with k + 1 rows gives the other term; with the lightest weight w of
+    any pair across the cut in place of w_1 it is no larger, and equal for one pair. So the candidates (distance, k) are
 
         (t, c(t, u, v))  and, for w < t,  (t - w, c(t, u, v) - 1),
 
@@ -157,8 +157,8 @@ class Search:
         """L."""
         none = np.zeros((self.vertices, self.vertices), dtype=np.int64)
         best, last = FLOOR, self.levels.size - 1
-        # entries: minus a bound on all scores of the levels after..last, that interval, cut sizes at an earlier level
-        # (ties are broken by the interval, which no other entry has)
+        # entries: minus a bound on all scores of the levels first..last, these two, cut sizes at an earlier level; no
+        # two have one `first`, so arrays are never compared
         todo = [(-self.score(last, none), 0, last, none)]
         while todo and -todo[0][0] > best:
             _, first, last, sizes = heappop(todo)

@@ -256,6 +256,22 @@ def test_rows_that_count(relation):
         assert (declared.beta, declared.touched, declared.linf) == (F(1, 3), 1, min(unit.rows, 2) * L)
 
 
+def test_rows_in_any_order():
+    rng = random.Random(7)
+    for _ in range(50):
+        rows = random_rows(rng, 3, 20, L)
+        columns = {"u": [None] * len(rows), "x": [w for *_, w in rows]}
+        table = ArrayView(columns | {name: [KEYS[row[i]] for row in rows] for i, name in enumerate(("from", "to"))})
+        assert STATISTIC.compute(table, PrivacyUnit()).open() == [(kruskal(rows, 3), scale(rows, 3, F(1, 3)))]
+
+
+def test_loops_take_no_place_of_the_rows_that_count():
+    rows = 200
+    columns = {"u": ["p"] * rows, "from": ["a"] * rows, "to": ["b", *["a"] * (rows - 1)], "x": [0.0] * rows}
+    ((value, _),) = STATISTIC.compute(ArrayView(columns), PrivacyUnit("u")).open()
+    assert value == L  # of 2 L
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [F(1, 4), F(1, 4000)])
 def test_sixty_three_vertices_take_seconds(beta):
