@@ -293,20 +293,26 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     return exact, scalar
 
 
-def smooth_noise(
+def smooth_method(
     method: Any, allowed: tuple[str, ...], noise: Any, error_bar: Any, call: str, column: str
 ) -> str | None:
     """Law of the noise for the last of the allowed methods, the one by smooth sensitivity; None for the others."""
     if not isinstance(method, str) or method not in allowed:
         raise ArgumentValueError(f"method must be {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}")
+    law = smooth_noise(noise, error_bar)
+    if method == allowed[-1]:
+        return law
+    if noise is not None or error_bar:
+        raise ArgumentValueError(
+            f"noise= and error_bar= go with method={allowed[-1]!r}: {call}({column!r}, method={allowed[-1]!r})"
+        )
+    return None
+
+
+def smooth_noise(noise: Any, error_bar: Any) -> str:
+    """Law of noise by smooth sensitivity."""
     if not isinstance(error_bar, bool):
         raise ArgumentTypeError("error_bar must be True or False")
-    if method != allowed[-1]:
-        if noise is not None or error_bar:
-            raise ArgumentValueError(
-                f"noise= and error_bar= go with method={allowed[-1]!r}: {call}({column!r}, method={allowed[-1]!r})"
-            )
-        return None
     if noise is None:
         return BEST_NOISE
     if not isinstance(noise, str) or noise not in DRAWS:

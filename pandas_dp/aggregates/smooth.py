@@ -35,7 +35,7 @@ class Smoothed(Aggregate):
     Parameters
     ----------
     lattice : Lattice
-        Of the values.
+        Of the column.
     kind : Kind
     noise : str
         A key of `DRAWS`.
@@ -51,6 +51,11 @@ class Smoothed(Aggregate):
     @abstractmethod
     def statistics(self, beta: Fraction) -> list[SmoothStatistic]:
         """One for each value, beta-smooth."""
+
+    @property
+    def values(self) -> Lattice:
+        """Where the answers lie."""
+        return self.lattice
 
     @abstractmethod
     def shown(self, values: list[Any]) -> Any:
@@ -82,14 +87,14 @@ class Smoothed(Aggregate):
         for look in looks:
             noisy += yield look
         name = SmoothNoise(self.noise, Fraction(1)).name
-        values = [self.kind.value(clipped(self.lattice, offset)) for offset in noisy[int(self.error_bar) :]]
+        values = [self.kind.value(clipped(self.values, offset)) for offset in noisy[int(self.error_bar) :]]
         if not self.error_bar:
             return Answer(self.shown(values), name, None, (NOTE,))
         mechanism = looks[1].mechanism
         if not isinstance(mechanism, SmoothNoise):
             raise TypeError("the second look draws the value")
-        scale = BoughtScale(self.noise, float(mechanism.alpha), noisy[0], noise_of(looks[0]), self.lattice.cells)
-        error = Additive(scale, self.lattice.step, self.kind, (self.lattice.lower, self.lattice.upper))
+        scale = BoughtScale(self.noise, float(mechanism.alpha), noisy[0], noise_of(looks[0]), self.values.cells)
+        error = Additive(scale, self.values.step, self.kind, (self.values.lower, self.values.upper))
         return Answer(self.shown(values), name, error, (SCALE_NOTE,))
 
 

@@ -18,6 +18,7 @@ from pandas_dp.priced.blocks import BlockQuestions
 from pandas_dp.priced.bounds import asked, bounded, is_private
 from pandas_dp.priced.choices import ChoiceQuestions
 from pandas_dp.priced.column import PricedColumn
+from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.quantiles import QuantileQuestions, noise_text
@@ -27,7 +28,15 @@ from pandas_dp.priced.text import call_text, edges, refuse_dates
 from pandas_dp.release import Release
 
 
-class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuestions, RangeQuestions, StreamQuestions):
+class PricedFrame(
+    BlockQuestions,
+    ChoiceQuestions,
+    GraphQuestions,
+    LocalQuestions,
+    QuantileQuestions,
+    RangeQuestions,
+    StreamQuestions,
+):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
     Nothing is read before the question is charged; a refused question costs nothing.
@@ -175,7 +184,7 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
         >>> 44 < df.dp(epsilon=0.5).mean("age", bounds=(0, 120)) < 48
         True
         """
-        law = arguments.smooth_noise(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
+        law = arguments.smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
         if law is not None:
             return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, noise, law, error_bar)
         if trim is not None:

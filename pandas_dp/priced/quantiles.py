@@ -127,7 +127,7 @@ class QuantileQuestions(PreparedFrame):
         self, name: str, column: str, q: Any, bounds: Any, step: Any, method: str, noise: str | None, error_bar: bool
     ) -> Release:
         levels, scalar = arguments.quantiles(q)
-        law = arguments.smooth_noise(method, ("exponential", "smooth"), noise, error_bar, name, column)
+        law = arguments.smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
         if law is not None:
             return self._smooth(name, column, q, bounds, step, noise, law, error_bar)
         kind, facts = self._kind(column), self._facts(column)

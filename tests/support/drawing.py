@@ -23,12 +23,13 @@ from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.revenue import Revenue
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
 from pandas_dp.core.statistics.smooth import SmoothOrder
+from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
 from pandas_dp.core.statistics.strategies import Haar, Tree
 
 MOST_ROWS = 1 << 20  # of all copies together
 CHECKED = 20  # answers that check whether a look depends on earlier ones
 
-SAMPLED = (LatticeCounts, Revenue, RowScores, FrameScores)  # rows of units are drawn, but not by part
+SAMPLED = (LatticeCounts, Revenue, RowScores, FrameScores, SpanningTreeCost)  # rows of units are drawn, but not by part
 
 
 def capture(ask: Callable[[], Any]) -> gate.Request:
