@@ -19,7 +19,7 @@ DRAWN, LEVEL = 400, 0.9
 MEDIAN = 499
 
 DENSITIES = {
-    "polynomial_laplace": lambda z: 2 * (1 + z) ** -5.0,
+    "polynomial_laplace": lambda z: 1.5 * (1 + z) ** -4.0,
     "polynomial": lambda z: math.sqrt(2) / math.pi / (1 + z**4),
     "cauchy": stats.cauchy.pdf,
     "student_t": stats.t(3).pdf,

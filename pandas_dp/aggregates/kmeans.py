@@ -1,26 +1,17 @@
-"""k-means by sample and aggregate: each block has its own centres, which are combined coordinate by coordinate."""
+"""k-means by sample and aggregate: each block has its own centres, which are combined."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, pure_epsilon
-from pandas_dp.aggregates.blocks import REMEDY, choose, combined, known_rows, look_at, size_note
-from pandas_dp.core.lattice import RANK_BITS, Lattice
-from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.statistics.blocks import BlockResults
-from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Additive, Ends
+from pandas_dp.aggregates.vectors import VectorOfBlocks
 
 Floats = NDArray[np.float64]
-Range = tuple[Fraction, Fraction]
-NUMBER = Kind("number")
-UNIT = Lattice.between(Fraction(0), Fraction(1), RANK_BITS)
 STARTS, ROUNDS = 8, 25
 
 
@@ -96,67 +87,26 @@ def _distances(points: Floats, centres: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class KMeans(SingleLook):
-    """k centres of some columns, each coordinate combined at a k d-th of the price.
+class KMeans(VectorOfBlocks):
+    """k centres of some columns."""
 
-    One unit changes one block and so all of that block's k d coordinates: they are parts that are all touched.
-    """
-
-    columns: tuple[str, ...]
-    ranges: tuple[Range, ...]
     k: int
-    blocks: int | None = None
-    rows: int | None = None
-
-    def look(self, terms: Terms) -> Measurement:
-        """One look at the blocks."""
-        epsilon = pure_epsilon(terms.price, "kmeans()")
-        return look_at(self._results(terms), self._chosen(terms)[1], epsilon, terms.unit)
-
-    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
-        """Return a table with one row for each centre."""
-        blocks, aggregator = self._chosen(terms)
-        found = combined(self._results(terms), look, noisy, NUMBER, REMEDY)
-        values = {}
-        for i, (column, (lower, upper)) in enumerate(zip(self.columns, self.ranges, strict=True)):
-            scaled = [min(max(point, Fraction(0)), Fraction(1)) for point in found.points[i :: len(self.columns)]]
-            values[column] = [NUMBER.value(lower + (upper - lower) * point) for point in scaled]
-        notes = (
-            f"{blocks:,} blocks, {aggregator} of each coordinate at 1/{self._outputs} of the price",
-            "centres of blocks are matched by their order in the first column: clusters close in it are mixed up",
-        )
-        error = self._by_column(found.error) if isinstance(found.error, Additive) else found.error
-        sizes = size_note(blocks, known_rows(self.rows, terms))
-        return Answer(pd.DataFrame(values), found.mechanism, error, (*notes, *found.notes, *sizes))
 
     @property
-    def _outputs(self) -> int:
-        return self.k * len(self.columns)
+    def repeats(self) -> int:
+        """One for each centre."""
+        return self.k
 
-    def _chosen(self, terms: Terms) -> tuple[int, str]:
-        epsilon = pure_epsilon(terms.price, "kmeans()") / self._outputs
-        return choose(self.blocks, "auto", epsilon, known_rows(self.rows, terms))
+    @property
+    def shown_columns(self) -> tuple[str, ...]:
+        """Those of the centres alone."""
+        return self.names
 
-    def _results(self, terms: Terms) -> BlockResults:
-        lower, upper = (tuple(float(ends[side]) for ends in self.ranges) for side in (0, 1))
-        function = Centres(self.columns, lower, upper, self.k)
-        return BlockResults(function, UNIT, self._chosen(terms)[0], self._outputs, self.columns)
+    def function(self, lower: tuple[float, ...], upper: tuple[float, ...]) -> Centres:
+        """See `Centres`."""
+        return Centres(self.names, lower, upper, self.k)
 
-    def _by_column(self, error: Additive) -> ByColumn:
-        """The same noise in the units of each column."""
-        scaled = {
-            column: replace(error, step=error.step * (ends[1] - ends[0]), within=ends)
-            for column, ends in zip(self.columns, self.ranges, strict=True)
-        }
-        return ByColumn(scaled)
-
-
-@dataclass(frozen=True)
-class ByColumn:
-    """Error of a table whose columns have units of their own."""
-
-    models: dict[str, Additive]
-
-    def bounds(self, value: pd.Series[float], level: float) -> Ends:
-        """Ends for one column."""
-        return self.models[str(value.name)].bounds(value, level)
+    def shown(self, values: dict[str, list[Any]]) -> tuple[Any, tuple[str, ...]]:
+        """Return a table with one row for each centre."""
+        note = "centres of blocks are matched by their order in the first column: clusters close in it are mixed up"
+        return pd.DataFrame(values), (note,)

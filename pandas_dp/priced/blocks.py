@@ -11,6 +11,7 @@ from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.kmeans import KMeans
 from pandas_dp.aggregates.sample_and_aggregate import GroupbyMeanSA, SampleAndAggregate, VoteOfBlocks
+from pandas_dp.aggregates.vectors import MOST_FOR_CENTRE, Estimates
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
@@ -94,7 +95,7 @@ class BlockQuestions(PreparedFrame):
         widening: str = "tukey",
         rows: int | None = None,
     ) -> Release:
-        """One number, or one of listed keys, that a function of yours computes from a table, by sample and aggregate.
+        """One number, several, or one of listed keys that a function of yours computes from a table, by sample and aggregate.
 
         The rows are split into random blocks (all rows of a unit into one), the function runs on each block, and its
         results are combined privately.
@@ -105,8 +106,9 @@ class BlockQuestions(PreparedFrame):
             Takes a DataFrame with this table's columns and some of its rows, returns a number (a key). Numbers come as
             float64. An exception, or a result that is no finite number, counts as the middle of the bounds (no vote). It
             should compute from its argument alone and keep nothing from one block to the next.
-        bounds : (lower, upper), optional
-            Public range of the results; not for a vote.
+        bounds : (lower, upper) or dict of str to (lower, upper), optional
+            Public range of the results; not for a vote. A dict names several numbers: the function returns a dict or Series
+            with these names, or as many numbers in their order.
         keys : list, optional
             Public list of the results that a vote counts.
         blocks : int, optional
@@ -127,8 +129,8 @@ class BlockQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A float within the bounds, or a key. It is not stored: asking again is charged again. Its notes say where public
-            numbers alone show that the noise drowns it.
+            A float within the bounds, a Series by name, or a key. It is not stored: asking again is charged again. Its notes
+            say where public numbers alone show that the noise drowns it.
 
         Raises
         ------
@@ -159,7 +161,9 @@ class BlockQuestions(PreparedFrame):
         if widening not in ("tukey", "smith") or (widening != "tukey" and aggregator != "winsorized"):
             raise ArgumentValueError("widening is 'tukey' or, with aggregator='winsorized' alone, 'smith'")
         aggregate: Aggregate
-        if aggregator == "vote":
+        if isinstance(bounds, Mapping):
+            aggregate, given = self._estimates(function, bounds, count, aggregator, known)
+        elif aggregator == "vote":
             listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function", VOTE)
             aggregate, given = VoteOfBlocks(function, listed, count, known), f"keys={listing(listed.keys)}, "
         else:
@@ -172,6 +176,30 @@ class BlockQuestions(PreparedFrame):
         rehearse(function, self._empty().dtypes)
         return self._ask(text, aggregate, tuple(self._empty().columns))
 
+    def _estimates(
+        self,
+        function: Callable[[pd.DataFrame], Any],
+        bounds: Mapping[Any, Any],
+        count: int | None,
+        how: str,
+        rows: int | None,
+    ) -> tuple[Estimates, str]:
+        """Several named numbers, and how their bounds are written."""
+        line = "sample_and_aggregate(function, bounds={'slope': (-1, 1), 'intercept': (0, 100)})"
+        if not 1 <= len(bounds) <= MOST_OUTPUTS or not all(isinstance(name, str) for name in bounds):
+            raise ArgumentValueError(f"a dict of bounds names 1 to {MOST_OUTPUTS:,} numbers by text: {line}")
+        if how == "winsorized":
+            raise ArgumentValueError("aggregator='winsorized' takes one number; leave it out for several")
+        few_enough(count, how, len(bounds))
+        number, ranges = Kind("number"), []
+        for name, pair in bounds.items():
+            lattice = arguments.lattice(
+                pair, None, RANK_BITS, number, ColumnFacts(), "sample_and_aggregate", name, line
+            )
+            ranges.append((lattice.lower, lattice.upper))
+        aggregate = Estimates(tuple(bounds), tuple(ranges), count, rows, how, function)
+        return aggregate, f"bounds={ranges_text(bounds)}, "
+
     def kmeans(
         self,
         columns: Sequence[str],
@@ -179,6 +207,7 @@ class BlockQuestions(PreparedFrame):
         k: int,
         bounds: Mapping[str, Any] | None = None,
         blocks: int | None = None,
+        aggregator: str = "auto",
         rows: int | None = None,
     ) -> Release:
         """Centres of k clusters by sample and aggregate: k-means on each of many random blocks, combined privately.
@@ -194,6 +223,9 @@ class BlockQuestions(PreparedFrame):
             their widths.
         blocks : int, optional
             Where left out as in ``sample_and_aggregate``, with epsilon / (k columns) for epsilon.
+        aggregator : {"auto", "median", "mean", "smooth"}
+            "smooth" takes all centres of the block that most others resemble, with noise scaled to its smooth sensitivity;
+            at most 2,000 blocks.
         rows : int, optional
             About how many rows there are, if that is public; see ``sample_and_aggregate``.
 
@@ -211,8 +243,9 @@ class BlockQuestions(PreparedFrame):
         -----
         Each block's centres are sorted by their first coordinate, then the next, and one unit changes the centres of one
         block. Each of the k d coordinates is the private median of the blocks' at epsilon / (k d), or their noisy mean where
-        blocks times that is below 50. Well separated clusters of similar size are found; clusters that are close in the
-        first column are matched badly between blocks, so put the column that separates them first.
+        blocks times that is below 50. "smooth" errs more, and needs about 60 k d / epsilon blocks, but its centres are those of
+        one and the same block. Well separated clusters of similar size are found; clusters that are close in the first
+        column are matched badly between blocks, so put the column that separates them first.
         Source: Nissim, Raskhodnikova, Smith 2007, Sections 4 and 5.
         """
         line = "kmeans(['age', 'cost'], k=3, bounds={'age': (0, 120), 'cost': (0, 5000)})"
@@ -228,7 +261,8 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentValueError(f"columns must differ, and bounds be of these columns alone: {line}")
         if centres * len(names) > MOST_OUTPUTS:
             raise ArgumentValueError(f"k times the number of columns may be at most {MOST_OUTPUTS:,}: {line}")
-        count = arguments.blocks(blocks, "auto", ("auto",))
+        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
+        few_enough(count, aggregator, len(names) * centres)
         known = None if rows is None else arguments.positive_int(rows, "rows")
         given = {} if bounds is None else dict(bounds)
         lattices = [
@@ -236,7 +270,19 @@ class BlockQuestions(PreparedFrame):
             for c in names
         ]
         ranges = tuple((lattice.lower, lattice.upper) for lattice in lattices)
-        shown = ", ".join(f"{name!r}: ({value_text(given[name][0])}, {value_text(given[name][1])})" for name in given)
-        more = f", bounds={{{shown}}}, blocks={blocks}" + (f", rows={known}" if known else "")
+        more = f", bounds={ranges_text(given)}, blocks={blocks}" + (f", rows={known}" if known else "")
+        more += "" if aggregator == "auto" else f", aggregator={aggregator!r}"
         text = f"kmeans({listing(names)}, k={centres}{more})"
-        return self._ask(text, KMeans(names, ranges, centres, count, known), names)
+        return self._ask(text, KMeans(names, ranges, count, known, aggregator, centres), names)
+
+
+def few_enough(blocks: int | None, aggregator: str, outputs: int) -> None:
+    """Refuse more blocks than the smooth aggregator of vectors compares."""
+    if aggregator == "smooth" and outputs > 1 and blocks is not None and blocks > MOST_FOR_CENTRE:
+        raise ArgumentValueError(f"aggregator='smooth' takes at most {MOST_FOR_CENTRE:,} blocks of several numbers")
+
+
+def ranges_text(bounds: Mapping[str, Any]) -> str:
+    """Write bounds by name."""
+    shown = (f"{name!r}: ({value_text(pair[0])}, {value_text(pair[1])})" for name, pair in bounds.items())
+    return f"{{{', '.join(shown)}}}"

@@ -170,9 +170,9 @@ class PricedFrame(
         The error of "winsorized" does not grow with the bounds but shrinks with the square root of the rows alone. It is
         worse than the default unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the
         column, and useless with fewer than about 8000 / epsilon rows.
-        The noise of "trimmed" has a standard deviation of about 3 max_rows (range of the rows that are kept) / (rows
-        epsilon), but of 1e-7 (upper - lower) / epsilon at least, once there are some 100 / epsilon rows: it does not grow with
-        the bounds. Where values are skewed a trimmed mean is another number than the mean.
+        The noise of "trimmed" is about as large as 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less,
+        seldom 10 times that, once there are some 100 / epsilon rows, but at least 1e-7 (upper - lower) / epsilon: else it does
+        not grow with the bounds. Where values are skewed a trimmed mean is another number than the mean.
         Source: Kulesza, Suresh, Wang 2024; "winsorized": Smith 2011; "trimmed": Nissim, Raskhodnikova, Smith 2007; Bun,
         Steinke 2019.
 

@@ -229,10 +229,21 @@ def test_kmeans_finds_clusters_that_are_well_apart():
     release = df.dp(epsilon=4).kmeans(["a", "b"], k=3, bounds=bounds, rows=12_000)
     assert list(release.columns) == ["a", "b"]
     assert release.to_numpy() == pytest.approx(TRUE, abs=0.5)
-    assert release.notes[0] == "150 blocks, median of each coordinate at 1/6 of the price"
+    assert release.notes[0] == "150 blocks, median of each number at 1/6 of the price"
     again = df.dp(epsilon=4).kmeans(["a", "b"], k=3, bounds=bounds, rows=12_000)
     pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(release))  # stored: asked twice, paid once
     assert df.dp.session.spent == "epsilon=4"
+
+
+def test_smooth_kmeans_finds_clusters_that_are_well_apart():
+    """The central one of 150 vectors, at a price where its noise is a thousandth of the bounds."""
+    df = protected(three_clusters(12_000, TRUE, 3), epsilon=100)
+    bounds = {"a": (0, 10), "b": (0, 5)}
+    release = df.dp(epsilon=100).kmeans(["a", "b"], k=3, bounds=bounds, blocks=150, aggregator="smooth")
+    assert release.to_numpy() == pytest.approx(TRUE, abs=0.5)
+    assert release.interval() is None
+    assert release.notes[0] == "150 blocks, the central one, with noise that fits them"
+    assert df.dp.session.spent == "epsilon=100"
 
 
 def test_kmeans_shares_epsilon_between_coordinates():
@@ -245,12 +256,19 @@ def test_kmeans_shares_epsilon_between_coordinates():
 
 
 def test_everything_public_is_in_the_canonical_text():
-    one = KMeans(("a",), ((F(0), F(1)),), 2, None, None)
+    one = KMeans(("a",), ((F(0), F(1)),), None, None, "auto", 2)
     others = [
         replace(one, **change)
-        for change in ({"columns": ("b",)}, {"ranges": ((F(0), F(2)),)}, {"k": 3}, {"blocks": 9}, {"rows": 9})
+        for change in (
+            {"names": ("b",)},
+            {"ranges": ((F(0), F(2)),)},
+            {"k": 3},
+            {"blocks": 9},
+            {"rows": 9},
+            {"aggregator": "smooth"},
+        )
     ]
-    assert len({repr(x) for x in (one, *others)}) == 6
+    assert len({repr(x) for x in (one, *others)}) == 7
     assert not SampleAndAggregate.stored
 
 

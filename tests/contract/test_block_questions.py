@@ -98,7 +98,7 @@ def test_kmeans_takes_bounds_from_the_schema():
 @pytest.mark.parametrize("method", ["median", None, ["winsorized"]])
 def test_methods_of_mean(monkeypatch, method):
     df = protected()
-    with refused(monkeypatch, df, ValueError, "method must be 'rotated' or 'winsorized'"):
+    with refused(monkeypatch, df, ValueError, "method must be 'rotated', 'winsorized' or 'trimmed'"):
         df.dp(epsilon=1).mean("age", bounds=(0, 120), method=method)
 
 
@@ -330,3 +330,69 @@ def test_warnings_and_numpy_errors_of_a_trial_do_not_show(recwarn):
         bounds=(0, 1),
     )
     assert not recwarn.list
+
+
+def coefficients(block):
+    """Mean and spread, by name."""
+    return {"centre": block["age"].mean(), "spread": block["age"].std()}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        coefficients,
+        lambda b: pd.Series(coefficients(b)),
+        lambda b: tuple(coefficients(b).values()),
+        lambda b: np.array(list(coefficients(b).values())),
+    ],
+)
+@pytest.mark.parametrize("aggregator", ["auto", "mean", "median", "smooth"])
+def test_several_named_numbers(function, aggregator):
+    frame = pd.DataFrame({"age": np.arange(40_000) % 100})
+    df = protected(frame, epsilon=100)
+    bounds = {"centre": (0, 200), "spread": (0, 100)}
+    answer = df.dp(epsilon=20).sample_and_aggregate(function, bounds=bounds, aggregator=aggregator, rows=40_000)
+    assert list(answer.index) == ["centre", "spread"]
+    assert abs(answer["centre"] - 49.5) < 20
+    assert abs(answer["spread"] - 28.9) < 20
+    assert df.dp.session.spent == "epsilon=20"
+    assert answer.query.call.startswith(
+        "sample_and_aggregate(function, bounds={'centre': (0, 200), 'spread': (0, 100)}, blocks"
+    )
+    if aggregator == "mean":
+        ends = answer.interval()
+        assert (ends["lower"] <= answer.to_numpy()).all()
+        width = ends["upper"] - ends["lower"]
+        assert width["centre"] == pytest.approx(2 * width["spread"])
+
+
+def test_results_of_another_form_count_as_the_middle():
+    df = protected(pd.DataFrame({"age": np.arange(4000)}), epsilon=10**4)
+    for wrong in (lambda b: None, lambda b: (1.0,), lambda b: {"a": 1.0}, lambda b: "text", lambda b: (np.nan, np.inf)):
+        answer = df.dp(epsilon=1000).sample_and_aggregate(
+            wrong, bounds={"a": (0, 10), "b": (2, 4)}, aggregator="mean", blocks=40
+        )
+        assert answer.tolist() == pytest.approx([5, 3], abs=0.1)
+
+
+def test_arguments_of_several_numbers(monkeypatch):
+    df = protected()
+
+    def refuse(match, error=ValueError, **terms):
+        with refused(monkeypatch, df, error, match):
+            df.dp(epsilon=1).sample_and_aggregate(
+                coefficients, **{"bounds": {"centre": (0, 1), "spread": (0, 1)}} | terms
+            )
+
+    refuse("names 1 to 1,000 numbers", bounds={})
+    refuse("names 1 to 1,000 numbers", bounds={3: (0, 1)})
+    refuse("names 1 to 1,000 numbers", bounds={str(i): (0, 1) for i in range(1001)})
+    refuse("bounds", bounds={"centre": (1, 0)})
+    refuse("'slope': ", bounds={"centre": 5}, error=TypeError)
+    refuse("one number", aggregator="winsorized")
+    refuse("a vote takes keys=", aggregator="vote", error=TypeError)
+    refuse("at most 2,000 blocks", aggregator="smooth", blocks=2001)
+    with refused(monkeypatch, df, ValueError, "at most 2,000 blocks"):
+        df.dp(epsilon=1).kmeans(["age"], k=2, bounds={"age": (0, 120)}, blocks=2001, aggregator="smooth")
+    with refused(monkeypatch, df, ValueError, "'auto', 'median', 'mean' or 'smooth'"):
+        df.dp(epsilon=1).kmeans(["age"], k=2, bounds={"age": (0, 120)}, aggregator="vote")

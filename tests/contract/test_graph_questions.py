@@ -136,7 +136,9 @@ def test_largest_weights_of_any_size(largest):
 
 
 def test_error_bar():
-    df = protected(pd.DataFrame([(i, i + 1, 1.0) for i in range(60)] * 100, columns=["start", "end", "km"]), epsilon=100)
+    df = protected(
+        pd.DataFrame([(i, i + 1, 1.0) for i in range(60)] * 100, columns=["start", "end", "km"]), epsilon=100
+    )
     ask = {"vertices": list(range(61)), "max_weight": 10}
     answer = df.dp(epsilon=30).mst_cost("start", "end", "km", error_bar=True, **ask)
     lower, upper = answer.interval(0.9999999)

@@ -19,6 +19,7 @@ from support.neighbours import ADD_REMOVE, HIGH, LOW, REPLACE_ONE, Pair, added, 
 
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.selection import PermuteAndFlip
+from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
 from pandas_dp.core.statistics import blocks
 
@@ -68,11 +69,18 @@ def kmeans_by_medians(dp: Any) -> Any:
     return dp.kmeans(["x"], k=1, bounds={"x": BOUNDS}, blocks=50)
 
 
+def central(dp: Any) -> Any:
+    """Two numbers that move together, the central one of a single block's: noise fitted to all of the bounds."""
+    return dp.sample_and_aggregate(
+        lambda block: (top(block), top(block)), bounds={"a": BOUNDS, "b": BOUNDS}, blocks=1, aggregator="smooth"
+    )
+
+
 JOINS = added("unit of many rows", several(HIGH, 6, "b", "z"), several(LOW, 2, "a"), max_rows=2)
 CHANGES = replaced("low to high", several(LOW, 1, "a"), several(HIGH, 1, "b"), [])
 PAIRS = {ADD_REMOVE: JOINS, REPLACE_ONE: CHANGES}
 CASES = [
-    *((ask, relation) for ask in (mean, median, winsorized_mean, vote, kmeans) for relation in PAIRS),
+    *((ask, relation) for ask in (mean, median, winsorized_mean, vote, kmeans, central) for relation in PAIRS),
     (column_mean, ADD_REMOVE),
     (kmeans_by_medians, REPLACE_ONE),
 ]
@@ -122,7 +130,16 @@ def votes_at_four_times_the_rate(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PermuteAndFlip, "calibrate", lambda epsilon, sensitivity: original(4 * epsilon, sensitivity))
 
 
+def one_value_alone(patch: pytest.MonkeyPatch) -> None:
+    """Each value gets noise as if it moved alone, and by all of the bounds, at four times the price."""
+    original = SmoothNoise.draw
+    patch.setattr(
+        SmoothNoise, "draw", lambda self, *more: original(replace(self, epsilon=4 * self.epsilon, dimension=1), *more)
+    )
+
+
 TWINS = [
+    (one_value_alone, central, REPLACE_ONE, SAMPLES),
     (a_quarter_of_the_noise, mean, ADD_REMOVE, SAMPLES),
     (a_quarter_of_the_noise, mean, REPLACE_ONE, SAMPLES),
     (a_tenth_of_the_clipped_noise, smith, REPLACE_ONE, SAMPLES // 2),

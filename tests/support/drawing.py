@@ -22,9 +22,10 @@ from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.revenue import Revenue
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
-from pandas_dp.core.statistics.smooth import SmoothOrder
+from pandas_dp.core.statistics.smooth import SmoothOrder, SmoothScale
 from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
 from pandas_dp.core.statistics.strategies import Haar, Tree
+from pandas_dp.core.statistics.trimmed import TrimmedMean
 
 MOST_ROWS = 1 << 20  # of all copies together
 CHECKED = 20  # answers that check whether a look depends on earlier ones
@@ -118,7 +119,9 @@ class Drawer:
 
     def _random(self, statistic: Any) -> bool:
         """Whether rows or blocks are drawn at random."""
-        if isinstance(statistic, SmoothOrder):
+        if isinstance(statistic, SmoothScale):
+            return self._random(statistic.of)
+        if isinstance(statistic, SmoothOrder | TrimmedMean):
             return self._random(statistic.points)
         if isinstance(statistic, BlockSums | BlockPoints):
             return True
@@ -137,7 +140,9 @@ class Drawer:
         unit = self.request.unit
         if not self._random(statistic):
             return [self._exact(statistic).open()] * n
-        if isinstance(statistic, (*SAMPLED, SmoothOrder, Tree, Haar)):  # parts of several copies would lie in one run
+        if isinstance(
+            statistic, (*SAMPLED, SmoothOrder, SmoothScale, TrimmedMean, Tree, Haar)
+        ):  # parts of several copies would lie in one run
             return [statistic.compute(self.view, unit).open() for _ in range(n)]
         results: list[list[Any]] = []
         most = max(1, MOST_ROWS // max(1, self.view.rows))

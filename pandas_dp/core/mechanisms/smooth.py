@@ -117,7 +117,7 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction, dimension: int = 1)
     -----
     Each is what the largest loss over all outputs, shifts and dilations allows. The split between shift and dilation is
     free: among rows at equal distances S is about their distance / (e beta), so noise is least where alpha beta is
-    largest, or for polynomial Laplace where S Z / alpha has the least variance.
+    largest. Polynomial Laplace has the least whole power at which Z has a variance: the smaller it is, the larger beta.
 
     * Cauchy: the largest log ratio of two Cauchy densities is the distance d of their (location, scale) in the hyperbolic
       half-plane, cosh d = 1 + (D^2 + (s - s')^2) / (2 s s'), here cosh b + alpha^2 exp(-b) / 2 at a ratio exp(b). These points
@@ -125,7 +125,7 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction, dimension: int = 1)
     * Student's t with 3 degrees: the square of a Cauchy density of scale sqrt(3), so the loss is 2 d + b.
     * Density 1 / (1 + z^4): the log-density has slope at most 3**(3/4), and dilation by exp(beta) moves it by at most
       3 beta: alpha 3**(3/4) + 3 beta <= epsilon.
-    * Polynomial Laplace with p = 1 + epsilon / beta = 5: the loss is largest at the kink or in the tail, which gives
+    * Polynomial Laplace with p = 1 + epsilon / beta = 4: the loss is largest at the kink or in the tail, which gives
       alpha = min(exp(epsilon / p) - 1, exp(beta) (exp((epsilon - beta) / p) - 1)).
     * Laplace with alpha = epsilon / 2: `laplace_delta` of beta, as long as alpha exp(-beta) + beta <= epsilon.
     * Gaussian with beta = epsilon / (4 + 4 ln(2 / delta)): `gaussian_delta` of alpha.
@@ -165,10 +165,10 @@ def in_space(law: str, e: Fraction, delta: Fraction, d: int) -> tuple[Fraction, 
 
     * Laws whose log-density has a slope of at most a and moves by at most g beta under dilation: alpha a + d g beta <= epsilon,
       halved between the two. a = 1, g = 1 for Cauchy, 3**(3/4) and 3 for 1 / (1 + z^4), 2 / sqrt(3) and 3 for Student's t.
-    * Polynomial Laplace, p = 5: at the ratio exp(b) the loss of a value that moves by y / r is at most
+    * Polynomial Laplace, p = 4: at the ratio exp(b) the loss of a value that moves by y / r is at most
       p max(ln(1 + y), b) - b, and p ln(1 + exp(-b) y) + b at exp(-b). Both are convex in b, and ln(1 + y) is concave in y: of
       j values that move, and d - j that do not, all do so by alpha / j. So the largest loss is that of j = d at both ends of
-      b, or, for j < d, p j ln(1 + alpha / j) + beta (p (d - j) - d). With beta = epsilon / (8 (d - 1)) all allow some alpha.
+      b, or, for j < d, p j ln(1 + alpha / j) + beta (p (d - j) - d). With beta = epsilon / (6 (d - 1)) all allow some alpha.
     * Laplace and Gaussian: beta = epsilon / (4 (d + ln(2 / delta))), alpha = epsilon / 2 and
       epsilon / (5 sqrt(2 ln(2 / delta))), for epsilon <= 8: their exact delta is below 1/100 of the claim.
     Source: Nissim, Raskhodnikova, Smith 2007 (Laplace and Gaussian).
@@ -180,7 +180,7 @@ def in_space(law: str, e: Fraction, delta: Fraction, d: int) -> tuple[Fraction, 
         e, log = min(e, MOST_IN_SPACE), Fraction(math.log(2 / delta) * (1 + 1e-9))
         alpha = e / 2 if law == "laplace" else e / 5 / Fraction(math.sqrt(2 * log) * (1 + 1e-9))
         return alpha, e / (4 * (d + log))
-    p, beta = samplers.POWER + 1, e / (8 * (d - 1))
+    p, beta = samplers.POWER + 1, e / (2 * samplers.POWER * (d - 1))
     alphas = [d * (_exp(e / (p * d))[0] - ONE), d * (_exp(beta + (e - d * beta) / (p * d))[0] - _exp(beta)[1])]
     alphas += [j * (_exp((e - beta * (p * (d - j) - d)) / (p * j))[0] - ONE) for j in range(1, d)]
     return Fraction(min(alphas), ONE), beta

@@ -13,7 +13,7 @@ from pandas_dp.core.randomness import Bits, Lazy
 from pandas_dp.core.samplers.enclosure import exp_bounds
 from pandas_dp.core.samplers.scalar import exponential
 
-POWER = 4  # draw_polynomial_laplace: density proportional to (1 + |z|)**-(POWER + 1)
+POWER = 3  # draw_polynomial_laplace: density proportional to (1 + |z|)**-(POWER + 1)
 
 
 def draw_polynomial(gamma: int, numerator: int, denominator: int, bits: Bits) -> int:

@@ -27,7 +27,7 @@ def log_density(law: str, z: np.ndarray, gamma: float = 4) -> np.ndarray:
     if law == "student_t":
         return -2 * np.log1p(z * z / 3)
     if law == "polynomial_laplace":
-        return -5 * np.log1p(z)
+        return -4 * np.log1p(z)
     return -np.logaddexp(Long(0), (2 if law == "cauchy" else Long(gamma)) * np.log(np.maximum(z, Long(1e-300))))
 
 

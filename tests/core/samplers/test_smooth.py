@@ -38,7 +38,7 @@ LAWS: dict[str, tuple[Callable[..., int], Cdf]] = {
     "cubic": (partial(smooth.draw_polynomial, 3), upper_cubic),
     "quartic": (partial(smooth.draw_polynomial, 4), upper_quartic),
     "student_t": (smooth.draw_student3, stats.t(3).sf),
-    "polynomial_laplace": (smooth.draw_polynomial_laplace, lambda z: (1 + z) ** -4 / 2),
+    "polynomial_laplace": (smooth.draw_polynomial_laplace, lambda z: (1 + z) ** -3 / 2),
     "laplace": (smooth.draw_laplace, lambda z: math.exp(-z) / 2),
     "gaussian": (smooth.draw_gaussian, stats.norm.sf),
 }
