@@ -160,3 +160,11 @@ def test_an_interrupt_at_the_door_leaves_it_open():
         sys.settrace(before)
     assert lines
     assert not gate._inside.busy
+
+
+@pytest.mark.parametrize(("condition", "count"), [("True", 8), ("not True", 0), (lambda d: True, 8)])
+def test_a_condition_that_reads_no_column(condition, count):
+    """It ended in an error of numpy."""
+    df = protected(epsilon=10**6)
+    stream = df.dp(epsilon=10**4).oracle("pmw", domain={"age": [0, 30, 100], "sex": ["f", "m"]}, updates=2)
+    assert abs(stream.ask(condition) - count) <= 1
