@@ -15,6 +15,7 @@ from support.frames import people, protected, refused
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, StreamClosedError
 from pandas_dp.core import gate
+from pandas_dp.core.mechanisms.sparse_vector import SparseVector
 from pandas_dp.core.privacy import PrivacyLoss
 
 CANDIDATES = {
@@ -168,3 +169,23 @@ def test_a_condition_that_reads_no_column(condition, count):
     df = protected(epsilon=10**6)
     stream = df.dp(epsilon=10**4).oracle("pmw", domain={"age": [0, 30, 100], "sex": ["f", "m"]}, updates=2)
     assert abs(stream.ask(condition) - count) <= 1
+
+
+def test_one_secret_a_stream(monkeypatch):
+    """The noise of the threshold is drawn when the first question is asked, and never again; each stream has its own.
+
+    A door that drew it anew for every question passed all other fast tests.
+    """
+    started: list[SparseVector] = []
+    original = SparseVector.start
+    monkeypatch.setattr(SparseVector, "start", lambda self, *given: started.append(self) or original(self, *given))
+    df = protected(epsilon=10)
+    threshold = df.dp(epsilon=1).above_threshold(10**6, max_above=2)
+    oracle = df.dp(epsilon=1).oracle("pmw", domain={"age": [0, 30, 100]}, updates=50)
+    for opened, stream in enumerate((threshold, oracle), start=1):
+        for _ in range(5):
+            stream.ask("age < 30")
+            assert len(started) == opened
+    secrets = [set(map(id, stream._inner._run.started.values())) for stream in (threshold, oracle)]
+    assert [len(mine) for mine in secrets] == [1, 1]
+    assert not secrets[0] & secrets[1]
