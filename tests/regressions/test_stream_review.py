@@ -189,3 +189,14 @@ def test_one_secret_a_stream(monkeypatch):
     secrets = [set(map(id, stream._inner._run.started.values())) for stream in (threshold, oracle)]
     assert [len(mine) for mine in secrets] == [1, 1]
     assert not secrets[0] & secrets[1]
+
+
+@pytest.mark.parametrize("condition", ["b", "b == True", "not b == False and b", "object.isna() and b"])
+def test_a_missing_truth_value_counts_nowhere_whatever_lies_beneath(condition):
+    """Masked columns keep some value under the mask."""
+    hidden = pd.arrays.BooleanArray(np.ones(8, dtype=bool), np.arange(8) > 2)
+    df = protected(people().assign(b=hidden, object=None), epsilon=10**6)
+    stream = df.dp(epsilon=10**4).above_threshold(4, max_above=1)
+    assert stream.ask(condition) is False
+    assert df.dp(epsilon=10**4).above_threshold(3).ask(condition) is True
+    assert df.dp(epsilon=10**4).query(condition).count() == 3
