@@ -42,8 +42,10 @@ class Stream:
         if not isinstance(aggregate, above_threshold.Stream):
             raise TypeError("this query is no stream")
         self.query, self._aggregate = query, aggregate
-        self._session, self._table = session, table
-        empty = table.empty
+        self._session = session
+        # not cut from the rows, whose memory it would keep
+        empty = pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in table.empty.dtypes.items()})
+        self._table = replace(table, source=empty, index=empty.index, cache={}, _columns={})  # public facts alone
         for step in query.steps:
             empty = step.apply(empty)
         self._empty = empty
@@ -51,7 +53,6 @@ class Stream:
         del frame  # so that no traceback from here on has it among its locals
         self._inner = gate.Stream(request)
         session._streams.add(self._inner)
-        self._ended = False
 
     @property
     def left(self) -> str:
@@ -66,13 +67,13 @@ class Stream:
         """Send one question through the gate."""
         self._session._open()
         question = self._aggregate.question(condition, self._empty)
-        if not self._inner.open:
-            raise StreamClosedError(
-                ENDED.format(price=self.query.price, call=self.query.call) if self._ended else CLOSED
-            )
-        reply = self._inner.ask(question)
-        self._ended = reply.last
-        answer: Answer = reply.value
+        try:
+            answer: Answer = self._inner.ask(
+                question
+            ).value  # the gate alone knows: in here another thread may be asking
+        except StreamClosedError:
+            ended = ENDED.format(price=self.query.price, call=self.query.call)
+            raise StreamClosedError(ended if self._inner.reply.last else CLOSED) from None
         return answer
 
     def _condition(self, condition: Any) -> Expression:

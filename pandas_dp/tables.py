@@ -156,7 +156,15 @@ def same_storage(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, pd.Categorical):
         return a.categories is b.categories and _same_memory(a.codes, b.codes)
-    if isinstance(a, pd.arrays.DatetimeArray | pd.arrays.TimedeltaArray):
+    if isinstance(a, pd.arrays.IntervalArray):
+        return (
+            a.closed == b.closed
+            and same_storage(a.left.array, b.left.array)
+            and same_storage(a.right.array, b.right.array)
+        )
+    if isinstance(a, pd.arrays.SparseArray):
+        return a.dtype == b.dtype and a.sp_index is b.sp_index and _same_memory(a.sp_values, b.sp_values)
+    if isinstance(a, pd.arrays.DatetimeArray | pd.arrays.TimedeltaArray | pd.arrays.PeriodArray):
         return a.dtype == b.dtype and _same_memory(*(getattr(x, "asi8") for x in (a, b)))  # noqa: B009 - not in the stubs
     if hasattr(a, "_mask"):
         return _same_memory(a._data, b._data) and _same_memory(a._mask, b._mask)

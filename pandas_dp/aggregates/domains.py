@@ -70,7 +70,8 @@ class Domain:
         if foreign:
             raise ArgumentValueError(f"ask: {foreign[0]!r} is no column of the domain, which has {', '.join(known)}")
         used = [axis for axis in self.axes if axis.parts.column in condition.columns()]
-        places = np.indices([axis.parts.count for axis in used]).reshape(len(used), -1)  # shape (used, combinations)
+        counts = [axis.parts.count for axis in used]
+        places = np.indices(counts).reshape(len(used), math.prod(counts))  # shape (used, combinations)
         found: NDArray[np.bool_] | None = None
         for corner in product(*(axis.ends() for axis in used)):
             columns = {

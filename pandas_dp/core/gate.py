@@ -120,8 +120,8 @@ def closed() -> Iterator[None]:
     """
     if getattr(_inside, "busy", False):
         raise PandasDPError("a query was asked from inside another query; ask one after the other")
-    _inside.busy = True
     try:
+        _inside.busy = True  # in here, so that no interrupt leaves it behind
         yield
     finally:
         _inside.busy = False

@@ -193,8 +193,11 @@ class PrivacyLoss:
         return sum((times * part.renyi(order) for part, times in self.parts), Fraction(0))
 
     def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
-        """Adaptive sequential composition."""
-        return PrivacyLoss(self.parts + other.parts, self.delta + other.delta)
+        """Adaptive sequential composition; a part like the last one only counts, so that long sums stay short."""
+        parts, more = self.parts, other.parts
+        if parts and len(more) == 1 and parts[-1][0] == more[0][0]:
+            parts, more = parts[:-1], ((more[0][0], parts[-1][1] + more[0][1]),)
+        return PrivacyLoss(parts + more, self.delta + other.delta)
 
     def times(self, parts: int) -> PrivacyLoss:
         """Loss when one unit can touch `parts` disjoint parts, each answered at this loss."""

@@ -19,6 +19,7 @@ from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.query import Query
+from pandas_dp.session import ATTRIBUTE
 from pandas_dp.streams import OracleStream, ThresholdStream
 
 FARTHEST = 10**15
@@ -71,7 +72,10 @@ class StreamQuestions(PreparedFrame):
         """
         if isinstance(threshold, bool | str):
             raise ArgumentTypeError("threshold must be a number of rows: above_threshold(1000)")
-        exact = exact_number(threshold, "threshold")
+        try:
+            exact = exact_number(threshold, "threshold")
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise type(error)(f"{error}: above_threshold(1000)") from None
         if abs(exact) > FARTHEST:
             raise ArgumentValueError("threshold may be at most 1e15: above_threshold(1000)")
         least, most = math.ceil(exact), arguments.positive_int(max_above, "max_above")  # counts are whole
@@ -200,4 +204,8 @@ def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:
         raise ArgumentTypeError(f"each candidate must be a DataFrame: {line}")
     if any(len(table) == 0 or not table.columns.is_unique for table in candidates):
         raise ArgumentValueError(f"each candidate must have rows, and columns of different names: {line}")
+    if any(ATTRIBUTE in table.attrs for table in candidates):  # pandas hands the mark on to what is made from a table
+        raise ArgumentValueError(
+            f"a candidate is a protected table, or was made from one; guesses need tables that are public: {line}"
+        )
     return tuple(table.copy(deep=False) for table in candidates)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp.aggregates.base import Guarantee
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.query import Query
 from pandas_dp.report.html import scalar_html
 from pandas_dp.report.plots import draw
@@ -26,6 +28,8 @@ HIGHEST_LEVEL = 1 - 1e-12
 
 def checked_level(level: float) -> float:
     """Return a level between 0 and 1."""
+    if not isinstance(level, Real | Decimal):
+        raise ArgumentTypeError("level must be a number between 0 and 1, such as level=0.95")
     if not 0 < level <= HIGHEST_LEVEL:
         raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
     return level
