@@ -24,7 +24,7 @@ from pandas_dp.report.plots import load_pyplot
 
 __all__ = ["Sensitivities", "sensitivities"]
 
-MOST_VALUES = 1000  # all windows of all widths are compared
+MOST_VALUES = 500  # all windows of all widths are compared
 MARK = "NOT PRIVATE"
 LINE = "sensitivities([1, 2, 3], bounds=(0, 10), beta=1)"
 SHOWN = 20  # values in a repr
@@ -157,7 +157,7 @@ def sensitivities(values: Any, bounds: Any, q: Any = 0.5, *, beta: Any, relation
     Parameters
     ----------
     values : list, array or Series of numbers
-        At most 1,000, without missing ones. Everything that comes out is made of them, so they must be public: toy numbers,
+        At most 500, without missing ones. Everything that comes out is made of them, so they must be public: toy numbers,
         never rows of a table that is to be protected, never inside a session. A protected frame and its columns are
         refused, but a list, an array or a changed copy of a column cannot be recognised.
     bounds : (lower, upper)
@@ -291,7 +291,7 @@ def _numbers(values: Any) -> list[Fraction]:
     if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray | pd.Series | pd.Index):
         raise ArgumentTypeError(f"values must be a list, an array or a Series of public numbers: {LINE}")
     if np.ndim(values) != 1 or not 1 <= len(values) <= MOST_VALUES:
-        raise ArgumentValueError(f"values must hold between 1 and 1,000 numbers: {LINE}")
+        raise ArgumentValueError(f"values must hold between 1 and 500 numbers: {LINE}")
     try:
         return [exact_number(value, "values") for value in values]
     except (ArgumentTypeError, ArgumentValueError):

@@ -147,12 +147,12 @@ def test_everything_shown_is_marked():
 
 
 def test_what_underflows_is_told_by_its_logarithm():
-    found = sensitivities([5] * 501, (0, 9), beta=20, relation="replace_one")
+    found = sensitivities([5] * 499, (0, 9), beta=20, relation="replace_one")
     assert found.smooth_sensitivity == 0
-    assert f"exp({math.log(5) - 20 * 250:.6g}) at k = 250" in repr(found)
+    assert f"exp({math.log(5) - 20 * 249:.6g}) at k = 249" in repr(found)
 
 
-def test_a_thousand_values_take_seconds():
+def test_as_many_values_as_allowed_take_seconds():
     start = time.process_time()
     sensitivities(range(MOST_VALUES), (0, MOST_VALUES), beta=0.1, relation="replace_one")
     assert time.process_time() - start < 10
@@ -235,6 +235,6 @@ def test_the_picture(figures, relation):
 
 def test_the_picture_into_given_axes_and_of_extremes(figures):
     _, axes = figures.subplots(2, 1)
-    found = sensitivities([5] * 501, (0, 9), beta=20, relation="replace_one")
+    found = sensitivities([5] * 499, (0, 9), beta=20, relation="replace_one")
     assert found.plot(axes) is axes
     axes[0].figure.canvas.draw()
