@@ -139,6 +139,12 @@ def lookup(frame: pd.DataFrame) -> Table | None:
     return entry[1] if entry is not None and entry[0]() is frame else None
 
 
+def holds(column: pd.Series[Any]) -> bool:
+    """Whether a Series is a column of a protected table, by its memory; a copy with other values is not recognised."""
+    owned = (table.column(name) for _, table in list(_tables.values()) for name in table.source.columns)
+    return any(same_storage(column.array, protected.array) for protected in owned)
+
+
 def forget_session(session: Session) -> None:
     """Drop every table of a session."""
     for number in [n for n, (_, table) in list(_tables.items()) if table.session is session]:

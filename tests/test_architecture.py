@@ -32,6 +32,7 @@ LEVELS = {
     "report": 5,
     "release": 6,
     "tables": 6,
+    "teaching": 7,
     "session": 7,
     "streams": 8,
     "opening": 8,

@@ -51,7 +51,7 @@ def draw(columns: list[Column], labels: list[str], title: str, ax: Any, axis: st
     """
     prepared = [_as_numbers(column) for column in columns]
     if ax is None:
-        ax = _new_axes()
+        ax = load_pyplot().subplots()[1]
     width = BAR_WIDTH / max(len(columns), 1)
     for i, (name, values, lower, upper, unit) in enumerate(prepared):
         at = [place + (i - (len(columns) - 1) / 2) * width for place in range(len(labels))]
@@ -118,9 +118,10 @@ def _literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _new_axes() -> Any:
+def load_pyplot() -> Any:
+    """Return matplotlib.pyplot, or raise an ImportError that says what to install."""
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError(MISSING) from None
-    return pyplot.subplots()[1]
+    return pyplot
