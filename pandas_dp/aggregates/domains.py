@@ -15,6 +15,8 @@ from pandas_dp.core.partition import Bins, Partition
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.steps.expression import Expression
 
+MOST_CHECKED = 1 << 26  # ends of cells at which one condition is evaluated
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -71,6 +73,8 @@ class Domain:
             raise ArgumentValueError(f"ask: {foreign[0]!r} is no column of the domain, which has {', '.join(known)}")
         used = [axis for axis in self.axes if axis.parts.column in condition.columns()]
         counts = [axis.parts.count for axis in used]
+        if 2 ** sum(isinstance(axis.parts, Bins) for axis in used) * math.prod(counts) > MOST_CHECKED:
+            raise ArgumentValueError("ask: the condition reads too many columns of bins at once; ask about fewer of them")
         places = np.indices(counts).reshape(len(used), math.prod(counts))  # shape (used, combinations)
         found: NDArray[np.bool_] | None = None
         for corner in product(*(axis.ends() for axis in used)):

@@ -100,7 +100,8 @@ class StreamQuestions(PreparedFrame):
             Private multiplicative weights on a public domain, or the median over public candidate tables.
         domain : dict of str to list, for "pmw"
             For each column that questions may read: edges of bins for numbers, as ``histogram`` takes them, listed keys for
-            text and bool columns. At most 1,000,000 combinations. Questions must not divide a bin.
+            text and bool columns. At most 1,000,000 combinations. Questions should not divide a bin: they are evaluated at
+            the ends of bins, refused where these differ, and guessed badly where something lies between.
         candidates : list of DataFrame, for "median"
             Public tables with the columns that questions read, such as the same table of other years or places.
         updates : int, optional

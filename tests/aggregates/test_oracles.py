@@ -195,3 +195,14 @@ def test_an_easy_answer_tells_how_far_off_it_may_be():
         <= 0.05
         < p ** (upper - 500 - plan.test.threshold - 3 * float(plan.test.threshold_scale))
     )
+
+
+def test_conditions_that_read_too_many_bins():
+    """Each column of bins doubles the ends that are looked at: 2**20 of them for 20 columns of one bin."""
+    columns = [f"c{i}" for i in range(27)]
+    domain = Domain(tuple(Axis(Bins(column, (Fraction(0), Fraction(1)))) for column in columns))
+    names = pd.Index(columns)
+    few = parse_expression(" and ".join(f"{c} >= 0" for c in columns[:8]), names, argument="ask")
+    assert domain.holding(few).tolist() == [True]
+    with pytest.raises(ArgumentValueError, match="too many columns"):
+        domain.holding(parse_expression(" and ".join(f"{c} >= 0" for c in columns), names, argument="ask"))
