@@ -119,7 +119,7 @@ def test_many_corrections_do_not_underflow():
 def test_a_far_median_loses_half_of_the_candidates(shares, share, width):
     state, asked = Candidates(len(shares), width), Asked(None, np.array(shares))
     far = abs(state.share(asked) - share) > width
-    state.correct(asked, share)
+    state.learn(asked, share)
     near = sum(abs(s - share) <= width for s in shares)
     assert state.left.size == (near or len(shares))
     if far and near:
