@@ -5,7 +5,8 @@
 For each epsilon and number of queries: the largest and the mean absolute error in rows, and for oracles how many answers
 were hard (noisy counts) and how many unverified (guesses after the corrections were used up); medians over the repeats.
 `wins` is the pure method with the least largest error; `+delta` says whether single Gaussian counts at (epsilon, 1e-6)
-would beat that. An oracle does not know how many queries will come, so one stream of 2,000 gives all its columns.
+would beat that. An oracle does not know how many queries will come, so one stream gives all its lines (the median oracle is
+stopped after 500: nothing changes any more).
 
 Queries: see `workload`. Candidates of the median oracle: see `invented_tables`; the last line of each epsilon gives it what
 it is made for instead, a public table of the same kind: half of the rows are protected, the other half is public.
@@ -17,7 +18,7 @@ import argparse
 import math
 import statistics
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, count, product
 from typing import Any
@@ -33,6 +34,7 @@ EPSILONS = (0.1, 0.3, 1.0, 3.0)
 NUMBERS = (10, 30, 100, 500, 2000)
 DELTA = 1e-6
 HUGE = 10**6
+MOST_MEDIAN = 500
 MARITAL = (
     "Married-civ-spouse", "Never-married", "Divorced", "Separated", "Widowed", "Married-spouse-absent", "Married-AF-spouse",
 )  # fmt: skip
@@ -44,6 +46,8 @@ DOMAIN: dict[str, list[Any]] = {  # 9,408 cells
     "hours_per_week": [1, 20, 35, 40, 41, 50, 60, 100],
 }
 ROOTS = {column: math.sqrt(prime) for column, prime in zip(DOMAIN, (2, 3, 5, 7, 11), strict=True)}
+NAMES = ("Laplace", "Gaussian", "pmw", "median")
+HALVES = "median, the other half of the rows is public"
 Errors = Sequence[float]
 
 
@@ -102,12 +106,17 @@ def invented_tables(rows: int = 500) -> list[pd.DataFrame]:
     return tables
 
 
+def census() -> pd.DataFrame:
+    """Copy of the columns that are asked about."""
+    return load_adult()[list(DOMAIN)]
+
+
 @cache
 def largest_rho(epsilon: float) -> float:
     """The largest rho that a session of this epsilon and DELTA pays, found by refusals; many calls may share it."""
     low, high = 0.0, epsilon
     for attempt in range(20):
-        df = load_adult()
+        df = census()
         df.dp.protect(epsilon=epsilon, delta=DELTA, name=f"largest rho {epsilon} {attempt}")
         try:
             df.dp(rho=(low + high) / 2).count()
@@ -117,10 +126,13 @@ def largest_rho(epsilon: float) -> float:
     return low * 0.999
 
 
-def single_counts(df: pd.DataFrame, queries: list[str], true: list[int], **price: float) -> Errors:
-    """Absolute error of each query, all at the same price."""
-    shared = {name: value / len(queries) for name, value in price.items()}
-    return [abs(int(df.dp(**shared, fresh=True).query(q).count()) - t) for q, t in zip(queries, true, strict=True)]
+def single_counts(df: pd.DataFrame, n: int, **price: float) -> Errors:
+    """Absolute errors of n counts that share a price.
+
+    Such an error is noise of a law that depends on the price alone. So all rows are counted each time, which is quick.
+    """
+    shared = {name: value / n for name, value in price.items()}
+    return [abs(int(df.dp(**shared, fresh=True).count()) - len(df)) for _ in range(n)]
 
 
 def stream(opened: Any, queries: list[str], true: list[int]) -> tuple[Errors, list[str]]:
@@ -156,28 +168,25 @@ class Cell:
 
 
 def measure(
-    df: pd.DataFrame, numbers: Sequence[int], epsilon: float, repeats: int, oracles: dict[str, Callable[[Any], Any]]
-) -> dict[str, dict[int, Cell]]:
-    """Cells of each oracle."""
+    df: pd.DataFrame, numbers: Sequence[int], repeats: int, epsilon: float, method: str, **public: Any
+) -> dict[int, Cell]:
+    """Cells of an oracle."""
     queries = workload(max(numbers))
     true = [len(df.query(query)) for query in queries]
-    cells = {name: {n: Cell() for n in numbers} for name in oracles}
+    cells = {n: Cell() for n in numbers}
     for _ in range(repeats):
-        for name, open_oracle in oracles.items():
-            errors, kinds = stream(open_oracle(df.dp(epsilon=epsilon)), queries, true)
-            for n in numbers:
-                cells[name][n].add(errors[:n], kinds[:n])
+        errors, kinds = stream(df.dp(epsilon=epsilon).oracle(method, **public), queries, true)
+        for n in numbers:
+            cells[n].add(errors[:n], kinds[:n])
     return cells
 
 
 def measure_single(df: pd.DataFrame, numbers: Sequence[int], repeats: int, **price: float) -> dict[int, Cell]:
-    """Cells of single counts: another price a query for each number of them."""
-    queries = workload(max(numbers))
-    true = [len(df.query(query)) for query in queries]
+    """Cells of single counts: another price of each for each number of them."""
     cells = {n: Cell() for n in numbers}
     for n in numbers:
         for _ in range(repeats):
-            cells[n].add(single_counts(df, queries[:n], true[:n], **price))
+            cells[n].add(single_counts(df, n, **price))
     return cells
 
 
@@ -189,33 +198,31 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     epsilons, numbers = ((1.0,), NUMBERS[:-1]) if given.quick else (EPSILONS, NUMBERS)
-    df = load_adult()
+    df = census()
     df.dp.protect(epsilon=HUGE, name="streams")
-    gaussian = load_adult()
+    gaussian = census()
     gaussian.dp.protect(epsilon=HUGE, delta=DELTA, name="streams, Gaussian")
-    halves = [load_adult().iloc[start::2] for start in (0, 1)]
+    halves = [census().iloc[start::2] for start in (0, 1)]
     halves[0].dp.protect(epsilon=HUGE, name="streams, half of the rows")
     tables = invented_tables()
-    methods: dict[str, Callable[[Any], Any]] = {
-        "pmw": lambda dp: dp.oracle("pmw", domain=DOMAIN),
-        "median": lambda dp: dp.oracle("median", candidates=tables),
-    }
+    few = [n for n in numbers if n <= MOST_MEDIAN]
     print(f"{'':15} {'Laplace':>16} {'Gaussian':>16} {'pmw':>28} {'median':>28}")
     kinds = f"{'max':>8} {'mean':>7}{'hard':>6}{'unver':>6}"
     print(f"{'epsilon':>7} {'queries':>7} " + f"{'max':>8} {'mean':>7} " * 2 + f"{kinds} {kinds}  wins    +delta")
     for epsilon in epsilons:
         laplace = measure_single(df, numbers, given.repeats, epsilon=epsilon)
         normal = measure_single(gaussian, numbers, given.repeats, rho=largest_rho(epsilon))
-        oracles = measure(df, numbers, epsilon, given.repeats, methods)
+        pmw = measure(df, numbers, given.repeats, epsilon, "pmw", domain=DOMAIN)
+        median = measure(df, few, given.repeats, epsilon, "median", candidates=tables)
         for n in numbers:
-            pure = {"Laplace": laplace[n]} | {name: cells[n] for name, cells in oracles.items()}
-            wins = min(pure, key=lambda name: pure[name].most)
-            better = "Gaussian" if normal[n].most < pure[wins].most else ""
-            line = " ".join(str(cell) for cell in (laplace[n], normal[n], oracles["pmw"][n], oracles["median"][n]))
-            print(f"{epsilon:>7} {n:>7,} {line}  {wins:<7} {better}", flush=True)
-        half = {"half": lambda dp: dp.oracle("median", candidates=[halves[1]])}
-        last = measure(halves[0], numbers[-1:], epsilon, given.repeats, half)["half"][numbers[-1]]
-        print(f"{epsilon:>7} {numbers[-1]:>7,} {'median, the other half of the rows is public':>62} {last}", flush=True)
+            cells = [method.get(n) for method in (laplace, normal, pmw, median)]
+            pure = {name: cell.most for name, cell in zip(NAMES, cells, strict=True) if cell and name != "Gaussian"}
+            wins = min(pure, key=lambda name: pure[name])
+            better = "Gaussian" if normal[n].most < pure[wins] else ""
+            line = " ".join(str(cell or f"{'':28}") for cell in cells)
+            print(f"{epsilon:>7} {n:>7,} {line}  {wins:<7} {better}".rstrip(), flush=True)
+        last = measure(halves[0], few[-1:], given.repeats, epsilon, "median", candidates=halves[1:])
+        print(f"{epsilon:>7} {few[-1]:>7,} {HALVES:>62} {last[few[-1]]}", flush=True)
 
 
 if __name__ == "__main__":
