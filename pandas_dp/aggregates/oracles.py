@@ -32,6 +32,7 @@ from pandas_dp.uncertainty import Additive, Ends
 
 SIZE_SHARE = Fraction(1, 20)  # of epsilon, for the number of rows where it is not public
 SIZE_LEVEL = 0.999
+REPLAYS = 3  # more of them gain nothing on census data
 QUESTIONS, FAILURE = 1000, 0.05  # so many questions the thresholds are made for, with this probability to fail
 EASY = "easy: guessed from earlier answers, and tested"
 HARD = "hard: a noisy count"
@@ -96,8 +97,8 @@ class Guesses(Protocol):
     def share(self, asked: Asked) -> float:
         """Share of rows that fulfil a condition."""
 
-    def correct(self, asked: Asked, share: float) -> None:
-        """Learn from a noisy share."""
+    def learn(self, asked: Asked, share: float) -> None:
+        """Make the guesses to come better by a noisy share."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Oracle(Stream):
                 if far[0]:
                     left -= 1
                     noisy = yield Measurement(count, plan.noise)
-                    guesses.correct(asked, noisy[0] / plan.rows)
+                    guesses.learn(asked, noisy[0] / plan.rows)
                     answer = Answer(noisy[0], plan.noise.name, Additive(plan.noise), (HARD,))
             asked = yield Reply(answer, words(left, plan))
 
@@ -178,8 +179,16 @@ class MultiplicativeWeights(Oracle):
     kl(a, p) >= 2 (a - p)^2: by something wherever the noise is less than about half the correction. a is kept one noise
     scale away from 0 and 1. The entropy starts at ln(cells + 1) at most and never falls below 0, so few large corrections
     are possible; how many a table needs is not known beforehand.
-    Source: Hardt, Rothblum 2010; Gupta, Roth, Ullman 2012; by default updates = ln(cells)^(1/3) (epsilon rows / max_rows)^(2/3)
-    / 18 and a threshold of two noise scales, which served best on census data.
+
+    What a correction spoils of earlier ones is then mended: each noisy share that the weights miss by more than one noise
+    scale is moved to that distance, all in turn, three times over. This is made of released answers alone. It is a
+    projection in relative entropy, so the entropy of the table to the weights falls by at least that of the new weights to
+    the old whenever the noise of that share is at most one scale (Csiszar 1975).
+
+    By default updates = sqrt(epsilon rows ln(cells) / max_rows) / 6 and the threshold is two noise scales of a test. That
+    served best or nearly so for epsilon 0.1 to 3, 5,000 and 48,842 rows of census data, 64 to 9,408 cells, and
+    conjunctions of ranges, keys and sets of keys; worst-case theory has the power 2/3 instead of 1/2.
+    Source: Hardt, Rothblum 2010; Gupta, Roth, Ullman 2012.
     """
 
     domain: Domain = field(default_factory=lambda: Domain(()))
@@ -188,8 +197,8 @@ class MultiplicativeWeights(Oracle):
 
     def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> Plan:
         """See the class notes."""
-        size = (float(epsilon) * rows / terms.unit.rows) ** (2 / 3) * math.log(self.domain.cells + 1) ** (1 / 3)
-        return self._spend(terms, epsilon, rows, self.updates or min(max(1, round(size / 18)), rows), 2)
+        size = math.sqrt(float(epsilon) * rows / terms.unit.rows * math.log(self.domain.cells + 1))
+        return self._spend(terms, epsilon, rows, self.updates or min(max(1, round(size / 6)), rows), 2)
 
     def guesses(self, plan: Plan) -> Weights:
         """Equal weights."""
@@ -207,15 +216,33 @@ class Weights:
         self.logs = np.full(cells + 1, -math.log(cells + 1))
         self.weights = np.exp(self.logs)
         self.margin = min(margin, 0.25)
+        self.learnt: list[tuple[NDArray[np.uint8], float]] = []  # cells, as bits: there may be many; and a noisy share
 
     def share(self, asked: Asked) -> float:
         """Sum of the weights of the cells that fulfil the condition."""
         return float(self.weights[:-1][asked.shares].sum())
 
+    def learn(self, asked: Asked, share: float) -> None:
+        """Correct by this share, then by all that were learnt and are missed by more than the margin."""
+        self.learnt.append((np.packbits(asked.shares), share))
+        self.correct(asked, share)
+        for _ in range(REPLAYS):
+            consistent = True
+            for bits, known in self.learnt:
+                again = Asked(asked.condition, np.unpackbits(bits, count=asked.shares.size).astype(bool))
+                p, low, high = self.share(again), min(known, 1) - self.margin, max(known, 0) + self.margin
+                if not low <= p <= high:
+                    self._move(again, low if p < low else high)
+                    consistent = False
+            if consistent:
+                return
+
     def correct(self, asked: Asked, share: float) -> None:
-        """Make this sum the given one."""
-        p = min(max(self.share(asked), 1e-12), 1 - 1e-12)
-        a = min(max(share, self.margin), 1 - self.margin)
+        """Make this sum the given one, kept away from 0 and 1."""
+        self._move(asked, min(max(share, self.margin), 1 - self.margin))
+
+    def _move(self, asked: Asked, share: float) -> None:
+        p, a = (min(max(value, 1e-12), 1 - 1e-12) for value in (self.share(asked), share))
         self.logs[:-1][asked.shares] += math.log(a / p) - math.log((1 - a) / (1 - p))
         self.logs -= self.logs.max()
         self.logs -= math.log(float(np.exp(self.logs).sum()))
@@ -278,7 +305,7 @@ class Candidates:
         shares = np.sort(asked.shares[self.left])
         return float(shares[(shares.size - 1) // 2])
 
-    def correct(self, asked: Asked, share: float) -> None:
+    def learn(self, asked: Asked, share: float) -> None:
         """Drop those that are far off, unless all are."""
         near = self.left[np.abs(asked.shares[self.left] - share) <= self.window]
         self.left = near if near.size else self.left

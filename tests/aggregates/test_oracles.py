@@ -105,6 +105,59 @@ def test_a_condition_without_cells_teaches_nothing():
     assert weights.logs == pytest.approx(before)
 
 
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(masks, st.floats(-0.9, 0.9)), min_size=1, max_size=8),
+    st.lists(st.integers(0, 20), min_size=6, max_size=6).filter(any),
+    st.sampled_from([0.001, 0.05, 0.2]),
+)
+def test_replays_gain_and_agree(corrections, table, margin):
+    """With noise below the margin each replay is a projection: entropy falls by that of the new to the old weights."""
+    weights, true = Weights(5, margin), np.array(table) / sum(table)
+    plain = weights._move
+    gains = []
+
+    def entropy(of):
+        used = of > 0
+        return float((of[used] * (np.log(of[used]) - weights.logs[used])).sum())
+
+    def move(asked, share):
+        before, old = entropy(true), weights.logs.copy()
+        plain(asked, share)
+        gains.append(before - entropy(true) - float((weights.weights * (weights.logs - old)).sum()))
+
+    for mask, noise in corrections:
+        asked = Asked(None, np.array(mask))
+        weights._move, gains[:] = move, []
+        weights.learn(asked, float(true[:-1][asked.shares].sum()) + noise * margin)
+        assert min(gains[1:], default=0) >= -1e-6  # the first is the correction, with a noise that nothing takes off
+        assert weights.weights.sum() == pytest.approx(1)
+
+
+def test_replays_mend_what_later_corrections_spoil():
+    """Exact shares of two cells and of one of them, asked once each: both hold in the end."""
+    weights, once = Weights(3, 1e-4), Weights(3, 1e-4)
+    first, second = Asked(None, np.array([True, True, False])), Asked(None, np.array([False, True, False]))
+    for asked, share in ((first, 0.9), (second, 0.1)):
+        weights.learn(asked, share)
+        once.correct(asked, share)
+    assert abs(once.share(first) - 0.9) > 0.05
+    assert abs(weights.share(first) - 0.9) < 0.01
+    assert abs(weights.share(second) - 0.1) < 0.01
+
+
+@pytest.mark.parametrize("share", [-5.0, 0.0, 1.0, 7.0])
+@pytest.mark.parametrize("held", [True, False])
+def test_replays_of_the_whole_and_of_nothing(held, share):
+    """All or no cells, noisy shares out of reach and weights at their limit: still finite, still a distribution."""
+    weights = Weights(9, 0)
+    for _ in range(20):
+        weights.learn(Asked(None, np.full(9, held)), share)
+    assert np.isfinite(weights.logs).all()
+    assert weights.weights.sum() == pytest.approx(1)
+    assert weights.learnt[0][0].nbytes == 2
+
+
 def test_many_corrections_do_not_underflow():
     weights, rng = Weights(50, 1e-9), np.random.default_rng(3)
     for _ in range(3000):
@@ -119,7 +172,7 @@ def test_many_corrections_do_not_underflow():
 def test_a_far_median_loses_half_of_the_candidates(shares, share, width):
     state, asked = Candidates(len(shares), width), Asked(None, np.array(shares))
     far = abs(state.share(asked) - share) > width
-    state.correct(asked, share)
+    state.learn(asked, share)
     near = sum(abs(s - share) <= width for s in shares)
     assert state.left.size == (near or len(shares))
     if far and near:
@@ -171,6 +224,10 @@ def test_default_corrections():
     assert 100 < oracle.plan(terms, Fraction(1), 48_842).updates < 250
     assert oracle.plan(terms, Fraction(1, 10), 48_842).updates < 60
     assert oracle.plan(terms, Fraction(1, 10**6), 1).updates == 1
+    four, nine = (oracle.plan(terms, Fraction(e), 48_842).updates for e in (4, 9))
+    assert (four, nine) == (236, 354)  # grows with the root of epsilon
+    two_rows = Terms(PrivacyUnit("u", 2, 2, 2), Price(Fraction(2)))
+    assert oracle.plan(two_rows, Fraction(2), 48_842) == oracle.plan(terms, Fraction(1), 48_842)
     median = MedianOracle(None, None, tuple(pd.DataFrame({"x": [i]}) for i in range(20)))
     assert median.plan(terms, Fraction(1), 1000).updates == 5
     assert MedianOracle(None, None, (pd.DataFrame({"x": [1]}),)).plan(terms, Fraction(1), 1000).updates == 1
