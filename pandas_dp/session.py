@@ -259,6 +259,7 @@ class Session:
                 extras=answer.extras,
                 spent=spent,
                 assumes=answer.assumes,
+                found=answer.found,
             ),
         )
 

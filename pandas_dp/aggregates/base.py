@@ -81,7 +81,7 @@ class Answer:
 
     ``error`` is a model for `bounds`, or a function of the level giving a `RankBound` or `ScoreGap`; None when nothing
     can be said for free. ``extras`` are named columns that come with a vector. ``assumes`` says what the guarantee takes on
-    the caller's word.
+    the caller's word, ``found`` what a first look at the data chose for the answer, such as its bounds.
     """
 
     value: Any
@@ -90,6 +90,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     extras: tuple[pd.Series[Any], ...] = ()
     assumes: str | None = None
+    found: str | None = None
 
 
 class Aggregate(ABC):

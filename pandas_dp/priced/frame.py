@@ -113,7 +113,7 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
         """
         kind, lattice = bounded(self, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
-        question = asked(Sum(column, lattice, kind), bounds, SUM_BITS)
+        question = asked(self, Sum(column, lattice, kind), bounds, SUM_BITS)
         return self._ask(call_text("sum", column, bounds), question, (column,))
 
     def mean(self, column: str, *, bounds: Any = None, method: str = "rotated") -> Release:
@@ -167,7 +167,7 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
             text = call_text("mean", column, bounds, method=method)
             return self._ask(text, WinsorizedMean(column, lattice, kind), (column,))
         kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
-        question = asked(Mean(column, lattice, kind), bounds, SUM_BITS)
+        question = asked(self, Mean(column, lattice, kind), bounds, SUM_BITS)
         return self._ask(call_text("mean", column, bounds), question, (column,))
 
     def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
@@ -213,7 +213,7 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
         refuse_dates(kind, name, column, durations=True)
         if lattice.width > 10**150:
             raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")
-        question = asked(Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
+        question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
         return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
 
     def histogram(

@@ -57,14 +57,14 @@ class PricedGroups:
         kind, lattice = bounded(self._frame, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
         question = Sum(column, lattice, kind, self._keys, self._labels)
-        return self._ask("sum", asked(question, bounds, SUM_BITS), column, bounds)
+        return self._ask("sum", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
 
     def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
         """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random."""
         column = self._named(column, "mean")
         kind, lattice = bounded(self._frame, "mean", column, bounds, SUM_BITS)
         question = Mean(column, lattice, kind, self._keys, self._labels)
-        return self._ask("mean", asked(question, bounds, SUM_BITS), column, bounds)
+        return self._ask("mean", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
 
     def _named(self, column: str | None, name: str) -> str:
         named = column or self._column

@@ -52,6 +52,8 @@ class Provenance:
         The price that was charged, ``"nothing"`` for a public number.
     assumes : str or None
         What the guarantee takes on the caller's word.
+    found : str or None
+        What a first look at the data chose for the answer, such as its bounds.
     """
 
     query: Query
@@ -63,6 +65,7 @@ class Provenance:
     extras: tuple[pd.Series[Any], ...]
     spent: str
     assumes: str | None = None
+    found: str | None = None
 
 
 class Release:
@@ -253,6 +256,8 @@ class Release:
             words.append("vouched")
         if self.assumes is not None:
             words.append(f"assumes {self.assumes}")
+        if self._provenance.found is not None:
+            words.append(self._provenance.found)
         return ", ".join(words)
 
     def _facts(self) -> list[str]:
