@@ -75,6 +75,12 @@ class Guarantee:
         return self.make((self.log_candidates - math.log(1 - level)) / self.rate, level)
 
 
+class Caution(str):
+    """A note that belongs under the number wherever it is shown, since without it the number misleads."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a recipe returns: a public value and what is known about its error.

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Guarantee, Terms, noise_of, noised
+from pandas_dp.aggregates.base import Caution, Guarantee, Terms, noise_of, noised
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import Quantile
@@ -158,8 +158,10 @@ def noise_note(error: Additive, remedy: str) -> tuple[str, ...]:
     if half < WORTH_A_NOTE * (upper - lower):
         return ()
     if half >= upper - lower:
-        return (f"useless: the noise alone is wider than the bounds ({percent(LEVEL)}); {remedy}",)
-    return (f"the noise alone is ± {float(half / (upper - lower)):.0%} of the bounds ({percent(LEVEL)}); {remedy}",)
+        return (Caution(f"useless: the noise alone is wider than the bounds ({percent(LEVEL)}); {remedy}"),)
+    return (
+        Caution(f"the noise alone is ± {float(half / (upper - lower)):.0%} of the bounds ({percent(LEVEL)}); {remedy}"),
+    )
 
 
 def rank_note(what: str, error: Guarantee, blocks: int, share: Fraction, remedy: str) -> tuple[str, ...]:
@@ -167,7 +169,9 @@ def rank_note(what: str, error: Guarantee, blocks: int, share: Fraction, remedy:
     bound = error.at(LEVEL)[0]
     if bound < share * blocks:
         return ()
-    return (f"too few blocks for their {what}: its rank is known to {math.ceil(bound):,} of {blocks:,}; {remedy}",)
+    return (
+        Caution(f"too few blocks for their {what}: its rank is known to {math.ceil(bound):,} of {blocks:,}; {remedy}"),
+    )
 
 
 def vote_note(error: Guarantee, blocks: int) -> tuple[str, ...]:
@@ -175,14 +179,18 @@ def vote_note(error: Guarantee, blocks: int) -> tuple[str, ...]:
     gap = error.at(LEVEL)[0]
     if gap < blocks:
         return ()
-    return (f"useless: any key may win, {math.ceil(gap):,} of {blocks:,} votes may be lost to chance; {REMEDY}",)
+    return (
+        Caution(f"useless: any key may win, {math.ceil(gap):,} of {blocks:,} votes may be lost to chance; {REMEDY}"),
+    )
 
 
 def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
     """Say so where blocks are known to be small."""
     if rows is None or rows >= ENOUGH_ROWS * blocks:
         return ()
-    return (f"about {rows / blocks:.3g} rows a block: small blocks bias estimates, empty ones count as the middle",)
+    return (
+        Caution(f"about {rows / blocks:.3g} rows a block: small blocks bias estimates, empty ones count as the middle"),
+    )
 
 
 def gap_of(mechanism: PermuteAndFlip | ExponentialMechanism, keys: int) -> Guarantee:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Aggregate, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.base import Aggregate, Caution, Steps, Terms, noise_of, noised
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.sums import Sum
@@ -79,9 +79,12 @@ class PrivateBounds(Aggregate):
         least = threshold(look, len(noisy))
         found = bounds(noisy, least, self.edges)
         share = f"{show(100 * SHARE)} % of the price"
+        note: str
         if found is None:
             question, shown = self.question, "no bounds found"
-            note = f"{share} found no bounds, too few rows for the noise: the widest ones were used; {TYPE_THEM}"
+            note = Caution(
+                f"{share} found no bounds, too few rows for the noise: the widest ones were used; {TYPE_THEM}"
+            )
         else:
             question = replace(self.question, lattice=Lattice.between(*found, self.bits))
             shown = f"bounds ({show(found[0])}, {show(found[1])}) found"
@@ -106,9 +109,9 @@ def unseen(found: Ends | None, least: int, rows: int | None) -> tuple[str, ...]:
     """What the search cannot have seen, from public numbers and the bounds that were found."""
     rare = f"fewer than {least:,} rows between a power of two and the next go unseen"
     if found is None and rows is not None and rows <= least:
-        return (f"useless: at this price {rare}, and there are {rows:,} in all; {TYPE_THEM}",)
+        return (Caution(f"useless: at this price {rare}, and there are {rows:,} in all; {TYPE_THEM}"),)
     if found is not None and max(map(abs, found)) <= 1:
-        return (f"these bounds hold little but 0, perhaps because {rare}; {TYPE_THEM}",)
+        return (Caution(f"these bounds hold little but 0, perhaps because {rare}; {TYPE_THEM}"),)
     return (rare,)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Guarantee
+from pandas_dp.aggregates.base import Caution, Guarantee
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.query import Query
@@ -268,9 +268,13 @@ class Release:
     def _text(self) -> str:
         return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"
 
+    def _cautions(self) -> str:
+        """Lines below the value in text."""
+        return "".join(f"\n  {note}" for note in self.notes if isinstance(note, Caution))
+
     def __repr__(self) -> str:
-        """Show the value as precisely as it is known, and the price."""
-        return self._text()
+        """Show the value as precisely as it is known, and the price; below it what would make it misleading."""
+        return self._text() + self._cautions()
 
     def _repr_html_(self) -> str | None:
         return scalar_html(self._text(), self._facts())
