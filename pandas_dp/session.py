@@ -227,6 +227,7 @@ class Session:
         table.verify(frame, {c for c in read if c not in made or c in frame.columns} | owner)
         del frame  # so that no traceback from here on has it among its locals
         terms = self._terms(table, query.steps, query.price, unit)
+        query.aggregate.check(terms)
         loss = query.aggregate.loss(terms)
         return gate.Request(
             ledger=self._ledger,

@@ -107,6 +107,9 @@ class Aggregate(ABC):
 
     stored = True
 
+    def check(self, terms: Terms) -> None:  # noqa: B027 - most questions have nothing to refuse
+        """Refuse, before anything is charged, what public numbers alone show to be noise and nothing else."""
+
     @abstractmethod
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Price in full, known before anything is read."""

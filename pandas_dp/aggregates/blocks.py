@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Caution, Guarantee, Terms, noise_of, noised
+from pandas_dp.aggregates.base import Caution, Guarantee, SingleLook, Terms, least_epsilon, noise_of, noised
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
+from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import Quantile
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
-from pandas_dp.core.privacy import Price, PrivacyUnit
-from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums
+from pandas_dp.core.privacy import Price, PrivacyUnit, show
+from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums, BlockVotes
+from pandas_dp.errors import ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive, RankBound, ScoreGap, percent
 
@@ -29,6 +32,57 @@ TUKEY = Fraction(3, 2)
 LEVEL = 0.95  # of what notes say
 REMEDY = "give rows=, more blocks or a larger epsilon"
 WORTH_A_NOTE = Fraction(1, 10)  # of the bounds
+
+
+class FromBlocks(SingleLook):
+    """An answer from the results of blocks, refused before it is charged where public numbers show that it would be noise."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The question, for errors."""
+
+    @abstractmethod
+    def number(self, terms: Terms) -> int:
+        """How many blocks."""
+
+    def check(self, terms: Terms) -> None:
+        """Refuse noise as wide as the bounds.
+
+        Raises
+        ------
+        ArgumentValueError
+        """
+        if not drowned(self.look(terms)):
+            return
+        least = least_epsilon(lambda epsilon: not drowned(self.look(replace(terms, price=Price(epsilon)))))
+        raise ArgumentValueError(
+            f"{self.name}() with {self.number(terms):,} blocks would return noise as wide as the range of its answers: type "
+            f"df.dp(epsilon={show(least)}) at least, better ten times that, or more blocks=, or rows= (about how many there "
+            "are, if that is public)"
+        )
+
+
+def drowned(look: Measurement) -> bool:
+    """Whether the noise of a look at blocks, at 95 %, is surely the whole range of its answers: a public fact.
+
+    Of a sum: as wide as the bounds. Of ranks: all the blocks. Of votes: all of them. Noise that fits the data is never surely
+    so.
+    """
+    statistic, mechanism = look.statistic, look.mechanism
+    if isinstance(statistic, BlockVotes) and isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
+        return gap_of(mechanism, len(statistic.keys)).at(LEVEL)[0] >= statistic.blocks
+    if isinstance(statistic, BlockSums):
+        return noise_of(look).half_width(LEVEL) >= statistic.means.blocks * statistic.means.lattice.cells
+    if isinstance(statistic, BlockPoints) and isinstance(mechanism, Quantile | WinsorizedSum):
+        return rank_of(mechanism, statistic.means.lattice).at(LEVEL)[0] >= statistic.means.blocks
+    return False
+
+
+def rank_of(mechanism: Quantile | WinsorizedSum, lattice: Lattice) -> Guarantee:
+    """How far the rank of a median, or of the quartiles, may be off."""
+    rate = mechanism.rate if isinstance(mechanism, Quantile) else mechanism.epsilon / 8
+    return Guarantee(RankBound, math.log(lattice.cells + 1), float(rate))
 
 
 @dataclass(frozen=True)
@@ -123,7 +177,7 @@ def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy,
 
 
 def _medians(values: BlockMeans | BlockResults, mechanism: Quantile, noisy: Noisy, remedy: str) -> Combined:
-    error = Guarantee(RankBound, math.log(values.lattice.cells + 1), float(mechanism.rate))
+    error = rank_of(mechanism, values.lattice)
     note = rank_note("median", error, values.blocks, HALF, remedy)
     points = [values.lattice.point(offset) for offset in noisy]
     return Combined(points, f"sample and aggregate, {mechanism.name}", error, note)
@@ -139,8 +193,7 @@ def _winsorized(
     step = lattice.step / blocks
     point = lattice.point(low) + min(max(total, 0), blocks * (high - low)) * step
     noise = mechanism.noise(a, b)
-    quartiles = Guarantee(RankBound, math.log(lattice.cells + 1), float(mechanism.epsilon / 8))
-    notes = rank_note("quartiles", quartiles, blocks, Fraction(1, 4), remedy)
+    notes = rank_note("quartiles", rank_of(mechanism, lattice), blocks, Fraction(1, 4), remedy)
     name = f"sample and aggregate, {mechanism.name}"
     if noise is None:
         return Combined([point], name, None, (*notes, "both private quartiles are one point, which is the answer"))
@@ -171,16 +224,6 @@ def rank_note(what: str, error: Guarantee, blocks: int, share: Fraction, remedy:
         return ()
     return (
         Caution(f"too few blocks for their {what}: its rank is known to {math.ceil(bound):,} of {blocks:,}; {remedy}"),
-    )
-
-
-def vote_note(error: Guarantee, blocks: int) -> tuple[str, ...]:
-    """Say so where even a unanimous vote could be lost."""
-    gap = error.at(LEVEL)[0]
-    if gap < blocks:
-        return ()
-    return (
-        Caution(f"useless: any key may win, {math.ceil(gap):,} of {blocks:,} votes may be lost to chance; {REMEDY}"),
     )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, pure_epsilon
-from pandas_dp.aggregates.blocks import REMEDY, choose, combined, known_rows, look_at, size_note
+from pandas_dp.aggregates.base import Answer, Terms, pure_epsilon
+from pandas_dp.aggregates.blocks import REMEDY, FromBlocks, choose, combined, known_rows, look_at, size_note
 from pandas_dp.core.lattice import RANK_BITS, Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.blocks import BlockResults
@@ -96,7 +96,7 @@ def _distances(points: Floats, centres: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class KMeans(SingleLook):
+class KMeans(FromBlocks):
     """k centres of some columns, each coordinate combined at a k d-th of the price.
 
     One unit changes one block and so all of that block's k d coordinates: they are parts that are all touched.
@@ -107,6 +107,12 @@ class KMeans(SingleLook):
     k: int
     blocks: int | None = None
     rows: int | None = None
+
+    name = "kmeans"
+
+    def number(self, terms: Terms) -> int:
+        """How many blocks."""
+        return self._chosen(terms)[0]
 
     def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""

@@ -128,7 +128,8 @@ class BlockQuestions(PreparedFrame):
         -------
         Release
             A float within the bounds, or a key. It is not stored: asking again is charged again. Its notes say where public
-            numbers alone show that the noise drowns it.
+            numbers alone show that the noise is a large part of the bounds; noise as wide as the bounds, or as all blocks or
+            votes, is refused before it is charged.
 
         Raises
         ------
@@ -200,8 +201,9 @@ class BlockQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A DataFrame with k rows and these columns. Its notes say where public numbers alone show that the noise drowns
-            it, as it does at k columns / epsilon of more than a few.
+            A DataFrame with k rows and these columns. Its notes say where public numbers alone show that the noise is a large
+            part of the bounds, as it is at k columns / epsilon of more than a few; noise as wide as the bounds is refused
+            before it is charged.
 
         Raises
         ------

@@ -135,6 +135,39 @@ def test_dates_have_a_winsorized_mean():
     assert pd.Timestamp("2013-01-01") <= release.value <= pd.Timestamp("2014-01-01")
 
 
+# ------------------------------------------------------------------------------------------------- nothing but noise
+NOISE = [  # arguments, the price that is refused, the blocks and the least price that are named
+    ({"bounds": (0, 9)}, 0.1, 25, 0.12),
+    ({"bounds": (0, 9), "blocks": 20, "aggregator": "median"}, 1, 20, 1.41),
+    ({"bounds": (0, 9), "blocks": 50, "aggregator": "winsorized"}, 1, 50, 3.82),
+    ({"keys": ["a", "b"], "blocks": 5, "aggregator": "vote"}, 1, 5, 1.48),
+]
+
+
+@pytest.mark.parametrize(("terms", "price", "blocks", "least"), NOISE, ids=str)
+def test_what_would_be_noise_alone_is_refused_and_at_the_price_named_answered(monkeypatch, terms, price, blocks, least):
+    df = protected()
+    match = rf"with {blocks} blocks would return noise as wide as .* type df\.dp\(epsilon=[\d.]+\) at least"
+    with refused(monkeypatch, df, ValueError, match) as caught:
+        ask(df, lambda d: 1.0, epsilon=price, **terms)
+    named = float(str(caught.value).split("epsilon=")[1].split(")")[0])
+    assert named == pytest.approx(least, rel=0.01)
+    ask(df, lambda d: 1.0, epsilon=named, **terms)
+
+
+def test_clusters_at_a_small_price_are_refused(monkeypatch):
+    df = protected()
+    with refused(
+        monkeypatch, df, ValueError, r"kmeans\(\) with 25 blocks .* df\.dp\(epsilon=0\.7\d*\) at least, .*rows="
+    ):
+        df.dp(epsilon=0.5).kmeans(["age", "pay"], k=3, bounds=BOUNDS)
+    df.dp(epsilon=0.5).kmeans(["age", "pay"], k=3, bounds=BOUNDS, blocks=100)
+
+
+def test_noise_that_fits_the_data_is_never_surely_too_much():
+    ask(protected(), lambda d: 1.0, epsilon=0.01, bounds=(0, 9), blocks=5, aggregator="smooth")
+
+
 # ------------------------------------------------------------------------------------------------------------ votes
 def test_a_vote_is_one_of_the_keys():
     df = protected(epsilon=2000)
@@ -151,7 +184,9 @@ def test_a_vote_is_one_of_the_keys():
 def test_results_outside_the_keys_decide_nothing():
     """Of 2 blocks without a vote for either key both are as likely: over 60 draws both come up, but for 2^-59."""
     df = protected(epsilon=10**6)
-    drawn = {ask(df, lambda d: "secret42", keys=["a", "b"], aggregator="vote", blocks=2).value for _ in range(60)}
+    drawn = {
+        ask(df, lambda d: "secret42", epsilon=4, keys=["a", "b"], aggregator="vote", blocks=2).value for _ in range(60)
+    }
     assert drawn == {"a", "b"}
 
 
@@ -285,7 +320,7 @@ def test_it_is_tried_on_no_row():
         assert len(seen) == tables + 2  # with categories, also one without rows
     for other in seen[2::2]:
         pd.testing.assert_frame_equal(seen[0], other)
-    ask(protected(), lambda d: seen.append(d), bounds=(0, 1), blocks=1)
+    ask(protected(), lambda d: seen.append(d), epsilon=4, bounds=(0, 1), blocks=1)
     assert seen[0].dtypes.to_dict() == seen[-1].dtypes.to_dict()  # of made-up rows and of a block
     assert set(seen[0]["city"]) == {"a", "b"}
 
