@@ -102,6 +102,8 @@ class SampleAndAggregate(FromBlocks):
     widening : {"tukey", "smith"}
         How far beyond its quartiles a Winsorized mean counts values as they are: 1.5 times their distance w, or 4 w
         K^(13/30) around their middle for K blocks, as the theorem of Smith 2011 wants it. Both are public, so private.
+    tried : tuple of str
+        What a trial of the function on made-up rows showed.
     """
 
     function: Callable[[Any], Any]
@@ -110,6 +112,7 @@ class SampleAndAggregate(FromBlocks):
     aggregator: str = "auto"
     widening: str = "tukey"
     rows: int | None = None
+    tried: tuple[str, ...] = ()
 
     name = "sample_and_aggregate"
     stored = False
@@ -132,7 +135,7 @@ class SampleAndAggregate(FromBlocks):
         found = combined(results, look, noisy, NUMBER, REMEDY)
         notes = (f"{blocks:,} blocks, {NAMES.get(aggregator, aggregator)} of the results", *found.notes)
         sizes = size_note(blocks, known_rows(self.rows, terms))
-        return Answer(NUMBER.value(found.points[0]), found.mechanism, found.error, (*notes, *sizes))
+        return Answer(NUMBER.value(found.points[0]), found.mechanism, found.error, (*notes, *sizes, *self.tried))
 
     def _chosen(self, terms: Terms) -> tuple[int, str]:
         epsilon = pure_epsilon(terms.price, SAA)
@@ -152,6 +155,7 @@ class VoteOfBlocks(FromBlocks):
     keys: Keys
     blocks: int | None = None
     rows: int | None = None
+    tried: tuple[str, ...] = ()
 
     name = "sample_and_aggregate"
     stored = False
@@ -169,7 +173,7 @@ class VoteOfBlocks(FromBlocks):
         if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
             raise TypeError("a vote is a selection")
         error = gap_of(mechanism, self.keys.count)
-        notes = size_note(blocks, known_rows(self.rows, terms))
+        notes = (*size_note(blocks, known_rows(self.rows, terms)), *self.tried)
         name = f"sample and aggregate, {mechanism.name}"
         return Answer(self.keys.keys[noisy[0]], name, error, (f"{blocks:,} blocks, vote of the results", *notes))
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp import arguments
-from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.kmeans import KMeans
 from pandas_dp.aggregates.sample_and_aggregate import GroupbyMeanSA, SampleAndAggregate, VoteOfBlocks
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.rehearsal import rehearse
+from pandas_dp.priced.rehearsal import no_key, no_number, rehearse
 from pandas_dp.priced.text import bounds_text, listing, value_text
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
@@ -135,8 +135,9 @@ class BlockQuestions(PreparedFrame):
         ------
         BudgetExceededError, UnverifiedFrameError, ArgumentValueError
         ArgumentTypeError
-            Also where the function makes a TypeError, NameError, AttributeError or KeyError on a made-up table with the
-            columns of this one: it is tried before anything is read or charged.
+            Also where the function makes a TypeError, NameError, AttributeError or KeyError, returns what is no number (for a
+            vote: no key) or asks a question, on a made-up table with the columns of this one: it is tried before anything is
+            read or charged.
 
         Notes
         -----
@@ -159,7 +160,7 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentTypeError(f"a vote takes keys= and no bounds=, the other aggregators bounds= alone: {VOTE}")
         if widening not in ("tukey", "smith") or (widening != "tukey" and aggregator != "winsorized"):
             raise ArgumentValueError("widening is 'tukey' or, with aggregator='winsorized' alone, 'smith'")
-        aggregate: Aggregate
+        aggregate: SampleAndAggregate | VoteOfBlocks
         if aggregator == "vote":
             listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function", VOTE)
             aggregate, given = VoteOfBlocks(function, listed, count, known), f"keys={listing(listed.keys)}, "
@@ -170,8 +171,8 @@ class BlockQuestions(PreparedFrame):
             given = bounds_text(bounds)
         more = "".join((f", widening={widening!r}" if widening != "tukey" else "", f", rows={known}" if known else ""))
         text = f"sample_and_aggregate(function, {given}blocks={blocks}, aggregator={aggregator!r}{more})"
-        rehearse(function, self._empty().dtypes)
-        return self._ask(text, aggregate, tuple(self._empty().columns))
+        tried = rehearse(function, self._empty().dtypes, no_key if aggregator == "vote" else no_number)
+        return self._ask(text, replace(aggregate, tried=tried), tuple(self._empty().columns))
 
     def kmeans(
         self,

@@ -241,6 +241,22 @@ def test_a_plain_mistake_is_told_before_it_is_paid(monkeypatch, function, match)
         ask(df, function, keys=["a"], aggregator="vote")
 
 
+@pytest.mark.parametrize("result", [["f"], pd.Series(["f"]), np.array(["f"])], ids=repr)
+def test_a_vote_for_what_can_be_no_key_is_told_before_it_is_paid(monkeypatch, result):
+    df = protected()
+    with refused(monkeypatch, df, TypeError, r"which is no key: return str\(\.\.\.\)"):
+        ask(df, lambda d: result, keys=["f", "m"], aggregator="vote")
+
+
+def test_a_failure_that_may_be_due_to_made_up_values_is_noted():
+    df = protected(frame_of("age", "pay", "sex", "when"), epsilon=100)
+    divided = ask(df, lambda d: 1 / (len(d) - 4), bounds=(0, 1))
+    note = "the function raised a ZeroDivisionError on a made-up table; rows on which it does so give no result"
+    assert note in divided.notes
+    assert note in ask(df, lambda d: 1 / (len(d) - 4), keys=["f"], aggregator="vote").notes
+    assert not any("made-up" in text for text in ask(df, lambda d: 1.0, bounds=(0, 1)).notes)
+
+
 def frame_of(*columns: str) -> pd.DataFrame:
     return people()[list(columns)]
 
@@ -316,7 +332,7 @@ def test_it_is_tried_on_no_row():
 
     for table in (people(), people().iloc[:1], people().iloc[:0]):
         tables = len(seen)
-        rehearsal.rehearse(look, table.dtypes)
+        assert rehearsal.rehearse(look, table.dtypes, rehearsal.no_number) == ()
         assert len(seen) == tables + 2  # with categories, also one without rows
     for other in seen[2::2]:
         pd.testing.assert_frame_equal(seen[0], other)
