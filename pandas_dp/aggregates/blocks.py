@@ -35,7 +35,12 @@ WORTH_A_NOTE = Fraction(1, 10)  # of the bounds
 
 
 class FromBlocks(SingleLook):
-    """An answer from the results of blocks, refused before it is charged where public numbers show that it would be noise."""
+    """An answer from the results of blocks, refused before it is charged where public numbers show that it would be noise.
+
+    ``rows`` is about how many there are, if the caller says so.
+    """
+
+    rows: int | None
 
     @property
     @abstractmethod
@@ -47,17 +52,23 @@ class FromBlocks(SingleLook):
         """How many blocks."""
 
     def check(self, terms: Terms) -> None:
-        """Refuse noise as wide as the bounds.
+        """Refuse more blocks than rows, and noise as wide as the bounds.
 
         Raises
         ------
         ArgumentValueError
         """
+        blocks, rows = self.number(terms), known_rows(self.rows, terms)
+        if rows is not None and blocks > rows:
+            raise ArgumentValueError(
+                f"{self.name}() with {blocks:,} blocks of {rows:,} rows would leave most blocks without a row: type "
+                f"blocks={max(rows // ENOUGH_ROWS, 1)} or fewer, or a larger epsilon where the number of blocks was left out"
+            )
         if not drowned(self.look(terms)):
             return
         least = least_epsilon(lambda epsilon: not drowned(self.look(replace(terms, price=Price(epsilon)))))
         raise ArgumentValueError(
-            f"{self.name}() with {self.number(terms):,} blocks would return noise as wide as the range of its answers: type "
+            f"{self.name}() with {blocks:,} blocks would return noise as wide as the range of its answers: type "
             f"df.dp(epsilon={show(least)}) at least, better ten times that, or more blocks=, or rows= (about how many there "
             "are, if that is public)"
         )

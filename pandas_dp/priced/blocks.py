@@ -104,14 +104,15 @@ class BlockQuestions(PreparedFrame):
         function : callable
             Takes a DataFrame with this table's columns and some of its rows, returns a number (a key). Numbers come as
             float64. An exception, or a result that is no finite number, counts as the middle of the bounds (no vote). It
-            should compute from its argument alone and keep nothing from one block to the next.
+            should compute from its argument alone and keep nothing from one block to the next; all blocks without rows get
+            what it returned for one of them.
         bounds : (lower, upper), optional
             Public range of the results; not for a vote.
         keys : list, optional
             Public list of the results that a vote counts.
         blocks : int, optional
             How many; where left out with e for epsilon and n for rows: max(n^0.4, 100/e) for a median or a vote, 800/e
-            instead of 100/e for a Winsorized mean; for a mean 50, or 25 where n is unknown or below 250.
+            instead of 100/e for a Winsorized mean; for a mean 50, or 25 where n is unknown or below 250. More than n are refused.
         aggregator : {"auto", "median", "mean", "smooth", "winsorized", "vote"}
             ``auto`` takes the median where blocks times epsilon is at least 50 (and, without ``blocks``, n at least 10 times
             the blocks), the noisy mean otherwise. ``smooth`` is their median with noise scaled to its smooth sensitivity.

@@ -164,6 +164,20 @@ def test_clusters_at_a_small_price_are_refused(monkeypatch):
     df.dp(epsilon=0.5).kmeans(["age", "pay"], k=3, bounds=BOUNDS, blocks=100)
 
 
+def test_more_blocks_than_rows_are_refused_where_the_number_of_rows_is_public(monkeypatch):
+    df = protected(people()[["age", "pay"]], neighbors="replace_one")
+    with refused(monkeypatch, df, ValueError, r"with 9 blocks of 8 rows would leave .*: type blocks=1 or fewer"):
+        ask(df, lambda d: 1.0, bounds=(0, 1), blocks=9)
+    ask(df, lambda d: 1.0, epsilon=1, bounds=(0, 1), blocks=8)
+    df = protected()
+    for how in ({"bounds": (0, 1)}, {"keys": ["a"], "aggregator": "vote"}):
+        with refused(monkeypatch, df, ValueError, r"with 100,000 blocks of 48,000 rows .*: type blocks=4800 or fewer"):
+            ask(df, lambda d: 1.0, **how, blocks=100_000, rows=48_000)
+    with refused(monkeypatch, df, ValueError, r"kmeans\(\) with 25 blocks of 20 rows"):
+        df.dp(epsilon=10).kmeans(["age"], k=1, bounds={"age": (0, 120)}, rows=20)
+    ask(df, lambda d: 1.0, bounds=(0, 1), blocks=1000)
+
+
 def test_noise_that_fits_the_data_is_never_surely_too_much():
     ask(protected(), lambda d: 1.0, epsilon=0.01, bounds=(0, 9), blocks=5, aggregator="smooth")
 
