@@ -15,6 +15,7 @@ import pandas as pd
 from pandas_dp import tables
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.arguments import positive_epsilon, small_delta
+from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.core.filters import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry
@@ -37,6 +38,7 @@ ATTRIBUTE = "pandas_dp"
 DERIVED = " step"  # ends the mark of a frame that steps made: protected anew, it is no whole table
 
 
+@explain
 class Session:
     """One budget and the tables it answers for; opened by ``df.dp.protect(...)``.
 

@@ -8,6 +8,7 @@ from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy, Labels
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
+from pandas_dp.calls import explain
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
@@ -17,6 +18,7 @@ from pandas_dp.priced.text import bounds_text, listing, missing_question, refuse
 from pandas_dp.release import Release
 
 
+@explain
 class PricedGroups:
     """Groups of a priced frame: one answer for each listed key, all for the price of one call."""
 
