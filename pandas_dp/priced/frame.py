@@ -21,7 +21,7 @@ from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.streams import StreamQuestions
-from pandas_dp.priced.text import call_text, edges, refuse_dates
+from pandas_dp.priced.text import ONE_GROUPING, call_text, edges, refuse_dates
 from pandas_dp.release import Release
 
 
@@ -332,5 +332,7 @@ class PricedFrame(BlockQuestions, ChoiceQuestions, LocalQuestions, QuantileQuest
         other, null : bool
             One more group for unlisted values, and for missing ones.
         """
+        if not isinstance(by, str):
+            raise ArgumentTypeError(ONE_GROUPING)
         keyed, labels = self._keys("groupby", by, keys, other, null)
         return PricedGroups(self, keyed, labels)

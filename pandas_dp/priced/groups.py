@@ -14,7 +14,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.bounds import asked, bounded
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, listing, missing_question, refuse_dates
+from pandas_dp.priced.text import ONE_COLUMN, bounds_text, listing, missing_question, refuse_dates
 from pandas_dp.release import Release
 
 
@@ -36,10 +36,15 @@ class PricedGroups:
 
         def __getattr__(self, name):
             """Say what can be asked, for a name of pandas that cannot."""
-            raise AttributeError(name if name.startswith("_") else missing_question(type(self), name, "'column', "))
+            if name.startswith("_"):
+                raise AttributeError(name)
+            column = "'column'" if self._column is None else repr(self._column)
+            raise AttributeError(missing_question(type(self), name, f"{column}, ", self._keys.column))
 
     def __getitem__(self, column: str) -> PricedGroups:
         """Select one column, as in pandas."""
+        if not isinstance(column, str):
+            raise ArgumentTypeError(ONE_COLUMN.replace("{by}", self._keys.column))
         self._frame._kind(column)
         return PricedGroups(self._frame, self._keys, self._labels, column)
 
