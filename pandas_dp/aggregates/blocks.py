@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Caution, Guarantee, SingleLook, Terms, least_epsilon, noise_of, noised
+from pandas_dp.aggregates.base import Caution, Guarantee, SingleLook, Terms, end_notes, least_epsilon, noise_of, noised
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -172,6 +172,13 @@ def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy,
     remedy : str
         What to try where the answer is useless.
     """
+    found = _combined(values, look, noisy, kind, remedy)
+    lower, upper = values.lattice.lower, values.lattice.upper
+    ends = end_notes(any(point <= lower for point in found.points), any(point >= upper for point in found.points))
+    return replace(found, notes=(*found.notes, *ends))
+
+
+def _combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy, kind: Kind, remedy: str) -> Combined:
     if isinstance(look.mechanism, Quantile):
         return _medians(values, look.mechanism, noisy, remedy)
     if isinstance(look.mechanism, WinsorizedSum):

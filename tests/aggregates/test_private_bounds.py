@@ -126,7 +126,7 @@ def test_every_dtype_counts_in_the_bin_around_it(dtype):
 def test_values_without_a_bin():
     """Missing and infinite values count nowhere."""
     df = protected(pd.DataFrame({"x": [np.nan, np.inf, -np.inf] * 50}), epsilon=10**5)
-    assert "found no bounds" in df.dp(epsilon=10**4).mean("x", bounds="private").notes[0]
+    assert any("found no bounds" in note for note in df.dp(epsilon=10**4).mean("x", bounds="private").notes)
 
 
 # ------------------------------------------------------------------------------------------------------ price
@@ -236,8 +236,8 @@ def test_too_few_rows_cost_as_much_and_say_so():
     """With ten rows no bin passes: the widest bounds, whose answer is noise; public facts decide what it costs."""
     df = protected(pd.DataFrame({"x": [1.0] * 10}), epsilon=10)
     release = df.dp(epsilon=1).median("x", bounds="private")
-    assert "found no bounds" in release.notes[0]
-    assert "bounds=(lower, upper)" in release.notes[0]
+    (note,) = (note for note in release.notes if "found no bounds" in note)
+    assert "bounds=(lower, upper)" in note
     assert -(2**41) <= release <= 2**41
     assert df.dp.session.spent == "epsilon=1"
 
@@ -256,11 +256,11 @@ def test_a_search_without_a_chance_says_so():
     """Where the number of rows is public."""
     frame = pd.DataFrame({"x": [1.0] * 10})
     known = protected(frame, neighbors="replace_one").dp(epsilon=1).mean("x", bounds="private")
-    assert known.notes[1].startswith("useless: at this price fewer than 2")
-    assert known.notes[1].endswith("and there are 10 in all; type bounds=(lower, upper)")
+    assert known.notes[-1].startswith("useless: at this price fewer than 2")
+    assert known.notes[-1].endswith("and there are 10 in all; type bounds=(lower, upper)")
     assert "no bounds found" in repr(known)
     unknown = protected(frame.copy()).dp(epsilon=1).mean("x", bounds="private")
-    assert not any("useless" in note for note in unknown.notes)
+    assert not any("at this price" in note for note in unknown.notes)
 
 
 def test_gaussian_noise(adult):
