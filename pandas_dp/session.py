@@ -31,6 +31,7 @@ from pandas_dp.errors import (
 from pandas_dp.query import Query
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.report.allowance import left_text
+from pandas_dp.report.books import COLUMNS, Books
 from pandas_dp.schema import Schema
 from pandas_dp.tables import Table, open_view
 
@@ -103,9 +104,9 @@ class Session:
 
     @property
     def releases(self) -> pd.DataFrame:
-        """Every entry of the ledger for this budget: what was asked, when, and its price."""
+        """Every entry of the ledger for this budget: what was asked, when, and its price. Prints short; columns are full."""
         rows = [(e.sequence, e.time, e.kind, e.query, e.price) for e in self._entries]
-        return pd.DataFrame(rows, columns=["sequence", "time", "kind", "query", "price"])
+        return Books(rows, columns=list(COLUMNS))
 
     @property
     def _state(self) -> State:
