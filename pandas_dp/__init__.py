@@ -46,3 +46,8 @@ __all__ = [
     "geometric_prices",
     "local",
 ]
+
+
+def __dir__() -> list[str]:
+    """Names that users may type; modules of the package aside."""
+    return [*__all__, "__version__", "__doc__", "__name__"]

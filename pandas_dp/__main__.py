@@ -43,7 +43,7 @@ def demo() -> None:
         dp(df)(epsilon=1).groupby_mean_sa("education", "hours_per_week", keys=EDUCATION),
         means,
     )
-    print(f"The books: {df.dp.session!r}\n{df.dp.session.releases.to_string(index=False)}\n")
+    print(f"The books: {df.dp.session!r}\n{df.dp.session.releases!r}\n")
     print(">>> df.dp(epsilon=0.6).mean('age')")
     try:
         dp(df)(epsilon=0.6).mean("age")

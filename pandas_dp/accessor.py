@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pandas_dp import arguments, opening
+from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, StepFailedError
 from pandas_dp.schema import Schema
@@ -26,6 +27,7 @@ def _questions() -> type[PricedFrame]:
     return PricedFrame
 
 
+@explain
 class Accessor:
     """Differentially private answers from this DataFrame.
 

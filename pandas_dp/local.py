@@ -27,6 +27,12 @@ from pandas_dp.schema import ColumnFacts
 
 __all__ = ["epsilon_of", "estimate", "randomize"]
 
+
+def __dir__() -> list[str]:
+    """Names that users may type."""
+    return [*__all__, "__doc__", "__name__"]
+
+
 KIND = Kind("key")  # keys of any type, each compared as what it is
 
 

@@ -178,7 +178,7 @@ def table_of(frame: pd.DataFrame) -> Table:
         if _ever:
             raise UnverifiedFrameError
         opened = _open_implicitly(frame)
-    warnings.warn(IMPLICIT_WARNING.format(total=IMPLICIT_EPSILON), UserWarning, stacklevel=4)
+    warnings.warn(IMPLICIT_WARNING.format(total=IMPLICIT_EPSILON), UserWarning, stacklevel=5)
     return opened
 
 

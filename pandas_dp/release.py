@@ -152,10 +152,10 @@ class _Vector(Release):
         return not self._current().equals(self._released)
 
     def __repr__(self) -> str:
-        """Show the table and one line with the price."""
+        """Show the table, one line with the price, and what would make it misleading."""
         if self._changed():
             return repr(self._current())
-        return f"{self.table()!r}\n{self._price_line(LEVEL, self.interval())}"
+        return f"{self.table()!r}\n{self._price_line(LEVEL, self.interval())}{self._cautions()}"
 
     def _repr_html_(self) -> str | None:
         if self._changed():

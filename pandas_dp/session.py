@@ -15,6 +15,7 @@ import pandas as pd
 from pandas_dp import tables
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.arguments import positive_epsilon, small_delta
+from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.core.filters import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry
@@ -30,6 +31,7 @@ from pandas_dp.errors import (
 from pandas_dp.query import Query
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.report.allowance import left_text
+from pandas_dp.report.books import COLUMNS, Books
 from pandas_dp.schema import Schema
 from pandas_dp.tables import Table, open_view
 
@@ -37,6 +39,7 @@ ATTRIBUTE = "pandas_dp"
 DERIVED = " step"  # ends the mark of a frame that steps made: protected anew, it is no whole table
 
 
+@explain
 class Session:
     """One budget and the tables it answers for; opened by ``df.dp.protect(...)``.
 
@@ -101,9 +104,9 @@ class Session:
 
     @property
     def releases(self) -> pd.DataFrame:
-        """Every entry of the ledger for this budget: what was asked, when, and its price."""
+        """Every entry of the ledger for this budget: what was asked, when, and its price. Prints short; columns are full."""
         rows = [(e.sequence, e.time, e.kind, e.query, e.price) for e in self._entries]
-        return pd.DataFrame(rows, columns=["sequence", "time", "kind", "query", "price"])
+        return Books(rows, columns=list(COLUMNS))
 
     @property
     def _state(self) -> State:
@@ -227,6 +230,7 @@ class Session:
         table.verify(frame, {c for c in read if c not in made or c in frame.columns} | owner)
         del frame  # so that no traceback from here on has it among its locals
         terms = self._terms(table, query.steps, query.price, unit)
+        query.aggregate.check(terms)
         loss = query.aggregate.loss(terms)
         return gate.Request(
             ledger=self._ledger,
@@ -259,6 +263,7 @@ class Session:
                 extras=answer.extras,
                 spent=spent,
                 assumes=answer.assumes,
+                found=answer.found,
             ),
         )
 

@@ -10,6 +10,7 @@ import pandas as pd
 from pandas_dp.aggregates import above_threshold
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.arguments import positive_int
+from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StreamClosedError
 from pandas_dp.query import Query
@@ -25,6 +26,7 @@ CLOSED = "this stream was closed, by itself or with its session; what it cost st
 ENDED = "this stream has given the answers that its price pays for; open another one: df.dp({price}).{call}"
 
 
+@explain
 class Stream:
     """What ``df.dp(epsilon=...)`` opens for many questions at one price: all of it is charged at the opening.
 
@@ -94,6 +96,7 @@ class Stream:
         raise TypeError("a stream cannot be pickled or copied; open another one")
 
 
+@explain
 class ThresholdStream(Stream):
     """Says of one count after the other whether it is at least the threshold; see ``above_threshold``."""
 
@@ -139,6 +142,7 @@ class ThresholdStream(Stream):
         return self._aggregate.margin(terms, positive_int(questions, "questions"), checked_level(level))
 
 
+@explain
 class OracleStream(Stream):
     """Answers one count after the other, most of them without looking for more than a test; see ``oracle``."""
 

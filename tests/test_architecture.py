@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).parent.parent / "pandas_dp"
 LEVELS = {
     "errors": 0,
     "datasets": 0,
+    "calls": 1,
     "core": 1,
     "kinds": 1,
     "engines": 2,

@@ -75,13 +75,30 @@ class Guarantee:
         return self.make((self.log_candidates - math.log(1 - level)) / self.rate, level)
 
 
+class Caution(str):
+    """A note that belongs under the number wherever it is shown, since without it the number misleads."""
+
+    __slots__ = ()
+
+
+def end_notes(at_lower: bool, at_upper: bool, whole: bool = False) -> tuple[Caution, ...]:
+    """Say so where an answer lies at an end of its bounds, or is known no better than to lie within them.
+
+    From released values and public bounds alone, so it is free.
+    """
+    if whole:
+        return (Caution("useless: the interval is the whole of the bounds; a larger epsilon, or narrower bounds"),)
+    named = " and ".join(name for at, name in ((at_lower, "lower"), (at_upper, "upper")) if at)
+    return (Caution(f"at the {named} bound: perhaps the bounds cut the data"),) if named else ()
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a recipe returns: a public value and what is known about its error.
 
     ``error`` is a model for `bounds`, or a function of the level giving a `RankBound` or `ScoreGap`; None when nothing
     can be said for free. ``extras`` are named columns that come with a vector. ``assumes`` says what the guarantee takes on
-    the caller's word.
+    the caller's word, ``found`` what a first look at the data chose for the answer, such as its bounds.
     """
 
     value: Any
@@ -90,6 +107,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     extras: tuple[pd.Series[Any], ...] = ()
     assumes: str | None = None
+    found: str | None = None
 
 
 class Aggregate(ABC):
@@ -99,6 +117,9 @@ class Aggregate(ABC):
     """
 
     stored = True
+
+    def check(self, terms: Terms) -> None:  # noqa: B027 - most questions have nothing to refuse
+        """Refuse, before anything is charged, what public numbers alone show to be noise and nothing else."""
 
     @abstractmethod
     def loss(self, terms: Terms) -> PrivacyLoss:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Guarantee, Terms, noise_of, noised
+from pandas_dp.aggregates.base import Caution, Guarantee, SingleLook, Terms, end_notes, least_epsilon, noise_of, noised
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
+from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import Quantile
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
-from pandas_dp.core.privacy import Price, PrivacyUnit
-from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums
+from pandas_dp.core.privacy import Price, PrivacyUnit, show
+from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums, BlockVotes
 from pandas_dp.core.statistics.centre import CentreOfAttention
+from pandas_dp.errors import ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive, RankBound, ScoreGap, percent
 
@@ -30,6 +33,68 @@ TUKEY = Fraction(3, 2)
 LEVEL = 0.95  # of what notes say
 REMEDY = "give rows=, more blocks or a larger epsilon"
 WORTH_A_NOTE = Fraction(1, 10)  # of the bounds
+
+
+class FromBlocks(SingleLook):
+    """An answer from the results of blocks, refused before it is charged where public numbers show that it would be noise.
+
+    ``rows`` is about how many there are, if the caller says so.
+    """
+
+    rows: int | None
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The question, for errors."""
+
+    @abstractmethod
+    def number(self, terms: Terms) -> int:
+        """How many blocks."""
+
+    def check(self, terms: Terms) -> None:
+        """Refuse more blocks than rows, and noise as wide as the bounds.
+
+        Raises
+        ------
+        ArgumentValueError
+        """
+        blocks, rows = self.number(terms), known_rows(self.rows, terms)
+        if rows is not None and blocks > rows:
+            raise ArgumentValueError(
+                f"{self.name}() with {blocks:,} blocks of {rows:,} rows would leave most blocks without a row: type "
+                f"blocks={max(rows // ENOUGH_ROWS, 1)} or fewer, or a larger epsilon where the number of blocks was left out"
+            )
+        if not drowned(self.look(terms)):
+            return
+        least = least_epsilon(lambda epsilon: not drowned(self.look(replace(terms, price=Price(epsilon)))))
+        raise ArgumentValueError(
+            f"{self.name}() with {blocks:,} blocks would return noise as wide as the range of its answers: type "
+            f"df.dp(epsilon={show(least)}) at least, better ten times that, or more blocks=, or rows= (about how many there "
+            "are, if that is public)"
+        )
+
+
+def drowned(look: Measurement) -> bool:
+    """Whether the noise of a look at blocks, at 95 %, is surely the whole range of its answers: a public fact.
+
+    Of a sum: as wide as the bounds. Of ranks: all the blocks. Of votes: all of them. Noise that fits the data is never surely
+    so.
+    """
+    statistic, mechanism = look.statistic, look.mechanism
+    if isinstance(statistic, BlockVotes) and isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
+        return gap_of(mechanism, len(statistic.keys)).at(LEVEL)[0] >= statistic.blocks
+    if isinstance(statistic, BlockSums):
+        return noise_of(look).half_width(LEVEL) >= statistic.means.blocks * statistic.means.lattice.cells
+    if isinstance(statistic, BlockPoints) and isinstance(mechanism, Quantile | WinsorizedSum):
+        return rank_of(mechanism, statistic.means.lattice).at(LEVEL)[0] >= statistic.means.blocks
+    return False
+
+
+def rank_of(mechanism: Quantile | WinsorizedSum, lattice: Lattice) -> Guarantee:
+    """How far the rank of a median, or of the quartiles, may be off."""
+    rate = mechanism.rate if isinstance(mechanism, Quantile) else mechanism.epsilon / 8
+    return Guarantee(RankBound, math.log(lattice.cells + 1), float(rate))
 
 
 @dataclass(frozen=True)
@@ -114,6 +179,13 @@ def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy,
     remedy : str
         What to try where the answer is useless.
     """
+    found = _combined(values, look, noisy, kind, remedy)
+    lower, upper = values.lattice.lower, values.lattice.upper
+    ends = end_notes(any(point <= lower for point in found.points), any(point >= upper for point in found.points))
+    return replace(found, notes=(*found.notes, *ends))
+
+
+def _combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy, kind: Kind, remedy: str) -> Combined:
     if isinstance(look.mechanism, Quantile):
         return _medians(values, look.mechanism, noisy, remedy)
     if isinstance(look.mechanism, WinsorizedSum):
@@ -130,7 +202,7 @@ def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy,
 
 
 def _medians(values: BlockMeans | BlockResults, mechanism: Quantile, noisy: Noisy, remedy: str) -> Combined:
-    error = Guarantee(RankBound, math.log(values.lattice.cells + 1), float(mechanism.rate))
+    error = rank_of(mechanism, values.lattice)
     note = rank_note("median", error, values.blocks, HALF, remedy)
     points = [values.lattice.point(offset) for offset in noisy]
     return Combined(points, f"sample and aggregate, {mechanism.name}", error, note)
@@ -146,8 +218,7 @@ def _winsorized(
     step = lattice.step / blocks
     point = lattice.point(low) + min(max(total, 0), blocks * (high - low)) * step
     noise = mechanism.noise(a, b)
-    quartiles = Guarantee(RankBound, math.log(lattice.cells + 1), float(mechanism.epsilon / 8))
-    notes = rank_note("quartiles", quartiles, blocks, Fraction(1, 4), remedy)
+    notes = rank_note("quartiles", rank_of(mechanism, lattice), blocks, Fraction(1, 4), remedy)
     name = f"sample and aggregate, {mechanism.name}"
     if noise is None:
         return Combined([point], name, None, (*notes, "both private quartiles are one point, which is the answer"))
@@ -165,8 +236,10 @@ def noise_note(error: Additive, remedy: str) -> tuple[str, ...]:
     if half < WORTH_A_NOTE * (upper - lower):
         return ()
     if half >= upper - lower:
-        return (f"useless: the noise alone is wider than the bounds ({percent(LEVEL)}); {remedy}",)
-    return (f"the noise alone is ± {float(half / (upper - lower)):.0%} of the bounds ({percent(LEVEL)}); {remedy}",)
+        return (Caution(f"useless: the noise alone is wider than the bounds ({percent(LEVEL)}); {remedy}"),)
+    return (
+        Caution(f"the noise alone is ± {float(half / (upper - lower)):.0%} of the bounds ({percent(LEVEL)}); {remedy}"),
+    )
 
 
 def rank_note(what: str, error: Guarantee, blocks: int, share: Fraction, remedy: str) -> tuple[str, ...]:
@@ -174,22 +247,18 @@ def rank_note(what: str, error: Guarantee, blocks: int, share: Fraction, remedy:
     bound = error.at(LEVEL)[0]
     if bound < share * blocks:
         return ()
-    return (f"too few blocks for their {what}: its rank is known to {math.ceil(bound):,} of {blocks:,}; {remedy}",)
-
-
-def vote_note(error: Guarantee, blocks: int) -> tuple[str, ...]:
-    """Say so where even a unanimous vote could be lost."""
-    gap = error.at(LEVEL)[0]
-    if gap < blocks:
-        return ()
-    return (f"useless: any key may win, {math.ceil(gap):,} of {blocks:,} votes may be lost to chance; {REMEDY}",)
+    return (
+        Caution(f"too few blocks for their {what}: its rank is known to {math.ceil(bound):,} of {blocks:,}; {remedy}"),
+    )
 
 
 def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
     """Say so where blocks are known to be small."""
     if rows is None or rows >= ENOUGH_ROWS * blocks:
         return ()
-    return (f"about {rows / blocks:.3g} rows a block: small blocks bias estimates, empty ones count as the middle",)
+    return (
+        Caution(f"about {rows / blocks:.3g} rows a block: small blocks bias estimates, empty ones count as the middle"),
+    )
 
 
 def gap_of(mechanism: PermuteAndFlip | ExponentialMechanism, keys: int) -> Guarantee:

@@ -200,6 +200,7 @@ class SelectByFrame(Choice):
     score: Callable[[Any, Any], Any]
     sensitivity: Fraction
     weights: Weights | None = None
+    tried: tuple[str, ...] = ()
 
     name = "select"
     stored = False
@@ -218,6 +219,10 @@ class SelectByFrame(Choice):
         """The caller's word; where rows are replaced a step may also filter the new one, or only the old one."""
         rows = "one row more or fewer" if terms.unit.add_remove else "one row more, fewer or changed"
         return f"{rows} moves each score by at most {show(self.sensitivity)}"
+
+    def notes(self, error: Guarantee) -> tuple[str, ...]:
+        """What a trial of the function on made-up rows showed."""
+        return self.tried
 
     def chosen(self, picks: Noisy) -> Hashable:
         """Return the candidate itself."""

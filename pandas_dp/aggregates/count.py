@@ -10,12 +10,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Steps, Terms, least_noised, noise_of, noised
+from pandas_dp.aggregates.base import (
+    Accuracy,
+    Answer,
+    Caution,
+    SingleLook,
+    Steps,
+    Terms,
+    least_noised,
+    noise_of,
+    noised,
+)
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.partition import Partition
+from pandas_dp.core.partition import Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics import counts
-from pandas_dp.uncertainty import Additive, NoError
+from pandas_dp.uncertainty import Additive, NoError, Noise
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,19 @@ class CountBy(SingleLook):
         if self.sort:
             series = series.sort_values(ascending=False, kind="stable")
         noise = noise_of(look)
-        return Answer(series, noise.name, Additive(noise))
+        return Answer(series, noise.name, Additive(noise), self._notes(noisy, noise))
+
+    def _notes(self, noisy: Noisy, noise: Noise) -> tuple[Caution, ...]:
+        """Say so where all listed parts may be empty: from released counts alone, so it is free."""
+        listed = len(self.by.keys) if isinstance(self.by, Keys) else self.by.bins
+        if max(noisy[:listed]) > noise.half_width(1 - 0.05 / listed):
+            return ()
+        beside = (
+            "keys are spelt or typed otherwise in the column"
+            if isinstance(self.by, Keys)
+            else "bins lie beside the data"
+        )
+        return (Caution(f"no count is above what noise alone makes of 0: perhaps the {beside}"),)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each count."""

@@ -74,7 +74,9 @@ class Domain:
         used = [axis for axis in self.axes if axis.parts.column in condition.columns()]
         counts = [axis.parts.count for axis in used]
         if 2 ** sum(isinstance(axis.parts, Bins) for axis in used) * math.prod(counts) > MOST_CHECKED:
-            raise ArgumentValueError("ask: the condition reads too many columns of bins at once; ask about fewer of them")
+            raise ArgumentValueError(
+                "ask: the condition reads too many columns of bins at once; ask about fewer of them"
+            )
         places = np.indices(counts).reshape(len(used), math.prod(counts))  # shape (used, combinations)
         found: NDArray[np.bool_] | None = None
         for corner in product(*(axis.ends() for axis in used)):

@@ -92,6 +92,8 @@ class KMeans(VectorOfBlocks):
 
     k: int
 
+    name = "kmeans"
+
     @property
     def repeats(self) -> int:
         """One for each centre."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of, noised
+from pandas_dp.aggregates.base import Answer, Caution, SingleLook, Terms, end_notes, noise_of, noised
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -17,6 +17,9 @@ from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Ratio, Spread
+
+LEVEL, NEAR = 0.95, 1 / 20  # of the interval that notes speak of; of the bounds
+MOST_LOOKED_AT = 1000  # groups
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,27 @@ class Mean(SingleLook):
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
         values = [self._mean(*pair) for pair in pairs]
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
+        notes = self._notes(values, pairs, error)
         if self.labels is None:
-            return Answer(values[0], noise.name, error)
-        return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error)
+            return Answer(values[0], noise.name, error, notes)
+        return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error, notes)
+
+    def _notes(self, values: list[Any], pairs: tuple[tuple[int, int], ...], error: Ratio) -> tuple[Caution, ...]:
+        """What means near an end of the bounds, that their intervals reach, say of the bounds."""
+        if self.kind.name == "bool" or len(values) > MOST_LOOKED_AT:
+            return ()
+        least, most = map(self.kind.value, (self.lattice.lower, self.lattice.upper))
+        near = (most - least) * NEAR
+        alone = [
+            replace(error, features=(pair,), scalar=True).bounds(v, LEVEL)
+            for v, pair in zip(values, pairs, strict=True)
+        ]
+        reached = [(v, lower <= least, upper >= most) for v, (lower, upper) in zip(values, alone, strict=True)]
+        return end_notes(
+            any(low and not high and v - least <= near for v, low, high in reached),
+            any(high and not low and most - v <= near for v, low, high in reached),
+            all(low and high for _, low, high in reached),
+        )
 
     def _mean(self, first: int, second: int) -> Any:
         """Return lower + width F1 / max(n, 1 row), the quotient cut to [0, 1]: one quotient of integers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Aggregate, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.base import Aggregate, Caution, Steps, Terms, noise_of, noised
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.sums import Sum
@@ -21,8 +21,12 @@ CHANCE = 1e-6  # that any bin without rows is taken for one with rows
 FIRST, LAST = -10, 40  # exponents of the bins
 POWERS = tuple(2.0**exponent for exponent in range(FIRST, LAST + 2))
 EDGES = (*(-power for power in reversed(POWERS)), 0.0, *POWERS)
+WHOLE_EDGES = tuple(edge for edge in EDGES if edge.is_integer())  # no whole number lies between two of them below 1
 WIDEST = Fraction(POWERS[-1])
+TYPE_THEM = "type bounds=(lower, upper)"
 FARTHEST = 2.0**1023  # beyond it, values count in no bin
+
+Ends = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,11 @@ class PrivateBounds(Aggregate):
     """A question about a numeric column whose bounds nobody knows, asked on the bounds that a first look finds.
 
     The first look is a noisy histogram of the column over 0, the powers of two from 2**-10 to 2**41 and their
-    negatives, at `SHARE` of the price; what lies beyond counts in the end bins. A bin passes when its noisy count exceeds
+    negatives (for whole numbers from 2**0), at `SHARE` of the price; what lies beyond counts in the end bins. A bin passes
+    when its noisy count exceeds
     the least t with P(noise > t) <= `CHANCE` / bins, so that an empty bin passes anywhere with probability at most
     `CHANCE`. The bounds reach from the first bin that passes to the last, without any the lattice of `question` stays.
+    Values in bins of fewer than about t rows go unseen, which a note says: t is a public number.
     The bounds are a function of noisy counts, so the two looks compose: the price is paid in full, whatever is found.
     Source: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020, Section 5.
 
@@ -42,13 +48,21 @@ class PrivateBounds(Aggregate):
         On the widest lattice.
     bits : int
         Fineness of the lattice, as in `Lattice.between`.
+    whole : bool
+        Whether the column's dtype holds whole numbers alone.
     """
 
     question: Sum | Mean | Variance | QuantileOf
     bits: int
+    whole: bool = False
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """Edges of the bins, the ends of which also hold what lies beyond."""
+        return WHOLE_EDGES if self.whole else EDGES
 
     def _look(self, terms: Terms) -> Measurement:
-        bins = Bins(self.question.column, (-FARTHEST, *EDGES[1:-1], FARTHEST))
+        bins = Bins(self.question.column, (-FARTHEST, *self.edges[1:-1], FARTHEST))
         return noised(Count(by=bins), terms.price.share(SHARE), terms.unit)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
@@ -62,16 +76,22 @@ class PrivateBounds(Aggregate):
         """The histogram, then the question."""
         look = self._look(terms)
         noisy = yield look
-        found = bounds(noisy, threshold(look, len(noisy)))
+        least = threshold(look, len(noisy))
+        found = bounds(noisy, least, self.edges)
         share = f"{show(100 * SHARE)} % of the price"
+        note: str
         if found is None:
-            question = self.question
-            note = f"{share} found no bounds, too few rows for the noise: the widest ones were used; type bounds=(lower, upper)"
+            question, shown = self.question, "no bounds found"
+            note = Caution(
+                f"{share} found no bounds, too few rows for the noise: the widest ones were used; {TYPE_THEM}"
+            )
         else:
             question = replace(self.question, lattice=Lattice.between(*found, self.bits))
+            shown = f"bounds ({show(found[0])}, {show(found[1])}) found"
             note = f"bounds=({show(found[0])}, {show(found[1])}) found with {share}; values beyond count at the ends"
         answer = yield from question.steps(_rest(terms))
-        return replace(answer, notes=(*answer.notes, note))
+        notes = (*answer.notes, note, *unseen(found, least, terms.public_rows))
+        return replace(answer, notes=notes, found=shown)
 
 
 def threshold(look: Measurement, bins: int) -> int:
@@ -79,10 +99,20 @@ def threshold(look: Measurement, bins: int) -> int:
     return noise_of(look).half_width(1 - 2 * CHANCE / bins)  # of which one side is half
 
 
-def bounds(noisy: Noisy, least: int) -> tuple[Fraction, Fraction] | None:
+def bounds(noisy: Noisy, least: int, edges: tuple[float, ...] = EDGES) -> Ends | None:
     """From the left end of the first bin above a threshold to the right end of the last; None without any."""
     passed = [i for i, count in enumerate(noisy) if count > least]
-    return (Fraction(EDGES[passed[0]]), Fraction(EDGES[passed[-1] + 1])) if passed else None
+    return (Fraction(edges[passed[0]]), Fraction(edges[passed[-1] + 1])) if passed else None
+
+
+def unseen(found: Ends | None, least: int, rows: int | None) -> tuple[str, ...]:
+    """What the search cannot have seen, from public numbers and the bounds that were found."""
+    rare = f"fewer than {least:,} rows between a power of two and the next go unseen"
+    if found is None and rows is not None and rows <= least:
+        return (Caution(f"useless: at this price {rare}, and there are {rows:,} in all; {TYPE_THEM}"),)
+    if found is not None and max(map(abs, found)) <= 1:
+        return (Caution(f"these bounds hold little but 0, perhaps because {rare}; {TYPE_THEM}"),)
+    return (rare,)
 
 
 def _rest(terms: Terms) -> Terms:

@@ -13,7 +13,6 @@ import pandas as pd
 from pandas_dp.aggregates.base import (
     Aggregate,
     Answer,
-    SingleLook,
     Steps,
     Terms,
     noise_of,
@@ -24,13 +23,13 @@ from pandas_dp.aggregates.blocks import (
     REMEDY,
     ROWS_A_BLOCK,
     TUKEY,
+    FromBlocks,
     choose,
     combined,
     gap_of,
     known_rows,
     look_at,
     size_note,
-    vote_note,
 )
 from pandas_dp.aggregates.count import Labels, int64s
 from pandas_dp.core.lattice import Lattice
@@ -91,7 +90,7 @@ class GroupbyMeanSA(Aggregate):
 
 
 @dataclass(frozen=True)
-class SampleAndAggregate(SingleLook):
+class SampleAndAggregate(FromBlocks):
     """One number from a user's function on random blocks. The function has no identity: the answer is not stored.
 
     Parameters
@@ -103,6 +102,8 @@ class SampleAndAggregate(SingleLook):
     widening : {"tukey", "smith"}
         How far beyond its quartiles a Winsorized mean counts values as they are: 1.5 times their distance w, or 4 w
         K^(13/30) around their middle for K blocks, as the theorem of Smith 2011 wants it. Both are public, so private.
+    tried : tuple of str
+        What a trial of the function on made-up rows showed.
     """
 
     function: Callable[[Any], Any]
@@ -111,8 +112,14 @@ class SampleAndAggregate(SingleLook):
     aggregator: str = "auto"
     widening: str = "tukey"
     rows: int | None = None
+    tried: tuple[str, ...] = ()
 
+    name = "sample_and_aggregate"
     stored = False
+
+    def number(self, terms: Terms) -> int:
+        """How many blocks."""
+        return self._chosen(terms)[0]
 
     def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""
@@ -128,7 +135,7 @@ class SampleAndAggregate(SingleLook):
         found = combined(results, look, noisy, NUMBER, REMEDY)
         notes = (f"{blocks:,} blocks, {NAMES.get(aggregator, aggregator)} of the results", *found.notes)
         sizes = size_note(blocks, known_rows(self.rows, terms))
-        return Answer(NUMBER.value(found.points[0]), found.mechanism, found.error, (*notes, *sizes))
+        return Answer(NUMBER.value(found.points[0]), found.mechanism, found.error, (*notes, *sizes, *self.tried))
 
     def _chosen(self, terms: Terms) -> tuple[int, str]:
         epsilon = pure_epsilon(terms.price, SAA)
@@ -141,33 +148,36 @@ def smith_reach(blocks: int) -> Fraction:
 
 
 @dataclass(frozen=True)
-class VoteOfBlocks(SingleLook):
+class VoteOfBlocks(FromBlocks):
     """The listed key that most blocks return, by the selection that `Mode` uses. Not stored, as no user's function is."""
 
     function: Callable[[Any], Any]
     keys: Keys
     blocks: int | None = None
     rows: int | None = None
+    tried: tuple[str, ...] = ()
 
+    name = "sample_and_aggregate"
     stored = False
 
     def look(self, terms: Terms) -> Measurement:
         """One index."""
         epsilon = pure_epsilon(terms.price, SAA)
-        votes = BlockVotes(self.function, self.keys.keys, self._blocks(terms))
+        votes = BlockVotes(self.function, self.keys.keys, self.number(terms))
         family = PermuteAndFlip if terms.pure else ExponentialMechanism
         return Measurement(votes, family.calibrate(epsilon, votes.sensitivity(terms.unit)))
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the key itself."""
-        mechanism, blocks = look.mechanism, self._blocks(terms)
+        mechanism, blocks = look.mechanism, self.number(terms)
         if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
             raise TypeError("a vote is a selection")
         error = gap_of(mechanism, self.keys.count)
-        notes = (*vote_note(error, blocks), *size_note(blocks, known_rows(self.rows, terms)))
+        notes = (*size_note(blocks, known_rows(self.rows, terms)), *self.tried)
         name = f"sample and aggregate, {mechanism.name}"
         return Answer(self.keys.keys[noisy[0]], name, error, (f"{blocks:,} blocks, vote of the results", *notes))
 
-    def _blocks(self, terms: Terms) -> int:
+    def number(self, terms: Terms) -> int:
+        """How many blocks."""
         epsilon = pure_epsilon(terms.price, SAA)
         return choose(self.blocks, "vote", epsilon, known_rows(self.rows, terms))[0]

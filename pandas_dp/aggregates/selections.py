@@ -14,9 +14,11 @@ from pandas_dp.aggregates.base import (
     Accuracy,
     Aggregate,
     Answer,
+    Caution,
     Guarantee,
     Steps,
     Terms,
+    end_notes,
     in_numbers,
     least_epsilon,
     once,
@@ -114,9 +116,11 @@ class QuantileOf(Aggregate):
         points = dict(zip(sorted(self.q), sorted(offsets), strict=True))
         values: list[Any] = [self.kind.value(self.lattice.point(points[q])) for q in self.q]
         name, error = mechanism.name, self._error(terms)
+        bounded = isinstance(self.lattice, Lattice) and self.kind.name != "bool"
+        notes = quantile_notes(points, self.lattice.cells) if bounded else ()
         if self.scalar:
-            return Answer(values[0], name, error)
-        return Answer(pd.Series(values, index=[float(q) for q in self.q], name=self.column), name, error)
+            return Answer(values[0], name, error, notes)
+        return Answer(pd.Series(values, index=[float(q) for q in self.q], name=self.column), name, error, notes)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the rank."""
@@ -134,6 +138,14 @@ class QuantileOf(Aggregate):
             ways = TIES * math.log(2) + math.log(len(self.q).bit_length())
             return Guarantee(RankBound, log_points + ways, 1 / factor)
         return Guarantee(RankBound, log_points, min(float(m.rate) for m in mechanisms))
+
+
+def quantile_notes(points: dict[Fraction, int], cells: int) -> tuple[Caution, ...]:
+    """What quantiles at an end of the lattice say of the bounds; the least and the largest value may well lie there."""
+    return end_notes(
+        any(point <= 0 for q, point in points.items() if q > 0),
+        any(point >= cells for q, point in points.items() if q < 1),
+    )
 
 
 class RankError(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, pure_epsilon
-from pandas_dp.aggregates.blocks import REMEDY, choose, combined, known_rows, look_at, size_note
+from pandas_dp.aggregates.base import Answer, Terms, pure_epsilon
+from pandas_dp.aggregates.blocks import REMEDY, FromBlocks, choose, combined, known_rows, look_at, size_note
 from pandas_dp.core.lattice import RANK_BITS, Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.blocks import BlockResults
@@ -25,7 +25,7 @@ MOST_FOR_CENTRE = 2000  # blocks, whose distances are all compared
 
 
 @dataclass(frozen=True)
-class VectorOfBlocks(SingleLook):
+class VectorOfBlocks(FromBlocks):
     """Numbers with bounds of their own, each combined at an equal share of the price, or all as one vector.
 
     One unit changes one block and so all numbers of that block: they are parts that are all touched.
@@ -59,6 +59,10 @@ class VectorOfBlocks(SingleLook):
     @abstractmethod
     def shown(self, values: dict[str, list[Any]]) -> tuple[Any, tuple[str, ...]]:
         """What is released, and notes on it."""
+
+    def number(self, terms: Terms) -> int:
+        """How many blocks."""
+        return self._chosen(terms)[0]
 
     def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""
@@ -130,10 +134,15 @@ class ByName:
 
 @dataclass(frozen=True)
 class Estimates(VectorOfBlocks):
-    """Named numbers from a user's function, which has no identity: the answer is not stored."""
+    """Named numbers from a user's function, which has no identity: the answer is not stored.
+
+    `tried` is what a trial of the function on made-up rows showed.
+    """
 
     estimate: Callable[[pd.DataFrame], Any]
+    tried: tuple[str, ...] = ()
 
+    name = "sample_and_aggregate"
     stored = False
 
     def function(self, lower: tuple[float, ...], upper: tuple[float, ...]) -> Callable[[pd.DataFrame], Any]:
@@ -142,7 +151,7 @@ class Estimates(VectorOfBlocks):
 
     def shown(self, values: dict[str, list[Any]]) -> tuple[Any, tuple[str, ...]]:
         """Return a Series by name."""
-        return pd.Series({name: numbers[0] for name, numbers in values.items()}), ()
+        return pd.Series({name: numbers[0] for name, numbers in values.items()}), self.tried
 
 
 @dataclass(frozen=True)

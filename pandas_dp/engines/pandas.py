@@ -117,13 +117,19 @@ class PandasView:
         """What a function returns for each rebuilt block; None where it raises.
 
         Also where it exits, recurses too deeply or runs out of memory: a query that fails for one row would tell of that
-        row. An interrupt ends the whole query, so that people can stop a function that never ends.
+        row. An interrupt ends the whole query, so that people can stop a function that never ends. Blocks without rows are
+        all alike, so the function runs on one of them only.
         """
         frame = self._frame if columns is None else self._frame[list(columns)]
         order = np.argsort(block, kind="stable")
         edges = np.searchsorted(block[order], np.arange(blocks + 1))
         results: list[Any] = []
-        for first, last in pairwise(edges.tolist()):
+        empty: int | None = None  # place of the first block without rows
+        for place, (first, last) in enumerate(pairwise(edges.tolist())):
+            if first == last and empty is not None:
+                results.append(results[empty])
+                continue
+            empty = place if first == last else empty
             try:
                 results.append(function(_rebuilt(frame, order[first:last])))
             except KeyboardInterrupt:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp import arguments
-from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.kmeans import KMeans
 from pandas_dp.aggregates.sample_and_aggregate import GroupbyMeanSA, SampleAndAggregate, VoteOfBlocks
 from pandas_dp.aggregates.vectors import MOST_FOR_CENTRE, Estimates
@@ -16,7 +16,7 @@ from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.rehearsal import rehearse
+from pandas_dp.priced.rehearsal import no_key, no_number, no_vector, rehearse
 from pandas_dp.priced.text import bounds_text, listing, value_text
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
@@ -105,7 +105,8 @@ class BlockQuestions(PreparedFrame):
         function : callable
             Takes a DataFrame with this table's columns and some of its rows, returns a number (a key). Numbers come as
             float64. An exception, or a result that is no finite number, counts as the middle of the bounds (no vote). It
-            should compute from its argument alone and keep nothing from one block to the next.
+            should compute from its argument alone and keep nothing from one block to the next; all blocks without rows get
+            what it returned for one of them.
         bounds : (lower, upper) or dict of str to (lower, upper), optional
             Public range of the results; not for a vote. A dict names several numbers: the function returns a dict or Series
             with these names, or as many numbers in their order.
@@ -113,7 +114,7 @@ class BlockQuestions(PreparedFrame):
             Public list of the results that a vote counts.
         blocks : int, optional
             How many; where left out with e for epsilon and n for rows: max(n^0.4, 100/e) for a median or a vote, 800/e
-            instead of 100/e for a Winsorized mean; for a mean 50, or 25 where n is unknown or below 250.
+            instead of 100/e for a Winsorized mean; for a mean 50, or 25 where n is unknown or below 250. At most n.
         aggregator : {"auto", "median", "mean", "smooth", "winsorized", "vote"}
             ``auto`` takes the median where blocks times epsilon is at least 50 (and, without ``blocks``, n at least 10 times
             the blocks), the noisy mean otherwise. ``smooth`` is their median with noise scaled to its smooth sensitivity.
@@ -130,14 +131,16 @@ class BlockQuestions(PreparedFrame):
         -------
         Release
             A float within the bounds, a Series by name, or a key. It is not stored: asking again is charged again. Its notes
-            say where public numbers alone show that the noise drowns it.
+            say where public numbers alone show that the noise is a large part of the bounds; noise as wide as the bounds, or
+            as all blocks or votes, is refused before it is charged.
 
         Raises
         ------
         BudgetExceededError, UnverifiedFrameError, ArgumentValueError
         ArgumentTypeError
-            Also where the function makes a TypeError, NameError, AttributeError or KeyError on a made-up table with the
-            columns of this one: it is tried before anything is read or charged.
+            Also where the function makes a TypeError, NameError, AttributeError or KeyError, returns what is no number (for a
+            vote: no key) or asks a question, on a made-up table with the columns of this one: it is tried before anything is
+            read or charged.
 
         Notes
         -----
@@ -160,10 +163,13 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentTypeError(f"a vote takes keys= and no bounds=, the other aggregators bounds= alone: {VOTE}")
         if widening not in ("tukey", "smith") or (widening != "tukey" and aggregator != "winsorized"):
             raise ArgumentValueError("widening is 'tukey' or, with aggregator='winsorized' alone, 'smith'")
-        aggregate: Aggregate
+        aggregate: SampleAndAggregate | VoteOfBlocks | Estimates
+        wrong: Callable[[Any], str | None] = no_number
         if isinstance(bounds, Mapping):
             aggregate, given = self._estimates(function, bounds, count, aggregator, known)
+            wrong = no_vector(aggregate.names)
         elif aggregator == "vote":
+            wrong = no_key
             listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function", VOTE)
             aggregate, given = VoteOfBlocks(function, listed, count, known), f"keys={listing(listed.keys)}, "
         else:
@@ -173,8 +179,8 @@ class BlockQuestions(PreparedFrame):
             given = bounds_text(bounds)
         more = "".join((f", widening={widening!r}" if widening != "tukey" else "", f", rows={known}" if known else ""))
         text = f"sample_and_aggregate(function, {given}blocks={blocks}, aggregator={aggregator!r}{more})"
-        rehearse(function, self._empty().dtypes)
-        return self._ask(text, aggregate, tuple(self._empty().columns))
+        tried = rehearse(function, self._empty().dtypes, wrong)
+        return self._ask(text, replace(aggregate, tried=tried), tuple(self._empty().columns))
 
     def _estimates(
         self,
@@ -232,8 +238,9 @@ class BlockQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A DataFrame with k rows and these columns. Its notes say where public numbers alone show that the noise drowns
-            it, as it does at k columns / epsilon of more than a few.
+            A DataFrame with k rows and these columns. Its notes say where public numbers alone show that the noise is a large
+            part of the bounds, as it is at k columns / epsilon of more than a few; noise as wide as the bounds is refused
+            before it is charged.
 
         Raises
         ------

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from pandas.api.types import is_integer_dtype
+
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.private_bounds import WIDEST, PrivateBounds
@@ -45,9 +47,11 @@ def bounded(
     return kind, Lattice.between(-WIDEST, WIDEST, bits)
 
 
-def asked(question: Sum | Mean | Variance | QuantileOf, bounds: Any, bits: int) -> Aggregate:
+def asked(frame: PreparedFrame, question: Sum | Mean | Variance | QuantileOf, bounds: Any, bits: int) -> Aggregate:
     """The question, with a first look for its bounds where they are private."""
-    return PrivateBounds(question, bits) if is_private(bounds) else question
+    if not is_private(bounds):
+        return question
+    return PrivateBounds(question, bits, is_integer_dtype(frame._empty()[question.column].dtype))
 
 
 def open_ended(bounds: Any) -> bool:

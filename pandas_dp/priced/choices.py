@@ -19,6 +19,7 @@ from pandas_dp.core.lattice import SUM_BITS, Lattice
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number, is_missing
 from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.rehearsal import no_number, rehearse
 from pandas_dp.priced.text import MOST_LISTED, bounds_text, call_text, listing, value_text
 from pandas_dp.release import Release
 from pandas_dp.steps.expression import Expression
@@ -167,7 +168,8 @@ class ChoiceQuestions(PreparedFrame):
             ``lambda d, candidate: d.bid >= candidate``. Both are read as ``query`` and ``filter`` read them, so a row's score
             depends on that row alone. A true condition scores 1; scores are cut to 0..cap, missing ones count 0.
             With ``sensitivity``: a function of a whole table and a candidate that returns a number. It runs on a copy of the
-            rows; an exception, or a result that is no finite number, counts 0.
+            rows; an exception, or a result that is no finite number, counts 0. It is tried on a made-up table first, as the
+            function of ``sample_and_aggregate`` is.
         cap : number
             The largest score of a row.
         sensitivity : number, optional
@@ -216,7 +218,9 @@ class ChoiceQuestions(PreparedFrame):
                 )
             exact = _positive(sensitivity, "sensitivity")
             text = f"select({listing(listed)}, score=function, sensitivity={value_text(sensitivity)}{more})"
-            return self._ask(text, SelectByFrame(listed, score, exact, shares), tuple(self._empty().columns))
+            empty = self._empty()
+            tried = rehearse(lambda table: score(table, listed[0]), empty.dtypes, no_number, "score")
+            return self._ask(text, SelectByFrame(listed, score, exact, shares, tried), tuple(empty.columns))
         lattice = Lattice.between(Fraction(0), _positive(cap, "cap"), SUM_BITS)
         trees = self._compiled(score, listed)
         read = tuple(sorted(frozenset().union(*(tree.columns() for tree in trees))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pandas_dp.calls import explain
 from pandas_dp.priced.text import missing_question
 from pandas_dp.release import Release
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from pandas_dp.priced.frame import PricedFrame
 
 
+@explain
 class PricedColumn:
     """One column of a priced frame, with the questions of a pandas Series."""
 

@@ -24,7 +24,7 @@ from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.quantiles import QuantileQuestions, noise_text
 from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.streams import StreamQuestions
-from pandas_dp.priced.text import call_text, edges, refuse_dates
+from pandas_dp.priced.text import ONE_GROUPING, call_text, edges, refuse_dates
 from pandas_dp.release import Release
 
 
@@ -124,7 +124,7 @@ class PricedFrame(
         """
         kind, lattice = bounded(self, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
-        question = asked(Sum(column, lattice, kind), bounds, SUM_BITS)
+        question = asked(self, Sum(column, lattice, kind), bounds, SUM_BITS)
         return self._ask(call_text("sum", column, bounds), question, (column,))
 
     def mean(
@@ -199,7 +199,7 @@ class PricedFrame(
             text = call_text("mean", column, bounds, method=method)
             return self._ask(text, WinsorizedMean(column, lattice, kind), (column,))
         kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
-        question = asked(Mean(column, lattice, kind), bounds, SUM_BITS)
+        question = asked(self, Mean(column, lattice, kind), bounds, SUM_BITS)
         return self._ask(call_text("mean", column, bounds), question, (column,))
 
     def _trimmed(self, column: str, bounds: Any, trim: Any, noise: str | None, law: str, error_bar: bool) -> Release:
@@ -257,7 +257,7 @@ class PricedFrame(
         refuse_dates(kind, name, column, durations=True)
         if lattice.width > 10**150:
             raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")
-        question = asked(Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
+        question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
         return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
 
     def histogram(
@@ -376,5 +376,7 @@ class PricedFrame(
         other, null : bool
             One more group for unlisted values, and for missing ones.
         """
+        if not isinstance(by, str):
+            raise ArgumentTypeError(ONE_GROUPING)
         keyed, labels = self._keys("groupby", by, keys, other, null)
         return PricedGroups(self, keyed, labels)

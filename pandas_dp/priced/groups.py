@@ -8,15 +8,17 @@ from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy, Labels
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
+from pandas_dp.calls import explain
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.bounds import asked, bounded
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, listing, missing_question, refuse_dates
+from pandas_dp.priced.text import ONE_COLUMN, bounds_text, listing, missing_question, refuse_dates
 from pandas_dp.release import Release
 
 
+@explain
 class PricedGroups:
     """Groups of a priced frame: one answer for each listed key, all for the price of one call."""
 
@@ -34,10 +36,15 @@ class PricedGroups:
 
         def __getattr__(self, name):
             """Say what can be asked, for a name of pandas that cannot."""
-            raise AttributeError(name if name.startswith("_") else missing_question(type(self), name, "'column', "))
+            if name.startswith("_"):
+                raise AttributeError(name)
+            column = "'column'" if self._column is None else repr(self._column)
+            raise AttributeError(missing_question(type(self), name, f"{column}, ", self._keys.column))
 
     def __getitem__(self, column: str) -> PricedGroups:
         """Select one column, as in pandas."""
+        if not isinstance(column, str):
+            raise ArgumentTypeError(ONE_COLUMN.replace("{by}", self._keys.column))
         self._frame._kind(column)
         return PricedGroups(self._frame, self._keys, self._labels, column)
 
@@ -57,14 +64,14 @@ class PricedGroups:
         kind, lattice = bounded(self._frame, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
         question = Sum(column, lattice, kind, self._keys, self._labels)
-        return self._ask("sum", asked(question, bounds, SUM_BITS), column, bounds)
+        return self._ask("sum", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
 
     def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
         """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random."""
         column = self._named(column, "mean")
         kind, lattice = bounded(self._frame, "mean", column, bounds, SUM_BITS)
         question = Mean(column, lattice, kind, self._keys, self._labels)
-        return self._ask("mean", asked(question, bounds, SUM_BITS), column, bounds)
+        return self._ask("mean", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
 
     def _named(self, column: str | None, name: str) -> str:
         named = column or self._column

@@ -10,6 +10,7 @@ import pandas as pd
 from pandas_dp import arguments, tables
 from pandas_dp.aggregates.base import Accuracy, Aggregate
 from pandas_dp.aggregates.count import Labels
+from pandas_dp.calls import explain
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
@@ -23,10 +24,15 @@ from pandas_dp.schema import ColumnFacts
 from pandas_dp.steps import steps
 
 
+@explain
 class PreparedFrame:
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
     __slots__ = ("_frame", "_fresh", "_price", "_steps")
+
+    def __init_subclass__(cls) -> None:
+        """Every class of questions says what to type where arguments do not fit."""
+        explain(cls)
 
     def __init__(self, frame: pd.DataFrame, price: Price | Accuracy, fresh: bool, done: tuple[Any, ...] = ()) -> None:
         self._frame, self._price, self._fresh, self._steps = frame, price, fresh, done

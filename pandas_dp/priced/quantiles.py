@@ -138,7 +138,7 @@ class QuantileQuestions(PreparedFrame):
             _, lattice = bounded(self, name, column, bounds, RANK_BITS, step)
         shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step})
         question = QuantileOf(column, levels, lattice, kind, scalar)
-        return self._ask(call_text(name, column, bounds, **shown), asked(question, bounds, RANK_BITS), (column,))
+        return self._ask(call_text(name, column, bounds, **shown), asked(self, question, bounds, RANK_BITS), (column,))
 
     def _smooth(
         self, name: str, column: str, q: Any, bounds: Any, step: Any, noise: str | None, law: str, error_bar: bool

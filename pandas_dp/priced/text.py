@@ -27,9 +27,28 @@ _HINTS = {
     "astype str dt cat merge join": _BEFORE,
 }
 HINTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
+_GROUPS = {
+    "median quantile var std histogram value_counts mode ecdf": (
+        "by group there are count, size, sum and mean; ask the others group by group, each at its price: "
+        "df.dp(epsilon=0.5).query(\"{by} == 'A'\").{name}({column}...)"
+    ),
+    "agg aggregate apply transform pipe filter describe": (
+        "ask one question a call: .groupby('{by}', keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
+    ),
+    "min max first last nth head tail": "one row's value is never released; by group there are count, size, sum and mean",
+    "groups ngroups get_group nunique": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) is one of them",
+}
+GROUP_HINTS = {name: hint for names, hint in _GROUPS.items() for name in names.split()}
+ONE_GROUPING = (
+    "groupby() takes one column and its keys; for a second one ask group by group: "
+    "df.dp(epsilon=0.5).query(\"sex == 'F'\").groupby('race', keys=[...]).count()"
+)
+ONE_COLUMN = (
+    "select one column of the groups, and ask again for the next: .groupby('{by}', keys=[...])['cost'].mean(...)"
+)
 
 
-def missing_question(asked: type, name: str, column: str) -> str:
+def missing_question(asked: type, name: str, column: str, by: str | None = None) -> str:
     """Say what can be asked instead of something that cannot.
 
     Parameters
@@ -39,7 +58,12 @@ def missing_question(asked: type, name: str, column: str) -> str:
     name : str
     column : str
         How the column stands first in a call: ``"'column', "``, or nothing where it is selected already.
+    by : str, optional
+        The column of groups.
     """
+    if by is not None and name in GROUP_HINTS:
+        hint = GROUP_HINTS[name].replace("{by}", by).replace("{name}", name).replace("{column}", column)
+        return f"there is no question {name!r} of groups: {hint}"
     questions = [known for known in dir(asked) if not known.startswith("_")]
     if name in HINTS:
         return f"there is no question {name!r}: {HINTS[name].replace('{column}', column)}"

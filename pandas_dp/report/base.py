@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Guarantee
+from pandas_dp.aggregates.base import Caution, Guarantee
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.query import Query
@@ -56,6 +56,8 @@ class Provenance:
         The price that was charged, ``"nothing"`` for a public number.
     assumes : str or None
         What the guarantee takes on the caller's word.
+    found : str or None
+        What a first look at the data chose for the answer, such as its bounds.
     """
 
     query: Query
@@ -67,6 +69,7 @@ class Provenance:
     extras: tuple[pd.Series[Any], ...]
     spent: str
     assumes: str | None = None
+    found: str | None = None
 
 
 class Release:
@@ -257,6 +260,8 @@ class Release:
             words.append("vouched")
         if self.assumes is not None:
             words.append(f"assumes {self.assumes}")
+        if self._provenance.found is not None:
+            words.append(self._provenance.found)
         return ", ".join(words)
 
     def _facts(self) -> list[str]:
@@ -267,9 +272,13 @@ class Release:
     def _text(self) -> str:
         return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"
 
+    def _cautions(self) -> str:
+        """Lines below the value in text."""
+        return "".join(f"\n  {note}" for note in self.notes if isinstance(note, Caution))
+
     def __repr__(self) -> str:
-        """Show the value as precisely as it is known, and the price."""
-        return self._text()
+        """Show the value as precisely as it is known, and the price; below it what would make it misleading."""
+        return self._text() + self._cautions()
 
     def _repr_html_(self) -> str | None:
         return scalar_html(self._text(), self._facts())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
 from itertools import product
@@ -103,6 +104,7 @@ CELLS = {
     2**62: (2**40, 2**41),
     -(2**62): (-(2**41), -(2**40)),
 }
+WHOLE_CELLS = {0: (0, 1), -1: (-1, 0)}
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "float32", "float64", "Int64", "int64[pyarrow]"])
@@ -114,18 +116,17 @@ def test_every_dtype_counts_in_the_bin_around_it(dtype):
         except (OverflowError, TypeError, ValueError):
             continue  # the dtype has no such number
         df = protected(pd.DataFrame({"x": column}), epsilon=10**5)
-        (note,) = df.dp(epsilon=10**4).sum("x", bounds="private").notes
+        note = df.dp(epsilon=10**4).sum("x", bounds="private").notes[0]
         assert note.startswith("bounds=(")
         found = tuple(F(end) for end in note[len("bounds=(") : note.index(")")].split(", "))
-        assert found == expected
+        assert found == (expected if "float" in dtype else WHOLE_CELLS.get(value, expected))
         df.dp.session.close()
 
 
 def test_values_without_a_bin():
     """Missing and infinite values count nowhere."""
     df = protected(pd.DataFrame({"x": [np.nan, np.inf, -np.inf] * 50}), epsilon=10**5)
-    (note,) = df.dp(epsilon=10**4).mean("x", bounds="private").notes
-    assert "found no bounds" in note
+    assert any("found no bounds" in note for note in df.dp(epsilon=10**4).mean("x", bounds="private").notes)
 
 
 # ------------------------------------------------------------------------------------------------------ price
@@ -214,23 +215,52 @@ def test_answers(adult):
 def test_what_people_are_told(adult):
     df = protected(adult.copy(), epsilon=10)
     release = df.dp(epsilon=1).mean("age", bounds="private")
-    assert release.notes == ("bounds=(16, 128) found with 15 % of the price; values beyond count at the ends",)
+    assert release.notes == (
+        "bounds=(16, 128) found with 15 % of the price; values beyond count at the ends",
+        "fewer than 117 rows between a power of two and the next go unseen",
+    )
+    assert repr(release).endswith("(95 %), epsilon 1, bounds (16, 128) found")
+    assert "bounds (16, 128) found" in release._repr_html_()
+    assert pickle.loads(pickle.dumps(release))._provenance.found == "bounds (16, 128) found"
+    series = df.dp(epsilon=1).groupby("sex", keys=["Female", "Male"])["age"].mean(bounds="private")
+    assert repr(series).splitlines()[-1].startswith("each interval 95 %, epsilon 1, bounds (16, 128) found")
     assert str(release.query) == "mean('age', bounds='private')"
-    assert df.dp.session.spent == "epsilon=1"
-    assert df.dp(epsilon=1).mean("age", bounds="private") == release  # stored
-    assert df.dp.session.spent == "epsilon=1"
-    assert df.dp(epsilon=1).mean("age", bounds=(16, 128)) != release  # another question
     assert df.dp.session.spent == "epsilon=2"
+    assert df.dp(epsilon=1).mean("age", bounds="private") == release  # stored
+    assert df.dp.session.spent == "epsilon=2"
+    assert df.dp(epsilon=1).mean("age", bounds=(16, 128)) != release  # another question
+    assert df.dp.session.spent == "epsilon=3"
 
 
 def test_too_few_rows_cost_as_much_and_say_so():
     """With ten rows no bin passes: the widest bounds, whose answer is noise; public facts decide what it costs."""
     df = protected(pd.DataFrame({"x": [1.0] * 10}), epsilon=10)
     release = df.dp(epsilon=1).median("x", bounds="private")
-    assert "found no bounds" in release.notes[0]
-    assert "bounds=(lower, upper)" in release.notes[0]
+    (note,) = (note for note in release.notes if "found no bounds" in note)
+    assert "bounds=(lower, upper)" in note
     assert -(2**41) <= release <= 2**41
     assert df.dp.session.spent == "epsilon=1"
+
+
+def test_mostly_zeros_at_a_small_price_are_not_taken_for_fractions(adult):
+    """Nine in ten gains are 0, the others too few in any bin: whole numbers are not cut below 1, and the answer says it."""
+    df = protected(adult.copy(), epsilon=10)
+    release = df.dp(epsilon=0.03).mean("capital_gain", bounds="private")
+    assert "bounds (0, 1) found" in repr(release)
+    assert release.notes[1].startswith("these bounds hold little but 0, perhaps because fewer than 3,")
+    real = protected(adult.astype({"capital_gain": float}), epsilon=10)
+    assert "bounds (0, 0.0009765625) found" in repr(real.dp(epsilon=0.03).mean("capital_gain", bounds="private"))
+
+
+def test_a_search_without_a_chance_says_so():
+    """Where the number of rows is public."""
+    frame = pd.DataFrame({"x": [1.0] * 10})
+    known = protected(frame, neighbors="replace_one").dp(epsilon=1).mean("x", bounds="private")
+    assert known.notes[-1].startswith("useless: at this price fewer than 2")
+    assert known.notes[-1].endswith("and there are 10 in all; type bounds=(lower, upper)")
+    assert "no bounds found" in repr(known)
+    unknown = protected(frame.copy()).dp(epsilon=1).mean("x", bounds="private")
+    assert not any("at this price" in note for note in unknown.notes)
 
 
 def test_gaussian_noise(adult):

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from support.frames import people, protected, refused
+from support.frames import on_rows, people, protected, refused
 
 from pandas_dp import QueryFailedError
 
@@ -52,7 +52,7 @@ def test_b60_blocks(monkeypatch, blocks):
 def test_b61_odd_results(result, value):
     """What is no finite number counts as the middle of the bounds; numbers are clipped. Noise: sd 0.0004."""
     df = protected(epsilon=10**6)
-    assert ask(df, lambda block: result) == pytest.approx(value, abs=0.01)
+    assert ask(df, on_rows(result)) == pytest.approx(value, abs=0.01)
 
 
 def test_b62_exceptions_count_as_the_middle_and_show_nowhere(capsys):
@@ -113,11 +113,27 @@ def test_b63_an_interrupt_ends_the_query():
     assert df.dp(epsilon=1).count() is not None  # the next call works
 
 
+@pytest.mark.parametrize("result", ["7", [1], True, np.array([1.0]), pd.Series([1.0]), (1.0, 2.0), 1j], ids=repr)
+def test_b61_results_that_never_count_are_told_before_they_are_paid(monkeypatch, result):
+    df = protected()
+    line = r"the function returns on a made-up table with these columns .*, which is no number: return float\(\.\.\.\)"
+    with refused(monkeypatch, df, TypeError, line):
+        ask(df, lambda block: result)
+
+
+def test_b64_asking_from_inside_is_told_before_it_is_paid(monkeypatch):
+    df = protected()
+    with refused(monkeypatch, df, TypeError, "the function asks a question of its own"):
+        ask(df, lambda block: float(df.dp(epsilon=1).count()))
+
+
 def test_b64_asking_from_inside_is_refused():
     df = protected(epsilon=10)
     seen = []
 
     def nosy(block):
+        if "a" in set(block["city"]):  # made-up rows
+            return 1.0
         try:
             df.dp(epsilon=1).count()
         except Exception as error:

@@ -135,6 +135,53 @@ def test_dates_have_a_winsorized_mean():
     assert pd.Timestamp("2013-01-01") <= release.value <= pd.Timestamp("2014-01-01")
 
 
+# ------------------------------------------------------------------------------------------------- nothing but noise
+NOISE = [  # arguments, the price that is refused, the blocks and the least price that are named
+    ({"bounds": (0, 9)}, 0.1, 25, 0.12),
+    ({"bounds": (0, 9), "blocks": 20, "aggregator": "median"}, 1, 20, 1.41),
+    ({"bounds": (0, 9), "blocks": 50, "aggregator": "winsorized"}, 1, 50, 3.82),
+    ({"keys": ["a", "b"], "blocks": 5, "aggregator": "vote"}, 1, 5, 1.48),
+]
+
+
+@pytest.mark.parametrize(("terms", "price", "blocks", "least"), NOISE, ids=str)
+def test_what_would_be_noise_alone_is_refused_and_at_the_price_named_answered(monkeypatch, terms, price, blocks, least):
+    df = protected()
+    match = rf"with {blocks} blocks would return noise as wide as .* type df\.dp\(epsilon=[\d.]+\) at least"
+    with refused(monkeypatch, df, ValueError, match) as caught:
+        ask(df, lambda d: 1.0, epsilon=price, **terms)
+    named = float(str(caught.value).split("epsilon=")[1].split(")")[0])
+    assert named == pytest.approx(least, rel=0.01)
+    ask(df, lambda d: 1.0, epsilon=named, **terms)
+
+
+def test_clusters_at_a_small_price_are_refused(monkeypatch):
+    df = protected()
+    with refused(
+        monkeypatch, df, ValueError, r"kmeans\(\) with 25 blocks .* df\.dp\(epsilon=0\.7\d*\) at least, .*rows="
+    ):
+        df.dp(epsilon=0.5).kmeans(["age", "pay"], k=3, bounds=BOUNDS)
+    df.dp(epsilon=0.5).kmeans(["age", "pay"], k=3, bounds=BOUNDS, blocks=100)
+
+
+def test_more_blocks_than_rows_are_refused_where_the_number_of_rows_is_public(monkeypatch):
+    df = protected(people()[["age", "pay"]], neighbors="replace_one")
+    with refused(monkeypatch, df, ValueError, r"with 9 blocks of 8 rows would leave .*: type blocks=1 or fewer"):
+        ask(df, lambda d: 1.0, bounds=(0, 1), blocks=9)
+    ask(df, lambda d: 1.0, epsilon=1, bounds=(0, 1), blocks=8)
+    df = protected()
+    for how in ({"bounds": (0, 1)}, {"keys": ["a"], "aggregator": "vote"}):
+        with refused(monkeypatch, df, ValueError, r"with 100,000 blocks of 48,000 rows .*: type blocks=4800 or fewer"):
+            ask(df, lambda d: 1.0, **how, blocks=100_000, rows=48_000)
+    with refused(monkeypatch, df, ValueError, r"kmeans\(\) with 25 blocks of 20 rows"):
+        df.dp(epsilon=10).kmeans(["age"], k=1, bounds={"age": (0, 120)}, rows=20)
+    ask(df, lambda d: 1.0, bounds=(0, 1), blocks=1000)
+
+
+def test_noise_that_fits_the_data_is_never_surely_too_much():
+    ask(protected(), lambda d: 1.0, epsilon=0.01, bounds=(0, 9), blocks=5, aggregator="smooth")
+
+
 # ------------------------------------------------------------------------------------------------------------ votes
 def test_a_vote_is_one_of_the_keys():
     df = protected(epsilon=2000)
@@ -151,7 +198,9 @@ def test_a_vote_is_one_of_the_keys():
 def test_results_outside_the_keys_decide_nothing():
     """Of 2 blocks without a vote for either key both are as likely: over 60 draws both come up, but for 2^-59."""
     df = protected(epsilon=10**6)
-    drawn = {ask(df, lambda d: "secret42", keys=["a", "b"], aggregator="vote", blocks=2).value for _ in range(60)}
+    drawn = {
+        ask(df, lambda d: "secret42", epsilon=4, keys=["a", "b"], aggregator="vote", blocks=2).value for _ in range(60)
+    }
     assert drawn == {"a", "b"}
 
 
@@ -204,6 +253,22 @@ def test_a_plain_mistake_is_told_before_it_is_paid(monkeypatch, function, match)
     assert caught.value.__context__ is None
     with refused(monkeypatch, df, TypeError, match):
         ask(df, function, keys=["a"], aggregator="vote")
+
+
+@pytest.mark.parametrize("result", [["f"], pd.Series(["f"]), np.array(["f"])], ids=repr)
+def test_a_vote_for_what_can_be_no_key_is_told_before_it_is_paid(monkeypatch, result):
+    df = protected()
+    with refused(monkeypatch, df, TypeError, r"which is no key: return str\(\.\.\.\)"):
+        ask(df, lambda d: result, keys=["f", "m"], aggregator="vote")
+
+
+def test_a_failure_that_may_be_due_to_made_up_values_is_noted():
+    df = protected(frame_of("age", "pay", "sex", "when"), epsilon=100)
+    divided = ask(df, lambda d: 1 / (len(d) - 4), bounds=(0, 1))
+    note = "the function raised a ZeroDivisionError on a made-up table; rows on which it does so give no result"
+    assert note in divided.notes
+    assert note in ask(df, lambda d: 1 / (len(d) - 4), keys=["f"], aggregator="vote").notes
+    assert not any("made-up" in text for text in ask(df, lambda d: 1.0, bounds=(0, 1)).notes)
 
 
 def frame_of(*columns: str) -> pd.DataFrame:
@@ -281,11 +346,11 @@ def test_it_is_tried_on_no_row():
 
     for table in (people(), people().iloc[:1], people().iloc[:0]):
         tables = len(seen)
-        rehearsal.rehearse(look, table.dtypes)
+        assert rehearsal.rehearse(look, table.dtypes, rehearsal.no_number) == ()
         assert len(seen) == tables + 2  # with categories, also one without rows
     for other in seen[2::2]:
         pd.testing.assert_frame_equal(seen[0], other)
-    ask(protected(), lambda d: seen.append(d), bounds=(0, 1), blocks=1)
+    ask(protected(), lambda d: seen.append(d), epsilon=4, bounds=(0, 1), blocks=1)
     assert seen[0].dtypes.to_dict() == seen[-1].dtypes.to_dict()  # of made-up rows and of a block
     assert set(seen[0]["city"]) == {"a", "b"}
 
@@ -366,13 +431,19 @@ def test_several_named_numbers(function, aggregator):
         assert width["centre"] == pytest.approx(2 * width["spread"])
 
 
-def test_results_of_another_form_count_as_the_middle():
+def test_results_of_another_form(monkeypatch):
+    """Refused where a made-up table of four rows shows it, the middle of the bounds where only blocks do."""
     df = protected(pd.DataFrame({"age": np.arange(4000)}), epsilon=10**4)
-    for wrong in (lambda b: None, lambda b: (1.0,), lambda b: {"a": 1.0}, lambda b: "text", lambda b: (np.nan, np.inf)):
+    terms = {"bounds": {"a": (0, 10), "b": (2, 4)}, "aggregator": "mean", "blocks": 40}
+    for wrong in ((1.0,), {"a": 1.0}, pd.Series({"b": 1.0}), "text", 5.0, {"a": 1}.keys()):
+        with refused(monkeypatch, df, TypeError, r"return \{'a': ..., 'b': ...\}"):
+            df.dp(epsilon=1000).sample_and_aggregate(lambda block, wrong=wrong: wrong, **terms)
         answer = df.dp(epsilon=1000).sample_and_aggregate(
-            wrong, bounds={"a": (0, 10), "b": (2, 4)}, aggregator="mean", blocks=40
+            lambda block, wrong=wrong: wrong if len(block) > 4 else None, **terms
         )
         assert answer.tolist() == pytest.approx([5, 3], abs=0.1)
+    answer = df.dp(epsilon=1000).sample_and_aggregate(lambda block: (np.nan, np.inf), **terms)
+    assert answer.tolist() == pytest.approx([5, 3], abs=0.1)
 
 
 def test_arguments_of_several_numbers(monkeypatch):

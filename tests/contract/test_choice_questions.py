@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from support.frames import fresh, people, protected, refused
+from support.frames import fresh, on_rows, people, protected, refused
 
 import pandas_dp
 
@@ -156,7 +156,27 @@ def test_the_function_chooses():
     assert (
         choose(df, lambda d, c: -abs(d["age"].median() / 10 - c - 1), epsilon=10**5) == 2
     )  # of 18, ..., 31, 31, ..., 77
-    assert choose(df, lambda d, c: c == 2) in (1, 2, 3)  # a bool is no number
+    assert choose(df, lambda d, c: on_rows(c == 2)(d)) in (1, 2, 3)  # a bool is no number
+
+
+@pytest.mark.parametrize(
+    ("score", "match"),
+    [
+        (lambda d, c: d["agee"].mean(), "score fails on a made-up table .* KeyError 'agee'; did you mean 'age'"),
+        (lambda d: 1.0, "score fails on a made-up table .* TypeError"),
+        (lambda d, c: "secret42", r"score returns .* text, which is no number: return float\(\.\.\.\)"),
+        (lambda d, c: d["age"] > c, "score returns .* a Series"),
+    ],
+)
+def test_a_score_of_the_table_is_tried_before_it_is_paid(monkeypatch, score, match):
+    df = protected()
+    with refused(monkeypatch, df, TypeError, match):
+        choose(df, score, epsilon=1)
+
+
+def test_a_score_that_fails_on_made_up_rows_says_so():
+    notes = choose(protected(), lambda d, c: 1 / (len(d) - 4), epsilon=1).notes
+    assert any(note.startswith("score raised a ZeroDivisionError on a made-up table") for note in notes)
 
 
 class Odd(float):
@@ -170,8 +190,8 @@ class Odd(float):
 def test_garbage_counts_nothing(result, capsys):
     """Two candidates get garbage, the third 1000: it is chosen but for a probability below exp(-100)."""
     df = protected(epsilon=10**6)
-    assert choose(df, lambda d, c: 1000 if c == 3 else result) == 3
-    assert choose(df, lambda d, c: -1000 if c == 3 else result) != 3
+    assert choose(df, lambda d, c: 1000 if c == 3 else on_rows(result)(d)) == 3
+    assert choose(df, lambda d, c: -1000 if c == 3 else on_rows(result)(d)) != 3
     assert capsys.readouterr() == ("", "")
 
 
@@ -193,7 +213,7 @@ def test_asking_from_inside_is_refused_and_counts_nothing():
     seen = []
 
     def nosy(d, c):
-        if c == 3:
+        if c == 3 or "a" in set(d["city"]) or d.empty:  # made-up tables
             return 1000
         try:
             df.dp(epsilon=1).count()

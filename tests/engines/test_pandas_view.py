@@ -574,3 +574,20 @@ def test_chunks_change_nothing(data: st.DataObject, dtype: pa.DataType) -> None:
         assert values[known].tolist() == values_cut[known].tolist()
         assert (present is None) == (present_cut is None)
         assert present is None or present.tolist() == present_cut.tolist()
+
+
+def test_a_function_runs_on_one_block_without_rows_only():
+    """All of them are alike, and get the result it has there."""
+    sizes = []
+
+    def count(block):
+        sizes.append(len(block))
+        return len(block) + 10
+
+    block = np.array([3, 3, 7, -1])
+    results = PandasView(pd.DataFrame({"x": [1, 2, 3, 4]}), {}).block_results(count, block, 9)
+    assert results == [10, 10, 10, 12, 10, 10, 10, 11, 10]
+    assert sorted(sizes) == [0, 1, 2]
+    assert (
+        PandasView(pd.DataFrame({"x": []}), {}).block_results(lambda b: 1 / len(b), np.array([], int), 3) == [None] * 3
+    )

@@ -9,6 +9,7 @@ import pickle
 import pandas as pd
 import pytest
 
+from pandas_dp.aggregates.base import Caution
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.uncertainty import Additive, Interval
 from tests.support.releases import (
@@ -97,3 +98,19 @@ def test_tables_with_repeated_labels():
     assert release(frame, Additive(NOISE)).table().shape == (1, 6)
     deep = pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")]))
     assert release(deep, Additive(NOISE)).table().columns.tolist()[1] == ("a", "b", "lower")
+
+
+@pytest.mark.parametrize(
+    "value", [1.5, 3, "ICU", pd.Timestamp("2013-01-31"), pd.Series([1.5]), pd.DataFrame({"a": [1]})]
+)
+def test_what_would_make_a_number_misleading_stands_under_it(value):
+    notes = ("25 blocks", Caution("useless: the noise alone is wider than the bounds"), Caution("two"))
+    shown = release(value, notes=notes)
+    for made in (shown, pickle.loads(pickle.dumps(shown))):
+        lines = repr(made).splitlines()
+        assert lines[-2:] == ["  useless: the noise alone is wider than the bounds", "  two"]
+        assert "25 blocks" not in repr(made)
+    html = shown._repr_html_()
+    assert all(html.count(f"<br>{note}") == 1 for note in notes)
+    assert json.loads(shown.to_json())["notes"] == list(notes)
+    assert repr(shown.notes) == repr(tuple(map(str, notes)))

@@ -17,6 +17,7 @@ from support.auditor import audit, observe
 from support.block_drawing import block_drawer
 from support.neighbours import ADD_REMOVE, HIGH, LOW, REPLACE_ONE, Pair, added, protected, replaced, several
 
+from pandas_dp.aggregates.blocks import FromBlocks
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.selection import PermuteAndFlip
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
@@ -24,6 +25,14 @@ from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
 from pandas_dp.core.statistics import blocks
 
 ALPHA, SAMPLES = 1e-6, 4000
+
+
+@pytest.fixture(autouse=True)
+def _noise_is_what_is_audited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few blocks tell most of one unit; the package refuses them, since nobody else has a use for such answers."""
+    monkeypatch.setattr(FromBlocks, "check", lambda self, terms: None)
+
+
 BOUNDS = (LOW, HIGH)
 Ask = Callable[[Any], Any]
 

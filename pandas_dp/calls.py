@@ -1,0 +1,106 @@
+"""Calls that Python itself would refuse: arguments by place that go by name, misspelt and missing ones, in plain words."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, ParamSpec, TypeVar
+
+from pandas_dp.errors import ArgumentTypeError, did_you_mean
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_OTHER_NAMES = {
+    "epsilon": "eps budget total privacy_budget",
+    "neighbors": "neighbours neighbor neighbour relation",
+    "bounds": "range limits clip clipping lower upper min_value max_value",
+    "bins": "edges buckets",
+    "keys": "categories values labels groups",
+    "unit": "user user_id id privacy_unit",
+    "k": "n n_clusters clusters",
+    "blocks": "n_blocks partitions",
+    "within": "error accuracy",
+    "confidence": "level alpha",
+}
+OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
+EXAMPLES = {
+    "epsilon": "0.5",
+    "neighbors": "'add_remove'",
+    "unit": "'patient_id'",
+    "bounds": "(0, 100)",
+    "bins": "range(0, 101, 10)",
+    "keys": "['A', 'B']",
+    "k": "3",
+    "score": "'bid >= candidate'",
+    "prices": "[1, 2, 5]",
+    "reason": "'...'",
+    "within": "20",
+}
+LONGEST = 40  # characters of a column's name that is repeated in a message
+
+
+def explain(cls: type[T]) -> type[T]:
+    """Make the public methods of a class say what to type where their arguments do not fit."""
+    for name, member in list(vars(cls).items()):
+        if isinstance(member, FunctionType) and (not name.startswith("_") or name == "__call__"):
+            setattr(cls, name, _explained(member))
+    return cls
+
+
+def _explained(method: Callable[P, R]) -> Callable[P, R]:
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:  # raised by the method itself
+                raise
+        raise ArgumentTypeError(_advice(method, args[1:], kwargs))
+
+    return call
+
+
+def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> str:
+    """Say what is wrong with arguments that do not fit a method, and what to type."""
+    signature = inspect.signature(method)
+    known = list(signature.parameters.values())[1:]
+    name = "df.dp" if method.__name__ == "__call__" else method.__name__
+    names = [parameter.name for parameter in known]
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known)
+    for unknown in given:
+        if unknown not in names and not open_ended:
+            return f"{name}() takes {_instead(name, unknown, names)}"
+    placed = [parameter for parameter in known if parameter.kind is not parameter.KEYWORD_ONLY]
+    named = [parameter.name for parameter in known if parameter.kind is parameter.KEYWORD_ONLY]
+    free = [other for other in named if other not in given]
+    if len(args) > len(placed) and free:
+        shown = [*map(_shown, args[: len(placed)]), f"{free[0]}={EXAMPLES.get(free[0], '...')}"]
+        return f"{name}() takes {free[0]} by name: {name}({', '.join(shown)})"
+    plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
+    line = f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
+    for parameter in known[len(args) :]:
+        if parameter.default is parameter.empty and parameter.name not in given:
+            return f"{name}() needs {parameter.name}: {line}"
+    return f"{name}() was given arguments that do not fit: {line}"
+
+
+def _instead(name: str, unknown: str, names: list[str]) -> str:
+    """What a call takes instead of an argument that it does not know."""
+    right = OTHER_NAMES.get(unknown, unknown)
+    if right in names:
+        return f"{right}=, not {unknown}=: {name}(..., {right}={EXAMPLES.get(right, '...')})"
+    if right == "epsilon":
+        return f"no {unknown}=: its price stands before it, df.dp(epsilon=0.5).{name}(...)"
+    close = did_you_mean(unknown, names)
+    takes = f"; it takes {', '.join(f'{other}=' for other in names)}" if names and not close else ""
+    return f"no {unknown}={close}{takes}"
+
+
+def _shown(value: Any) -> str:
+    """The name of a column as it was typed; anything else may be data."""
+    return repr(value) if type(value) is str and len(value) <= LONGEST else "..."

@@ -1,0 +1,53 @@
+"""The record of a budget as a table that fits on a screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+PRICE, QUERY = 28, 60  # characters shown
+COLUMNS = ("sequence", "time", "kind", "query", "price")
+ALL = "in full: .to_string(), or a column such as ['query']"
+
+
+class Books(pd.DataFrame):
+    """Every entry of a budget: a DataFrame that prints short. Selections and copies are plain."""
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame
+
+    def _short(self) -> pd.DataFrame | None:
+        """The entries with their long texts cut; None where the columns are others by now."""
+        if tuple(self.columns) != COLUMNS:
+            return None
+        return pd.DataFrame(
+            {
+                "time": [f"{time:%Y-%m-%d %H:%M}" for time in self["time"]],
+                "kind": self["kind"].array,
+                "price": [_cut(text, PRICE) for text in self["price"]],
+                "query": [_cut(text, QUERY) for text in self["query"]],
+            },
+            index=pd.Index(self["sequence"].array),
+        )
+
+    def __repr__(self) -> str:
+        """Show one line for each entry."""
+        short = self._short()
+        if short is None:
+            return repr(pd.DataFrame(self))
+        padded = short.apply(lambda column: column.str.ljust(max(map(len, column), default=0)))
+        lines = padded.to_string(max_rows=pd.get_option("display.max_rows"), justify="left").splitlines()
+        return "\n".join([*(line.rstrip() for line in lines), ALL])
+
+    def _repr_html_(self) -> str:
+        """Show the same in a notebook."""
+        short = self._short()
+        shown = pd.DataFrame(self) if short is None else short
+        return shown.to_html(max_rows=pd.get_option("display.max_rows"), notebook=True)
+
+
+def _cut(text: str, most: int) -> str:
+    """A text without its middle where it is long: a question ends with what was asked of its rows."""
+    return text if len(text) <= most else f"{text[: most - most // 3 - 3]}...{text[-(most // 3) :]}"

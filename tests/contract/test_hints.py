@@ -1,0 +1,52 @@
+"""Names that cannot be asked: what can be asked instead, and names that completion shows."""
+
+from __future__ import annotations
+
+import pytest
+from support.frames import protected, refused
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, local
+
+GROUPED = [
+    (
+        lambda d: d["pay"].median,
+        r"by group there are .* df\.dp\(epsilon=0\.5\)\.query\(\"sex == 'A'\"\)\.median\('pay', \.\.\.\)",
+    ),
+    (lambda d: d.std, r"query\(\"sex == 'A'\"\)\.std\('column', \.\.\.\)"),
+    (lambda d: d["pay"].agg, r"ask one question a call: \.groupby\('sex', keys=\[\.\.\.\]\)\['column'\]\.mean"),
+    (lambda d: d.max, "one row's value is never released"),
+    (lambda d: d.ngroups, "the groups are the keys that you listed"),
+    (lambda d: d.means, "did you mean 'mean'"),
+]
+
+
+@pytest.mark.parametrize(("asked", "match"), GROUPED, ids=range(len(GROUPED)))
+def test_what_groups_cannot_be_asked(monkeypatch, asked, match):
+    df = protected()
+    groups = df.dp(1).groupby("sex", keys=["f", "m"])
+    with refused(monkeypatch, df, AttributeError, match):
+        asked(groups)
+
+
+def test_two_columns(monkeypatch):
+    df = protected()
+    with refused(
+        monkeypatch, df, ArgumentTypeError, r"groupby\(\) takes one column .*query\(\"sex == 'F'\"\)\.groupby\('race'"
+    ):
+        df.dp(1).groupby(["sex", "city"], keys=[("f", "x")])
+    with refused(
+        monkeypatch, df, ArgumentTypeError, r"select one column .*groupby\('sex', keys=\[\.\.\.\]\)\['cost'\]"
+    ):
+        df.dp(1).groupby("sex", keys=["f"])[["age", "pay"]]
+
+
+def test_the_line_that_is_named_works():
+    df = protected()
+    assert df.dp(1).query("sex == 'f'").median("pay", bounds=(0, 5000)) >= 0
+
+
+def test_completion_of_the_package_shows_what_a_user_may_type():
+    assert {name for name in dir(pandas_dp) if not name.startswith("_")} == set(pandas_dp.__all__)
+    assert [name for name in dir(local) if not name.startswith("_")] == ["epsilon_of", "estimate", "randomize"]
+    assert pandas_dp.__version__ in repr([getattr(pandas_dp, name) for name in dir(pandas_dp)])
