@@ -119,7 +119,11 @@ class Accessor:
             Whether a unit's presence is hidden, or its content among a public number of units.
         schema : Schema or dict, optional
             Public bounds and keys by column.
-        accountant : {"auto", "pure", "hybrid"}
+        accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
+            How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure"
+            adds epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order
+            admits; "rdp" counts that divergence alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise and pays nothing
+            else: 10 to 15 % more such answers.
         delta_reserved : number, optional
             Part of delta for mechanisms that use up delta themselves; a tenth by default.
         ledger : path, optional

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pandas_dp import tables
 from pandas_dp.arguments import check_facts, positive_epsilon, positive_int, small_delta
-from pandas_dp.core.filters import Budget
+from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.errors import (

@@ -17,7 +17,7 @@ from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.arguments import positive_epsilon, small_delta
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
-from pandas_dp.core.filters import Budget, State
+from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import (
@@ -61,8 +61,8 @@ class Session:
         self.id = f"dp:{uuid.uuid4()}"
         self.name, self.unit, self._implicit, self._closed = name, unit, implicit, False
         self._ledger = ledger
+        self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
         self._refresh()
-        self._typical = ("epsilon=0.1", PrivacyLoss.pure(Fraction(1, 10)))  # price and loss of the last answer
         self._held: dict[str, Table] = {}
         self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
 
@@ -100,7 +100,7 @@ class Session:
     @property
     def left(self) -> str:
         """What is left, exact or "about"; with a delta also how many more calls like the last one that is."""
-        return left_text(self._ledger.rule(self.name), self._state, *self._typical)
+        return left_text(self._ledger.rule(self.name), self._state, self._typical)
 
     @property
     def releases(self) -> pd.DataFrame:
@@ -181,8 +181,9 @@ class Session:
         epsilon = old.epsilon if to is None else self._raised("epsilon", "to", positive_epsilon(to, "to"))
         delta = old.delta if to_delta is None else self._raised("delta", "to_delta", small_delta(to_delta, "to_delta"))
         if (epsilon, delta) != (old.epsilon, old.delta):
-            reserved = None if old.delta == 0 else old.delta_reserved + (delta - old.delta) / 10
-            budget = Budget.of(epsilon, delta, reserved)
+            more = (delta - old.delta) / 10 if old.delta_reserved else 0
+            reserved = None if old.delta == 0 else old.delta_reserved + more
+            budget = Budget.of(epsilon, delta, reserved, old.accountant if old.delta else "auto")
             self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
             self._refresh()
         return self
@@ -288,7 +289,7 @@ class Session:
         """
         filtered = any(step.is_filter for step in table.steps + steps)
         public = not unit.add_remove and unit.column is None and table.whole and not filtered
-        return Terms(unit, price, self._rule.order is None, len(table.source) if public else None)
+        return Terms(unit, price, self._rule.budget.accountant == "pure", len(table.source) if public else None)
 
     def _derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
         """Answer for a frame that steps made from a protected one."""

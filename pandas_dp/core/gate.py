@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pandas_dp.core.filters import Charge, Filter
+from pandas_dp.core.budget import Charge
+from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.measurement import Interactive, Measurement, Mechanism, Noisy, Reply, View
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit

@@ -20,7 +20,8 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_dp.core import records
-from pandas_dp.core.filters import Budget, Charge, Filter, HybridFilter, PureFilter, State, filter_for
+from pandas_dp.core.budget import Budget, Charge, State
+from pandas_dp.core.filters import Filter, PureFilter, filter_for
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.records import Row
 from pandas_dp.core.store import DURABLE, READ, RELAXED, Store, canonical, guard
@@ -248,7 +249,7 @@ class Ledger:
         """Put a budget on other terms; the unit may be another one only where nothing was asked."""
         old, state = row.rule, State.from_text(row.state)
         new = filter_for(budget, old.order if records.used(connection, row) else None)
-        if isinstance(old, PureFilter) and isinstance(new, HybridFilter):
+        if isinstance(old, PureFilter) and not isinstance(new, PureFilter):
             records.verify(connection)  # a damaged entry must not make the past look cheap
             state = records.recharge(connection, row, new)
         # Sums only grow: the test they pass now would have admitted every earlier charge too.

@@ -15,7 +15,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from pandas_dp.core.filters import Budget, Charge, Filter, State, filter_for
+from pandas_dp.core.budget import Budget, Charge, State
+from pandas_dp.core.filters import Filter, filter_for
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import LedgerError
 

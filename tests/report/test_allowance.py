@@ -36,10 +36,10 @@ def test_as_many_as_the_filter_admits(budget, loss, before):
 
 def test_words():
     hybrid = filter_for(Budget.of(3, DELTA))
-    text = left_text(hybrid, State.zero(), "epsilon=0.1", PrivacyLoss.pure(F(1, 10)))
+    text = left_text(hybrid, State.zero(), None)
     assert text.endswith("; about 40 more calls at epsilon=0.1")
-    assert left_text(hybrid, State.zero(), "rho=9", PrivacyLoss.gaussian(F(9))).endswith("about 0 more calls at rho=9")
-    assert left_text(hybrid, State.zero(), "epsilon=3", PrivacyLoss.pure(F(3))).endswith(
+    assert left_text(hybrid, State.zero(), ("rho=9", PrivacyLoss.gaussian(F(9)))).endswith("about 0 more calls at rho=9")
+    assert left_text(hybrid, State.zero(), ("epsilon=3", PrivacyLoss.pure(F(3)))).endswith(
         "about 1 more call at epsilon=3"
     )
-    assert left_text(filter_for(Budget.of(3)), State.zero(), "epsilon=1", PrivacyLoss.pure(F(1))) == "epsilon=3"
+    assert left_text(filter_for(Budget.of(3)), State.zero(), None) == "epsilon=3"

@@ -1,0 +1,170 @@
+"""What is counted: public charges, their sums, and the terms of a budget. Everything is an exact rational."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from pandas_dp.core.privacy import LARGEST_EPSILON, show
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+
+Exact = Fraction | int
+LONGEST = 1024  # bits of a denominator; keeps sums short when prices are thirds, sevenths, elevenths, ...
+ACCOUNTANTS = ("pure", "hybrid", "rdp", "zcdp", "gdp")
+
+
+@dataclass(frozen=True)
+class Charge:
+    """The public triple of one query.
+
+    Outside an event of probability `delta` the privacy loss is at most `epsilon` (None: not bounded, Gaussian
+    noise) and the divergence that the filter sums at most `renyi`, both for the same event: the Renyi divergence of its
+    order, or rho (that of all orders, each divided by the order), or for Gaussian noise mu^2 = 2 rho. The pure filter
+    counts none and leaves it 0.
+    """
+
+    epsilon: Fraction | None
+    renyi: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        least = 0 if self.epsilon is None else self.epsilon.numerator
+        if least < 0 or self.renyi.numerator < 0 or self.delta.numerator < 0:
+            raise ArgumentValueError("a charge cannot be negative: nothing is ever paid back")
+
+    def to_text(self) -> str:
+        """Write it exactly, for the ledger."""
+        return f"{'inf' if self.epsilon is None else self.epsilon} {self.renyi} {self.delta}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Charge:
+        """Read what `to_text` wrote."""
+        epsilon, renyi, delta = text.split(" ")
+        return cls(None if epsilon == "inf" else Fraction(epsilon), Fraction(renyi), Fraction(delta))
+
+
+@dataclass(frozen=True)
+class State:
+    """Sums over every admitted charge, whichever test admitted it.
+
+    `epsilon` sums the finite ones; once a charge had none, `unbounded` is set and that sum bounds nothing.
+    """
+
+    epsilon: Fraction
+    unbounded: bool
+    renyi: Fraction
+    delta: Fraction
+
+    @classmethod
+    def zero(cls) -> State:
+        """Nothing spent."""
+        return cls(Fraction(0), False, Fraction(0), Fraction(0))
+
+    def plus(self, charge: Charge) -> State:
+        """Add a charge to all sums."""
+        return State(
+            self.epsilon if charge.epsilon is None else shorten(self.epsilon + charge.epsilon),
+            self.unbounded or charge.epsilon is None,
+            self.renyi + charge.renyi if charge.renyi else self.renyi,
+            shorten(self.delta + charge.delta) if charge.delta else self.delta,
+        )
+
+    def to_text(self) -> str:
+        """Write it exactly, for the ledger."""
+        return f"{self.epsilon} {self.unbounded:d} {self.renyi} {self.delta}"
+
+    @classmethod
+    def from_text(cls, text: str) -> State:
+        """Read what `to_text` wrote."""
+        epsilon, unbounded, renyi, delta = text.split(" ")
+        return cls(Fraction(epsilon), unbounded == "1", Fraction(renyi), Fraction(delta))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What was opened: the promised total and how it is counted. Made by `Budget.of`, which checks the terms.
+
+    `delta_reserved` is the part of `delta` that queries may be charged (key discovery, smooth noise); the
+    rest belongs to the conversion of the divergence. `accountant` is one of `ACCOUNTANTS`.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    delta_reserved: Fraction
+    accountant: str
+
+    @classmethod
+    def of(
+        cls, epsilon: Exact, delta: Exact = 0, delta_reserved: Exact | None = None, accountant: str = "auto"
+    ) -> Budget:
+        """Check the terms of a budget and fill in the defaults.
+
+        Parameters
+        ----------
+        epsilon : Fraction or int
+            Total, positive and at most 1,000,000.
+        delta : Fraction or int, default 0
+            Total, in [0, 1).
+        delta_reserved : Fraction or int, optional
+            Between 0 and delta, both excluded; default delta / 10, which costs 1 % of the Renyi budget.
+        accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
+            ``auto``: pure when delta is 0, else hybrid. ``gdp`` reserves no delta.
+
+        Raises
+        ------
+        ArgumentValueError, ArgumentTypeError
+            With the line to type instead.
+        """
+        total, slack = _exact(epsilon, "epsilon"), _exact(delta, "delta")
+        if accountant not in ("auto", *ACCOUNTANTS):
+            raise ArgumentValueError(
+                f"accountant= is not a known one: type 'auto' or one of {', '.join(map(repr, ACCOUNTANTS))}"
+            )
+        share = Fraction(0) if accountant == "gdp" else slack / 10
+        reserved = share if delta_reserved is None else _exact(delta_reserved, "delta_reserved")
+        if not 0 < total <= LARGEST_EPSILON:
+            raise ArgumentValueError(f"epsilon= must lie above 0, up to {LARGEST_EPSILON}: type epsilon=3")
+        if not 0 <= slack < 1:
+            raise ArgumentValueError("delta= must be at least 0 and below 1: type delta=1e-6")
+        if accountant == "pure" and slack > 0:
+            raise ArgumentValueError("accountant='pure' has no use for a delta: type delta=0, or 'hybrid'")
+        if accountant not in ("auto", "pure") and slack == 0:
+            raise ArgumentValueError(f"accountant={accountant!r} needs a delta: type delta=1e-6, or 'pure'")
+        if slack == 0 and reserved != 0:
+            raise ArgumentValueError("delta_reserved= is a part of delta, and delta is 0: type delta=1e-6")
+        if accountant == "gdp" and reserved != 0:
+            raise ArgumentValueError("accountant='gdp' pays Gaussian noise alone, which needs no delta_reserved=")
+        if slack > 0 and accountant != "gdp" and not 0 < reserved < slack:
+            raise ArgumentValueError(
+                f"delta_reserved= must lie between 0 and delta: type delta_reserved={say(slack / 10)}"
+            )
+        default = "hybrid" if slack else "pure"
+        return cls(total, slack, reserved, default if accountant == "auto" else accountant)
+
+
+def _exact(x: Fraction | int, argument: str) -> Fraction:
+    if isinstance(x, bool) or not isinstance(x, int | Fraction):
+        raise ArgumentTypeError(f"{argument}= must be exact here: type Fraction('0.1') for 0.1")
+    if Fraction(x).denominator.bit_length() > LONGEST:
+        raise ArgumentValueError(f"{argument}= has too many digits: type at most 300 decimals")
+    return Fraction(x)
+
+
+def shorten(x: Fraction) -> Fraction:
+    """Return x itself, or, when its denominator is very long, the next multiple of 2**-1024 above."""
+    if x.denominator.bit_length() <= LONGEST:
+        return x
+    return Fraction(-(-(x.numerator << LONGEST) // x.denominator), 1 << LONGEST)
+
+
+def three_digits(x: Fraction) -> Fraction:
+    """Round down to three significant digits, which one would type; 0 for what is negative."""
+    down = Context(prec=3, rounding=ROUND_FLOOR)
+    return Fraction(down.divide(Decimal(x.numerator), Decimal(x.denominator))) if x > 0 else Fraction(0)
+
+
+def say(x: Fraction) -> str:
+    """Write a rational as a decimal: exactly when it has at most 12 places, else rounded down to 3 digits."""
+    y = x if x >= 0 and 10**12 % x.denominator == 0 else three_digits(x)
+    return show(y) if y == 0 or y >= Fraction(1, 10**4) else f"{float(y):.12g}"
