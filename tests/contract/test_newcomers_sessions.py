@@ -1,0 +1,289 @@
+"""What newcomers tripped over in a session: mistakes that can be undone, totals that can be raised, the record."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from support.frames import fresh, people, protected, refused
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, ArgumentValueError, LedgerError, NoSessionError, UnverifiedFrameError
+
+ROOT = Path(pandas_dp.__file__).parent.parent
+
+
+@pytest.fixture(params=["memory", "file"])
+def place(request, tmp_path):
+    """Name and ledger of a budget of its own."""
+    return {"name": fresh(), "ledger": None if request.param == "memory" else tmp_path / "a.dpledger"}
+
+
+def test_a_forgotten_unit_can_be_added_while_nothing_was_asked(place):
+    df = people()
+    session = df.dp.protect(epsilon=3, **place)
+    assert df.dp.protect(epsilon=3, unit="pid", max_rows=5, **place) is session
+    assert session.unit.column == "pid"
+    df.dp(epsilon=10**-3).count()
+    assert session.releases["kind"].tolist() == ["open", "open", "query"]
+    assert session.releases["query"][0].startswith("unit=None")
+    assert session.releases["query"][1].startswith("unit='pid', max_rows=5")
+    with pytest.raises(LedgerError, match="unit='pid', not None: of a used budget it stays what it is"):
+        df.dp.protect(epsilon=3, **place)
+
+
+def test_a_wrong_total_can_be_corrected_while_nothing_was_asked(place):
+    df = people()
+    session = df.dp.protect(epsilon=30, **place)
+    kept = df.dp.query("age > 20")
+    df.dp.protect(epsilon=3, **place)
+    assert session.left == "epsilon=3"
+    kept.dp(epsilon=1).count()  # frames of the same unit stay protected
+    df.dp.protect(epsilon=3, **place)
+    for terms in ({"epsilon": 2}, {"epsilon": 30, "delta": 1e-6}, {"epsilon": 3, "neighbors": "replace_one"}):
+        with pytest.raises(LedgerError):
+            df.dp.protect(**terms, **place)
+    assert session.left == "epsilon=2"
+
+
+def test_an_answer_for_nothing_fixes_the_terms():
+    """The number of rows was public under replace_one: under add_remove it would not have been."""
+    df = people()
+    name = fresh()
+    df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
+    assert df.dp(epsilon=1).count() == len(df)
+    with pytest.raises(LedgerError, match="neighbors='replace_one'"):
+        df.dp.protect(epsilon=3, name=name)
+
+
+def test_frames_made_under_another_unit_are_not_answered():
+    """A step may have written the column that became the unit."""
+    df = people()
+    name = fresh()
+    session = df.dp.protect(epsilon=10**6, name=name)
+    forged, other = df.dp.assign(pid=lambda d: d.age * 0), people()
+    other.dp.protect(session=session)
+    df.dp.protect(epsilon=10**6, unit="pid", max_rows=1, name=name)
+    for frame in (forged, other):
+        with pytest.raises(UnverifiedFrameError):
+            frame.dp(epsilon=1).count()
+    assert df.dp(epsilon=10**5).count() == df["pid"].nunique()
+
+
+def test_only_one_table_has_a_public_number_of_rows_however_often_terms_are_replaced():
+    df = pd.DataFrame({"name": ["bob", "carl"] * 50})
+    name = fresh()
+    df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
+    kept = df[df.name != "bob"]
+    with pytest.raises(LedgerError):  # another table than the one that opened the budget does not change its terms
+        kept.dp.protect(epsilon=4, neighbors="replace_one", name=name)
+    kept.dp.protect(epsilon=3, neighbors="replace_one", name=name)
+    kept.dp(epsilon=1).count()
+    assert df.dp.session.spent == "epsilon=1"
+    assert df.dp(epsilon=1).count() == 100
+    again = people()
+    session = again.dp.protect(epsilon=3, name=fresh())
+    again.dp.protect(epsilon=3, neighbors="replace_one", name=session.name)
+    assert again.dp(epsilon=1).count() == len(again)  # the table that opened the budget still opened it
+    assert session.spent == "epsilon=0"
+
+
+TWO_PROCESSES = """
+import sys
+sys.path.insert(0, {root!r})
+import pandas as pd, pandas_dp
+df = pd.DataFrame({{"pid": [1, 1, 2], "x": [1.0, 2.0, 3.0]}})
+df.dp.protect(epsilon=3, unit="pid", max_rows=1, name="shared", ledger={ledger!r})
+"""
+
+
+def test_another_process_does_not_replace_the_terms(tmp_path):
+    """Whoever typed the terms may have promised them to somebody: only the same table in the same process corrects them."""
+    ledger = str(tmp_path / "shared.dpledger")
+    df = people()
+    session = df.dp.protect(epsilon=3, name="shared", ledger=ledger)
+    code = TWO_PROCESSES.format(root=str(ROOT), ledger=ledger)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "LedgerError" in done.stderr
+    assert df.dp(epsilon=1).count().unit.column is None
+    assert session.spent == "epsilon=1"
+
+
+def test_another_table_does_not_raise_the_total():
+    one, two, name = people(), pd.DataFrame({"x": [1.0, 2.0]}), fresh()
+    one.dp.protect(epsilon=1, name=name)
+    with pytest.raises(LedgerError):
+        two.dp.protect(epsilon=100, name=name)
+    assert one.dp.session.left == "epsilon=1"
+    read_again = people()
+    read_again.dp.protect(epsilon=2, unit="pid", max_rows=3, name=name)  # the same cell, typed right
+    assert read_again.dp.session.left == "epsilon=2"
+
+
+AFTER_A_SLIP = """
+import sys
+sys.path.insert(0, {root!r})
+import warnings, pandas as pd, pandas_dp
+warnings.simplefilter("ignore")
+df = pd.DataFrame({{"pid": [1, 1, 2], "x": [1.0, 2.0, 3.0]}})
+try:
+    df.dp(epsilon=1).mean("x")
+except pandas_dp.ArgumentTypeError:
+    print(df.dp.session.unit.column, end=" ")
+df.dp.protect(epsilon=3, unit="pid", max_rows=2)
+print(df.dp.session.unit.column, df.dp.session.left)
+"""
+
+
+def test_a_first_question_that_was_refused_leaves_the_terms_open():
+    """It opened the implicit session, of which nothing was asked."""
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_A_SLIP.format(root=str(ROOT))], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "None pid epsilon=3\n"
+
+
+def test_once_used_the_error_says_what_can_be_done():
+    df = protected(epsilon=3, name=(name := fresh()))
+    df.dp(epsilon=1).count()
+    with pytest.raises(LedgerError) as caught:
+        df.dp.protect(epsilon=3, unit="pid", max_rows=5, name=name)
+    for said in ("unit=None, not 'pid'", "df.dp.session.close()", "df.dp.protect(..., name='...')", "adds up"):
+        assert said in str(caught.value)
+    df.dp.session.close()  # the way out that it names
+    df.dp.protect(epsilon=3, unit="pid", max_rows=5, name=fresh())
+    df.dp(epsilon=1).count()
+
+
+def test_a_lower_total_is_not_told_to_extend():
+    df = protected(epsilon=3, name=(name := fresh()))
+    df.dp(epsilon=1).count()
+    with pytest.raises(
+        LedgerError, match=r"a total can only be raised\. Type epsilon=3.*name, df.dp.session.close\(\)"
+    ) as caught:
+        df.dp.protect(epsilon=2, name=name)
+    assert "extend" not in str(caught.value)
+    with pytest.raises(LedgerError, match=r"protect\(epsilon=3, \.\.\.\)\.extend\(to=4, reason='\.\.\.'\)"):
+        df.dp.protect(epsilon=4, name=name)
+    df.dp.protect(epsilon=3, name=name).extend(to=4, reason="as the error says")
+    assert df.dp.session.left == "epsilon=3"
+
+
+def test_cells_that_protect_and_extend_can_be_run_again(place):
+    for _ in range(3):  # read, protect, ask, extend, ask, extend: the whole notebook
+        df = people()
+        session = df.dp.protect(epsilon=1, **place)
+        df.dp(epsilon=1).count()
+        session.extend(to=2, reason="second wave")
+        df.dp(epsilon=1).mean("age", bounds=(0, 100))
+        session.extend(to=2.5, reason="third wave")
+    assert (session.spent, session.left) == ("epsilon=2", "epsilon=0.5")
+    assert session.releases["kind"].tolist() == ["open", "query", "amend", "query", "amend"]
+    df.dp.protect(epsilon=2, **place)
+    assert session.left == "epsilon=0.5"
+
+
+@pytest.mark.parametrize(
+    ("terms", "error", "match"),
+    [
+        ({"to": 2}, ArgumentValueError, r"epsilon=3 and can only be raised.*name='other'"),
+        ({"to": "5"}, ArgumentTypeError, "to must be a number"),
+        ({"to": -1}, ArgumentValueError, "to must lie"),
+        ({"to_delta": 1}, ArgumentValueError, "to_delta"),
+        ({}, ArgumentTypeError, r"extend\(to=5, reason='\.\.\.'\)"),
+        ({"to": 5, "reason": " "}, ArgumentTypeError, "reason"),
+        ({"to": 5, "reason": None}, ArgumentTypeError, "reason"),
+    ],
+)
+def test_extend_refuses(monkeypatch, terms, error, match):
+    df = protected(epsilon=3)
+    with refused(monkeypatch, df, error, match):
+        df.dp.session.extend(**{"reason": "why", **terms})
+    assert df.dp.session.left == "epsilon=3"
+
+
+def test_a_pure_budget_can_be_given_a_delta_and_then_pays_gaussian_noise():
+    df = protected(epsilon=3, name=(name := fresh()))
+    df.dp(epsilon=0.5).count()
+    with pytest.raises(pandas_dp.BudgetExceededError, match=r"session\.extend\(to_delta=1e-6, reason='\.\.\.'\)"):
+        df.dp(rho=0.01).count()
+    with pytest.raises(LedgerError, match=r"extend\(to_delta=0\.000001, reason='\.\.\.'\)"):
+        df.dp.protect(epsilon=3, delta=1e-6, name=name)
+    session = df.dp.session
+    for _ in range(2):
+        session.extend(to_delta=1e-6, reason="as the error says")
+    assert session.budget.accountant == "hybrid"
+    assert session.spent.startswith("epsilon=0.5")
+    df.dp(rho=0.01).count()
+    df.dp.protect(epsilon=3, delta=1e-6, name=name)
+    df.dp.protect(epsilon=3, name=name)
+    session.extend(to=4, to_delta=3e-6, reason="more")
+    assert session.budget == pandas_dp.core.filters.Budget.of(4, pandas_dp.kinds.exact_number(3e-6, ""))
+    assert len(session.releases) == 5
+
+
+def test_completion_shows_what_a_user_may_type():
+    session = protected().dp.session
+    shown = [name for name in dir(session) if not name.startswith("_")]
+    assert " ".join(shown) == "adopt budget close extend id left name releases schema spent unit"
+    session.close()
+    with pytest.raises(NoSessionError):
+        session.extend(to=11, reason="too late")
+
+
+def test_what_is_spent_is_exact_or_says_that_it_is_not():
+    from fractions import Fraction
+
+    df = protected(epsilon=2)
+    df.dp(epsilon=Fraction(1, 3)).count()
+    assert (df.dp.session.spent, df.dp.session.left) == ("epsilon=1/3", "epsilon=5/3")
+    df.dp(epsilon=Fraction(1, 10007)).count()
+    assert df.dp.session.spent == "epsilon about 0.333"
+
+
+def test_left_says_how_many_more_calls_fit_where_divergences_are_counted():
+    df = protected(epsilon=3, delta=1e-6)
+    session = df.dp.session
+    assert session.spent == "epsilon=0"
+    assert session.left.endswith("about 40 more calls at epsilon=0.1")
+    df.dp(epsilon=0.3).count()
+    calls = int(session.left.split("about ")[-1].split()[0])
+    assert session.left.endswith(f"about {calls} more calls at epsilon=0.3")
+    df.dp(epsilon=0.3).count()  # the stored answer
+    assert session.left.endswith(f"about {calls} more calls at epsilon=0.3")
+    for _ in range(calls):
+        df.dp(epsilon=0.3, fresh=True).count()
+    with pytest.raises(pandas_dp.BudgetExceededError):
+        df.dp(epsilon=0.3, fresh=True).count()
+    assert session.left.endswith("about 0 more calls at epsilon=0.3")
+    assert len(session.spent) < 60
+
+
+def test_the_record_shows_questions_as_they_are_typed():
+    df = protected(epsilon=100, schema={"city": {"keys": ["x", "y"]}})
+    priced = df.dp(epsilon=1)
+    calls = {
+        "query(\"age > 20 and sex == 'f'\").count()": lambda: priced.query("age > 20 and (sex == 'f')").count(),
+        "eval('rate = pay / (age + 1)').mean('rate', bounds=(0, 100))": lambda: priced.assign(
+            rate=lambda d: d.pay / (d.age + 1)
+        ).mean("rate", bounds=(0, 100)),
+        "histogram('age', bins=[0, 50, 100])": lambda: priced.histogram("age", bins=range(0, 101, 50)),
+        "histogram('age', bins=[... 101 values])": lambda: priced.histogram("age", bins=range(101)),
+        "histogram('when', bins=['2013-01-01', '2013-01-31 12:00:00'])": lambda: priced.histogram(
+            "when", bins=[pd.Timestamp("2013-01-01"), "2013-01-31 12:00"]
+        ),
+        "mode('city', keys=['x', 'y'])": lambda: priced.mode("city"),
+        "value_counts('sex', keys=['f', 'm'])": lambda: priced.value_counts("sex", keys=["f", "m"]),
+        "groupby('sex', keys=['f', 'm'])['age'].mean(bounds=(0, 100))": lambda: priced.groupby("sex", keys=["f", "m"])[
+            "age"
+        ].mean(bounds=(0, 100)),
+        "mean('when', bounds=('2013-01-01', '2014-01-01'))": lambda: priced.mean(
+            "when", bounds=("2013-01-01", pd.Timestamp("2014-01-01"))
+        ),
+    }
+    for ask in calls.values():
+        ask()
+    assert df.dp.session.releases["query"].tolist()[1:] == list(calls)
