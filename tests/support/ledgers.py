@@ -16,5 +16,17 @@ def pure(epsilon):
     return PrivacyLoss.pure(F(epsilon))
 
 
+def gaussian(rho):
+    return PrivacyLoss.gaussian(F(rho))
+
+
+def spend(rule, state, *losses):
+    """Charge one after the other; all must be admitted."""
+    for loss in losses:
+        state = rule.admit(state, rule.charge(loss))
+        assert state is not None
+    return state
+
+
 def ask(ledger, epsilon, name="data", key=None, unit=UNIT):
     return ledger.reserve(name, key, "count()", f"epsilon={epsilon}", pure(epsilon), unit)
