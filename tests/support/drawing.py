@@ -8,8 +8,11 @@ once, each copy with parts and units of its own, where the statistic works by pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.measurement import Exact, Measurement
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.samplers import selection
 from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.revenue import Revenue
@@ -26,6 +30,7 @@ from pandas_dp.core.statistics.smooth import SmoothOrder
 from pandas_dp.core.statistics.strategies import Haar, Tree
 
 MOST_ROWS = 1 << 20  # of all copies together
+MOST_BOUNDS = 64  # kept at a time
 CHECKED = 20  # answers that check whether a look depends on earlier ones
 
 SAMPLED = (LatticeCounts, Revenue, RowScores, FrameScores)  # rows of units are drawn, but not by part
@@ -46,6 +51,31 @@ def capture(ask: Callable[[], Any]) -> gate.Request:
     finally:
         gate.release = original
     return requests[-1]
+
+
+@contextmanager
+def equal_bounds_computed_once() -> Iterator[None]:
+    """Keep the bounds from which an exponential mechanism proposes: they follow from its scores, its draws do not.
+
+    A mechanism computes them anew for every draw, which is a third of the work when one question is drawn thousands of
+    times.
+    """
+    original, known = selection._Bounds, {}
+
+    def bounds(scores: Any, best: int, numerator: int, denominator: int, counts: Any) -> Any:
+        key = scores.tobytes(), best, numerator, denominator, None if counts is None else counts.tobytes()
+        if key not in known:
+            if len(known) == MOST_BOUNDS:
+                known.clear()
+            known[key] = original(scores, best, numerator, denominator, counts)
+            known[key]._chunk = cache(known[key]._chunk)
+        return known[key]
+
+    selection._Bounds = bounds
+    try:
+        yield
+    finally:
+        selection._Bounds = original
 
 
 class Drawer:
@@ -110,10 +140,11 @@ class Drawer:
         mechanism = look.mechanism
         exact = self._exacts(look.statistic, n)
         if isinstance(mechanism, DiscreteLaplace | DiscreteGaussian):  # every entry has its own noise
-            flat = mechanism.draw(Exact([x for one in exact for x in one]))
+            flat = mechanism.draw(Exact(list(chain.from_iterable(exact))))
             size = len(flat) // n
             return [flat[i : i + size] for i in range(0, n * size, size)]
-        return [mechanism.draw(Exact(one)) for one in exact]
+        with equal_bounds_computed_once():
+            return [mechanism.draw(Exact(one)) for one in exact]
 
     def _random(self, statistic: Any) -> bool:
         """Whether rows or blocks are drawn at random."""
