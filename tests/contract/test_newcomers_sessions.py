@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pandas as pd
 import pytest
+from support import interpreter
 from support.frames import fresh, people, protected, refused
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, LedgerError, NoSessionError, UnverifiedFrameError
-
-ROOT = Path(pandas_dp.__file__).parent.parent
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -92,8 +87,6 @@ def test_only_one_table_has_a_public_number_of_rows_however_often_terms_are_repl
 
 
 TWO_PROCESSES = """
-import sys
-sys.path.insert(0, {root!r})
 import pandas as pd, pandas_dp
 df = pd.DataFrame({{"pid": [1, 1, 2], "x": [1.0, 2.0, 3.0]}})
 df.dp.protect(epsilon=3, unit="pid", max_rows=1, name="shared", ledger={ledger!r})
@@ -105,8 +98,7 @@ def test_another_process_does_not_replace_the_terms(tmp_path):
     ledger = str(tmp_path / "shared.dpledger")
     df = people()
     session = df.dp.protect(epsilon=3, name="shared", ledger=ledger)
-    code = TWO_PROCESSES.format(root=str(ROOT), ledger=ledger)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = interpreter.run(TWO_PROCESSES.format(ledger=ledger))
     assert "LedgerError" in done.stderr
     assert df.dp(epsilon=1).count().unit.column is None
     assert session.spent == "epsilon=1"
@@ -124,11 +116,9 @@ def test_another_table_does_not_raise_the_total():
 
 
 AFTER_A_SLIP = """
-import sys
-sys.path.insert(0, {root!r})
 import warnings, pandas as pd, pandas_dp
 warnings.simplefilter("ignore")
-df = pd.DataFrame({{"pid": [1, 1, 2], "x": [1.0, 2.0, 3.0]}})
+df = pd.DataFrame({"pid": [1, 1, 2], "x": [1.0, 2.0, 3.0]})
 try:
     df.dp(epsilon=1).mean("x")
 except pandas_dp.ArgumentTypeError:
@@ -140,9 +130,8 @@ print(df.dp.session.unit.column, df.dp.session.left)
 
 def test_a_first_question_that_was_refused_leaves_the_terms_open():
     """It opened the implicit session, of which nothing was asked."""
-    done = subprocess.run(
-        [sys.executable, "-c", AFTER_A_SLIP.format(root=str(ROOT))], capture_output=True, text=True, check=True
-    )
+    done = interpreter.run(AFTER_A_SLIP)
+    assert done.returncode == 0, done.stderr
     assert done.stdout == "None pid epsilon=3\n"
 
 

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from support import interpreter
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PRELUDE = """
 import ctypes, os, random, resource, signal, sys, tempfile, threading, time
@@ -59,14 +61,12 @@ def check(kills):
 
 
 def script(tmp_path, code, **environment):
-    """Run a script with the prelude; return what it printed."""
-    prelude = PRELUDE.format(root=ROOT, path=str(tmp_path / "visits.dpledger"))
-    done = subprocess.run(
-        [sys.executable, "-c", prelude + code],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, **environment},
-    )
+    """Run a script with the prelude, in a new interpreter if it needs an environment; return what it printed."""
+    code = PRELUDE.format(root=ROOT, path=str(tmp_path / "visits.dpledger")) + code
+    if environment:
+        command, environment = [sys.executable, "-c", code], {**os.environ, **environment}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    else:
+        done = interpreter.run(code)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()
