@@ -78,12 +78,48 @@ def equal_bounds_computed_once() -> Iterator[None]:
         selection._Bounds = original
 
 
+class Remembered:
+    """A view that reads and computes each thing once: no random choice enters, and nobody may write into it."""
+
+    def __init__(self, view: Any) -> None:
+        self.view, self.rows = view, view.rows
+        self.known: dict[tuple[str, Any], tuple[Any, Any]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.view, name)
+
+    def column(self, name: str) -> Any:
+        return self._once("column", name)
+
+    def present(self, name: str) -> Any:
+        return self._once("present", name)
+
+    def parts(self, partition: Any) -> Any:
+        return self._once("parts", partition)
+
+    def units(self, column: str) -> Any:
+        return self._once("units", column)
+
+    def computed(self, expression: Any) -> Any:
+        return self._once("computed", expression)
+
+    def _once(self, kind: str, thing: Any) -> Any:
+        key = kind, thing if isinstance(thing, str) else id(thing)
+        if key not in self.known:
+            result = getattr(self.view, kind)(thing)
+            for array in result if isinstance(result, tuple) else (result,):
+                if isinstance(array, np.ndarray):
+                    array.flags.writeable = False
+            self.known[key] = thing, result  # what is kept keeps its id
+        return self.known[key][1]
+
+
 class Drawer:
     """Draws the answer of one captured request as often as wanted."""
 
     def __init__(self, request: gate.Request) -> None:
         self.request = request
-        self.view = request.view()
+        self.view = Remembered(request.view())
         self.exact: dict[Any, Any] = {}
 
     def __call__(self) -> Any:
