@@ -169,7 +169,7 @@ def test_public_call(relation: str):
             seen += [stream.ask(condition), stream.left, repr(stream)]
         return seen
 
-    result = audit(*(observe(lambda table=table: whole(table)) for table in tables), 400, claim=1, alpha=ALPHA)
+    result = audit(*(observe(lambda table=table: whole(table)) for table in tables), 250, claim=1, alpha=ALPHA)
     assert not result.violated, str(result)
 
 
