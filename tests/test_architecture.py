@@ -6,6 +6,7 @@ import ast
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tokenize
@@ -172,10 +173,16 @@ def test_a_plain_import_loads_nothing_optional():
 
 @pytest.mark.slow
 def test_import_costs_at_most_a_tenth_of_a_second(tmp_path):
-    """On top of pandas, modules compiled once as an installation has them; the best of six, the machine may be busy."""
+    """On top of pandas, modules compiled once as an installation has them; one of six suffices, the machine may be busy."""
     code = "import time, pandas; t = time.process_time(); import pandas_dp; print(time.process_time() - t)"
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONPATH": str(PACKAGE.parent)}
-    command = [sys.executable, "-c", code]
-    runs = [subprocess.run(command, check=True, capture_output=True, text=True, env=environment) for _ in range(7)]
-    assert min(float(run.stdout) for run in runs[1:]) <= 0.10
+    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")}
+
+    def seconds() -> float:
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=tmp_path)
+        return float(done.stdout)
+
+    seconds()
+    assert list(tmp_path.rglob("*.pyc"))
+    assert any(seconds() <= 0.10 for _ in range(6))

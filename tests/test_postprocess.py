@@ -75,14 +75,12 @@ def test_rounding_keeps_the_total(values, total):
     assert (y - shifted).abs().max() < 1 + 1e-6
 
 
-@given(values=st.lists(st.floats(-2, 2, width=16), min_size=1, max_size=4), total=st.integers(-3, 3))
+@given(values=st.lists(st.floats(-2, 2, width=16), min_size=1, max_size=3), total=st.integers(-3, 3))
 def test_rounding_is_nearest_by_brute_force(values, total):
     y = round_to_total(series(values), total)
-    others = (
-        [c for c in product(range(-8, 9), repeat=len(values)) if sum(c) == total] if len(values) < 4 else [tuple(y)]
-    )
+    others = [c for c in product(range(-8, 9), repeat=len(values)) if sum(c) == total]
     nearest = min(((np.array(c) - values) ** 2).sum() for c in others)
-    assert ((y - values) ** 2).sum() <= nearest + 1e-6 or max(map(abs, y)) > 8
+    assert ((y - values) ** 2).sum() <= nearest + 1e-6
 
 
 def slow_isotonic(x: np.ndarray) -> list[float]:

@@ -15,6 +15,7 @@ import pytest
 from support.frames import fresh
 
 import pandas_dp
+from pandas_dp import ArgumentValueError
 from pandas_dp.aggregates.base import Accuracy, Terms
 from pandas_dp.aggregates.choices import TopK
 from pandas_dp.aggregates.count import Labels
@@ -143,9 +144,13 @@ def test_the_price_is_the_least_that_is_accurate_enough(frame, name):
 
 
 def test_a_score_of_the_whole_table_has_a_price_too(frame):
-    if frame.dp.session.unit.column is not None and not frame.dp.session.unit.add_remove:
-        return  # refused, see the contract
-    bought = frame.dp(within=25).select([1, 2], score=lambda d, c: (d["bid"] > c).sum(), sensitivity=1)
+    ask = lambda: frame.dp(within=25).select([1, 2], score=lambda d, c: (d["bid"] > c).sum(), sensitivity=1)  # noqa: E731
+    unit = frame.dp.session.unit
+    if unit.column is not None and not unit.add_remove:
+        with pytest.raises(ArgumentValueError, match="score per row"):
+            ask()
+        return
+    bought = ask()
     assert bought.interval().score <= 25
     assert bought.assumes == "one row more or fewer moves each score by at most 1"
     assert "assumes one row more or fewer moves each score by at most 1" in repr(bought)

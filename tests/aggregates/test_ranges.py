@@ -111,6 +111,27 @@ def too_many(misses: int, comparisons: int) -> bool:
     return bool(misses > binom.isf(1e-6 / comparisons, RUNS, 0.05))
 
 
+SPANS = [(0, 12), (2, 5), (1, 2), (3, 11), (0, 7)]
+
+
+def sums(values):
+    """Each bin and each span of bins, along the last axis."""
+    return np.concatenate([values, *(values[..., slice(*span)].sum(axis=-1, keepdims=True) for span in SPANS)], axis=-1)
+
+
+def half_widths(answer):
+    """Half of the interval of 95 % of each bin and each span, shape (bins + spans,)."""
+    value, error = answer.value, answer.error
+    totals = [value[slice(*span)].sum() for span in SPANS]
+    ends = [error.between(*span).bounds(total, 0.95) for span, total in zip(SPANS, totals, strict=True)]
+    return np.array(
+        [
+            *(np.asarray(error.bounds(value, 0.95)[1]) - value),
+            *(upper - total for (_, upper), total in zip(ends, totals, strict=True)),
+        ]
+    )
+
+
 PRICES = [Price(Fraction(1, 2)), Price(Fraction(1, 2), Fraction(1, 10**5))]
 
 
@@ -120,28 +141,17 @@ PRICES = [Price(Fraction(1, 2)), Price(Fraction(1, 2), Fraction(1, 10**5))]
 def test_intervals_cover_bins_and_ranges(form, price, relation, monkeypatch):
     """400 answers a case; all intervals of a case together are accused wrongly with probability at most 1e-6."""
     unit, true = PrivacyUnit(relation=relation), np.array(COUNTS)
-    spans = [(0, 12), (2, 5), (1, 2), (3, 11), (0, 7)]
-    misses, narrow = np.zeros(12 + len(spans), dtype=int), np.zeros(12 + len(spans), dtype=int)
-    total = np.zeros(12)
-    for answer in answers(RangeCounts(BINS, labels()), form, unit, price, monkeypatch):
-        total += answer.value.to_numpy()
-        checks = [(answer.error.bounds(answer.value, 0.95), answer.value, true)]
-        checks += [
-            (
-                answer.error.between(*span).bounds(answer.value[slice(*span)].sum(), 0.95),
-                answer.value[slice(*span)].sum(),
-                c,
-            )
-            for span, c in ((span, true[slice(*span)].sum()) for span in spans)
-        ]
-        off = np.concatenate([np.atleast_1d(np.abs(value - exact)) for _, value, exact in checks])
-        half = np.concatenate([np.atleast_1d(np.asarray(upper - value)) for (_, upper), value, _ in checks])
-        misses += off > half
-        narrow += off > half / 3
+    found = list(answers(RangeCounts(BINS, labels()), form, unit, price, monkeypatch))
+    values = np.stack([answer.value.to_numpy() for answer in found])  # shape (RUNS, bins)
+    off = np.abs(sums(values) - sums(true))  # shape (RUNS, bins + spans)
+    half = half_widths(found[0])
+    assert half == pytest.approx(half_widths(found[-1]))  # they follow from public facts alone
+    misses, narrow = (off > half).sum(axis=0), (off > half / 3).sum(axis=0)
     assert not any(too_many(m, misses.size) for m in misses)
     assert all(too_many(m, misses.size) for m in narrow)  # broken twin: a third of the width
-    sigma = np.sqrt((answer.error.noise.standard_deviation**2 + 1) * answer.error.hierarchy.variances)
-    assert np.all(np.abs(total / RUNS - true) < 6 * sigma / np.sqrt(RUNS))  # unbiased; normal to 2e-9 a bin
+    error = found[0].error
+    sigma = np.sqrt((error.noise.standard_deviation**2 + 1) * error.hierarchy.variances)
+    assert np.all(np.abs(values.mean(axis=0) - true) < 6 * sigma / np.sqrt(RUNS))  # unbiased; normal to 2e-9 a bin
 
 
 @pytest.mark.parametrize("price", PRICES, ids=["laplace", "gaussian"])

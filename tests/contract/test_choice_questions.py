@@ -185,7 +185,9 @@ class Odd(float):
 
 
 @pytest.mark.parametrize(
-    "result", [np.nan, np.inf, None, "secret42", [1], object(), 1j, True, Odd(3), pd.Series([1.0])], ids=repr
+    "result",
+    [np.nan, np.inf, None, "secret42", [1], object(), 1j, True, Odd(3), pd.Series([1.0])],
+    ids=lambda x: "an object" if type(x) is object else repr(x),
 )
 def test_garbage_counts_nothing(result, capsys):
     """Two candidates get garbage, the third 1000: it is chosen but for a probability below exp(-100)."""

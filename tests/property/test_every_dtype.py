@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -73,7 +74,12 @@ def lattice_of(kind: Kind, bits: int) -> Lattice:
     return Lattice.between(Fraction(-1), Fraction(7), bits)
 
 
+@cache
 def statistics(dtype: object):
+    return list(_statistics(dtype))
+
+
+def _statistics(dtype: object):
     kind = kind_of(column([1], dtype).dtype)
     yield Count("x")
     if not kind.numeric:
@@ -90,8 +96,8 @@ def statistics(dtype: object):
     yield Count(by=Bins("x", tuple(int(e) for e in edges), other=True, null=True))
 
 
-def vector(statistic, frame: pd.DataFrame, unit: PrivacyUnit) -> np.ndarray:
-    value = statistic.compute(PandasView(frame, {}, {}), unit).open()
+def vector(statistic, view: PandasView, unit: PrivacyUnit) -> np.ndarray:
+    value = statistic.compute(view, unit).open()
     if isinstance(statistic, LatticeCounts):
         (points,) = value
         table = np.zeros(statistic.lattice.cells + 1, dtype=object)
@@ -132,8 +138,9 @@ def test_one_unit(dtype, others, unit, other, bounds, relation):
     original = bounding.keep_at_most
     bounding.keep_at_most = first_of_each
     try:
+        views = [PandasView(frame_of(table, dtype), {}, {}) for table in (before, after)]
         for statistic in statistics(dtype):
-            one, two = (vector(statistic, frame_of(t, dtype), privacy) for t in (before, after))
+            one, two = (vector(statistic, view, privacy) for view in views)
             moved, stated = two - one, statistic.sensitivity(privacy)
             if isinstance(statistic, LatticeCounts):
                 assert max(map(abs, np.cumsum(moved))) <= stated.linf

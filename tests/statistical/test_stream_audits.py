@@ -169,7 +169,7 @@ def test_public_call(relation: str):
             seen += [stream.ask(condition), stream.left, repr(stream)]
         return seen
 
-    result = audit(*(observe(lambda table=table: whole(table)) for table in tables), 400, claim=1, alpha=ALPHA)
+    result = audit(*(observe(lambda table=table: whole(table)) for table in tables), 250, claim=1, alpha=ALPHA)
     assert not result.violated, str(result)
 
 
@@ -218,13 +218,16 @@ def corrections_beyond_those_paid(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("broken", [hard_answers_without_noise, corrections_beyond_those_paid])
-def test_broken_oracle(broken: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("broken", "samples"), [(hard_answers_without_noise, 400), (corrections_beyond_those_paid, 1500)]
+)
+def test_broken_oracle(broken: Callable[[pytest.MonkeyPatch], None], samples: int, monkeypatch: pytest.MonkeyPatch):
+    """An event without noise is seen in some 130 of 200 samples against none, and 75 suffice."""
     broken(monkeypatch)
     sides = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)
     if broken is corrections_beyond_those_paid:
         with pytest.raises(QueryFailedError):  # the gate adds up what the looks cost
             sides[0].transcript()
         monkeypatch.setattr(gate, "covers", lambda *charges: True)
-    result = audit(*(side.transcripts for side in sides), 1500, claim=1, alpha=ALPHA, batch=True)
+    result = audit(*(side.transcripts for side in sides), samples, claim=1, alpha=ALPHA, batch=True)
     assert result.violated, str(result)

@@ -17,6 +17,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -261,9 +262,10 @@ def _best_threshold(
         cuts = cuts[np.round(at * (cuts.size - 1)).astype(int)]
     inside = [s.size - np.searchsorted(s, cuts, side="left") for s in sides]  # shape (cuts,) each
     best = (-math.inf, 0.0, 0)
+    ends = [_ends(side.size, alpha) for side in sides]
     for likelier in (0, 1):
-        high, low = inside[likelier], inside[1 - likelier]
-        bounds = _lower_bound(high, sides[likelier].size, low, sides[1 - likelier].size, alpha, delta)
+        high, low = ends[likelier][0][inside[likelier]], ends[1 - likelier][1][inside[1 - likelier]]
+        bounds = _log_ratio(high, low, delta)
         i = int(np.argmax(bounds))
         best = max(best, (float(bounds[i]), float(cuts[i]), likelier))
     return best
@@ -271,10 +273,27 @@ def _best_threshold(
 
 def _lower_bound(k0: Any, n0: int, k1: Any, n1: int, alpha: float, delta: float) -> Floats:
     """Bound on epsilon from k0 of n0 and k1 of n1: ln((lower end of p0 - delta) / upper end of p1)."""
-    p0 = np.where(k0 > 0, betaincinv(np.maximum(k0, 1), n0 - k0 + 1, alpha / 2), 0.0)
-    p1 = np.where(k1 < n1, betaincinv(k1 + 1, np.maximum(n1 - k1, 1), 1 - alpha / 2), 1.0)
+    return _log_ratio(_lower_end(k0, n0, alpha), _upper_end(k1, n1, alpha), delta)
+
+
+def _log_ratio(p0: Floats, p1: Floats, delta: float) -> Floats:
     with np.errstate(divide="ignore"):
-        return np.log(np.maximum(p0 - delta, 0.0)) - np.log(p1)
+        return np.asarray(np.log(np.maximum(p0 - delta, 0.0)) - np.log(p1))
+
+
+def _lower_end(k: Any, n: int, alpha: float) -> Floats:
+    return np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, alpha / 2), 0.0)
+
+
+def _upper_end(k: Any, n: int, alpha: float) -> Floats:
+    return np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - alpha / 2), 1.0)
+
+
+@lru_cache(maxsize=16)
+def _ends(n: int, alpha: float) -> tuple[Floats, Floats]:
+    """Both ends for k = 0, ..., n: every audit of as many samples looks its events up here."""
+    k = np.arange(n + 1)
+    return _lower_end(k, n, alpha), _upper_end(k, n, alpha)
 
 
 def _scores(samples: Samples, fit: NDArray[np.bool_]) -> Iterator[tuple[str, Floats]]:

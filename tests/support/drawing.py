@@ -8,8 +8,11 @@ once, each copy with parts and units of its own, where the statistic works by pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.measurement import Exact, Measurement
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.samplers import selection
 from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.revenue import Revenue
@@ -28,6 +32,7 @@ from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.core.statistics.trimmed import TrimmedMean
 
 MOST_ROWS = 1 << 20  # of all copies together
+MOST_BOUNDS = 64  # kept at a time
 CHECKED = 20  # answers that check whether a look depends on earlier ones
 
 SAMPLED = (LatticeCounts, Revenue, RowScores, FrameScores, SpanningTreeCost)  # rows of units are drawn, but not by part
@@ -50,12 +55,73 @@ def capture(ask: Callable[[], Any]) -> gate.Request:
     return requests[-1]
 
 
+@contextmanager
+def equal_bounds_computed_once() -> Iterator[None]:
+    """Keep the bounds from which an exponential mechanism proposes: they follow from its scores, its draws do not.
+
+    A mechanism computes them anew for every draw, which is a third of the work when one question is drawn thousands of
+    times.
+    """
+    original, known = selection._Bounds, {}
+
+    def bounds(scores: Any, best: int, numerator: int, denominator: int, counts: Any) -> Any:
+        key = scores.tobytes(), best, numerator, denominator, None if counts is None else counts.tobytes()
+        if key not in known:
+            if len(known) == MOST_BOUNDS:
+                known.clear()
+            known[key] = original(scores, best, numerator, denominator, counts)
+            known[key]._chunk = cache(known[key]._chunk)
+        return known[key]
+
+    selection._Bounds = bounds
+    try:
+        yield
+    finally:
+        selection._Bounds = original
+
+
+class Remembered:
+    """A view that reads and computes each thing once: no random choice enters, and nobody may write into it."""
+
+    def __init__(self, view: Any) -> None:
+        self.view, self.rows = view, view.rows
+        self.known: dict[tuple[str, Any], tuple[Any, Any]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.view, name)
+
+    def column(self, name: str) -> Any:
+        return self._once("column", name)
+
+    def present(self, name: str) -> Any:
+        return self._once("present", name)
+
+    def parts(self, partition: Any) -> Any:
+        return self._once("parts", partition)
+
+    def units(self, column: str) -> Any:
+        return self._once("units", column)
+
+    def computed(self, expression: Any) -> Any:
+        return self._once("computed", expression)
+
+    def _once(self, kind: str, thing: Any) -> Any:
+        key = kind, thing if isinstance(thing, str) else id(thing)
+        if key not in self.known:
+            result = getattr(self.view, kind)(thing)
+            for array in result if isinstance(result, tuple) else (result,):
+                if isinstance(array, np.ndarray):
+                    array.flags.writeable = False
+            self.known[key] = thing, result  # what is kept keeps its id
+        return self.known[key][1]
+
+
 class Drawer:
     """Draws the answer of one captured request as often as wanted."""
 
     def __init__(self, request: gate.Request) -> None:
         self.request = request
-        self.view = request.view()
+        self.view = Remembered(request.view())
         self.exact: dict[Any, Any] = {}
 
     def __call__(self) -> Any:
@@ -112,10 +178,11 @@ class Drawer:
         mechanism = look.mechanism
         exact = self._exacts(look.statistic, n)
         if isinstance(mechanism, DiscreteLaplace | DiscreteGaussian):  # every entry has its own noise
-            flat = mechanism.draw(Exact([x for one in exact for x in one]))
+            flat = mechanism.draw(Exact(list(chain.from_iterable(exact))))
             size = len(flat) // n
             return [flat[i : i + size] for i in range(0, n * size, size)]
-        return [mechanism.draw(Exact(one)) for one in exact]
+        with equal_bounds_computed_once():
+            return [mechanism.draw(Exact(one)) for one in exact]
 
     def _random(self, statistic: Any) -> bool:
         """Whether rows or blocks are drawn at random."""

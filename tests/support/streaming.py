@@ -8,24 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from support.drawing import Remembered
 from support.neighbours import protected
 
 from pandas_dp.core import gate
-
-
-class _Quick:
-    """A view that computes each condition once: no random choice enters it."""
-
-    def __init__(self, view: Any) -> None:
-        self.view, self.known = view, {}
-
-    def computed(self, expression: Any) -> Any:
-        if id(expression) not in self.known:  # they live as long as this view
-            self.known[id(expression)] = self.view.computed(expression)
-        return self.known[id(expression)]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.view, name)
 
 
 class Streamer:
@@ -49,7 +35,7 @@ class Streamer:
     ) -> None:
         stream = open_stream(protected(table, **terms).dp(epsilon=epsilon))
         request = stream._inner._run.request
-        view = _Quick(request.view())
+        view = Remembered(request.view())
         self.request = replace(request, view=lambda: view)
         self.questions = [stream._aggregate.question(stream._condition(c), stream._empty) for c in conditions]
         stream.close()

@@ -6,7 +6,7 @@ import math
 import random
 import time
 from fractions import Fraction as F
-from functools import cache
+from functools import cache, partial
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -268,20 +268,18 @@ def test_a_grid_without_equal_distances_is_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("one_way", [True, False])
 def test_a_million_rows_cost_at_most_three_sorts(one_way):
-    """Counted on the default lattice and on the finest; epsilon down to 0.001. Best of three."""
+    """Counted on the default lattice and on the finest; epsilon down to 0.001. One of three attempts suffices."""
     rng = np.random.default_rng(3)
     numbers = rng.random(10**6)
 
-    def best_of(work) -> float:
-        times = []
-        for _ in range(3):
-            start = time.process_time()
-            work()
-            times.append(time.process_time() - start)
-        return min(times)
+    def seconds(work) -> float:
+        start = time.process_time()
+        work()
+        return time.process_time() - start
 
-    sort = best_of(lambda: np.sort(numbers))
+    sort = min(seconds(lambda: np.sort(numbers)) for _ in range(3))
     for cells in (1 << 16, 1 << 31):
         part = points((numbers * cells).astype(np.int64))
         for beta in (F(1, 10), F(1, 100), F(1, 10_000)):
-            assert best_of(lambda p=part, c=cells, b=beta: smooth(p, c, F(1, 2), b, 1, one_way)) <= 3 * sort
+            work = partial(smooth, part, cells, F(1, 2), beta, 1, one_way)
+            assert any(seconds(work) <= 3 * sort for _ in range(3))

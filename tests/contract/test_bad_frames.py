@@ -1,0 +1,161 @@
+"""Bad inputs B67-B72: odd frames, odd ledgers, seeds that there are not."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+
+import pandas as pd
+import pytest
+from support.frames import fresh, people, protected, refused
+
+import pandas_dp
+from pandas_dp import LedgerError, UnverifiedFrameError
+
+BIG = 1000  # an epsilon at which noise is far below the tolerance
+
+
+@pytest.mark.parametrize("name", ["seed", "random_state"])
+def test_b67_no_seeds(monkeypatch, name):
+    df = protected()
+    for ask in (
+        lambda: df.dp(epsilon=1, **{name: 0}),
+        lambda: df.dp(epsilon=1).count(**{name: 0}),
+        lambda: df.dp(epsilon=1).mean("pay", bounds=(0, 1), **{name: 0}),
+        lambda: df.dp.protect(epsilon=1, **{name: 0}),
+    ):
+        with refused(monkeypatch, df, TypeError, name):
+            ask()
+
+
+def test_b68_frames_that_changed(monkeypatch):
+    def assign_beside(df):
+        df["new"] = 1
+
+    def overwrite(df):
+        df.loc[0, "pay"] += 1
+
+    def sort(df):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            df.sort_values("pay", inplace=True)
+
+    def swap_index(df):
+        df.index = df.index[::-1]
+
+    def replace(df):
+        df["pay"] = df["pay"] * 1
+
+    for change in (overwrite, sort, swap_index, replace):
+        df = protected()
+        change(df)
+        with refused(monkeypatch, df, UnverifiedFrameError) as caught:
+            df.dp(epsilon=1).mean("pay", bounds=(0, 1))
+        assert str(caught.value) == UnverifiedFrameError.TEXT
+    df = protected()
+    assign_beside(df)
+    df.dp(epsilon=1).mean("pay", bounds=(0, 1))
+    with refused(monkeypatch, df, UnverifiedFrameError):
+        df.dp(epsilon=1).mean("new", bounds=(0, 1))
+
+
+def test_b69_multiplied_rows_are_refused_and_bounded_once_adopted(monkeypatch):
+    df = protected(epsilon=10**6, unit="pid", max_rows=2)
+    made = [df.merge(df, on="pid"), pd.concat([df, df]), df.loc[[0, 0, 0]], df.reindex([0, 0, 1])]
+    for frame in made:
+        with refused(monkeypatch, df, UnverifiedFrameError):
+            frame.dp(epsilon=1).count()
+    twice = pd.concat([df, df], ignore_index=True)
+    df.dp.session.adopt(twice, reason="every row stands twice")
+    release = twice.dp(epsilon=BIG).count()
+    assert release == 2 * df["pid"].nunique()
+    assert release.lineage == "vouched"
+    with pytest.raises(ValueError, match="pid"):
+        df.dp.session.adopt(df[["pay"]].copy(), reason="without its unit")
+    with pytest.raises(TypeError, match="reason"):
+        df.dp.session.adopt(twice.copy(), reason="")
+
+
+def test_b70_filtered_frames(monkeypatch):
+    df = protected()
+    texts = set()
+    for frame in (
+        df[df.age > 40],
+        df[df.age > -1],
+        df.head(1),
+        df.head(100),
+        df.query("age > -1"),
+        df.iloc[:],
+        df[:],
+    ):
+        with refused(monkeypatch, df, UnverifiedFrameError) as caught:
+            frame.dp(epsilon=1).count()
+        texts.add(str(caught.value))
+    with refused(monkeypatch, df, UnverifiedFrameError):
+        df.groupby("sex").apply(lambda g: g.dp(epsilon=1).count())
+    assert texts == {UnverifiedFrameError.TEXT}
+    kept = df.dp.query("age >= 18")
+    kept.dp(epsilon=1).count()
+    df.dp(epsilon=1).count()
+    assert df.dp.session.spent == "epsilon=2"
+    assert kept.dp.session is df.dp.session
+
+
+@pytest.mark.parametrize("name", ["nodir/x.dpledger", "", ":memory:", "file:x?mode=ro", "../x.dpledger"])
+def test_b71_ledger_paths(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "keep").mkdir()
+    before = sorted(p.name for p in tmp_path.parent.iterdir())
+    with pytest.raises(LedgerError):
+        people().dp.protect(epsilon=1, name=fresh(), ledger=name or tmp_path / "keep")
+    assert [p.name for p in tmp_path.iterdir()] == ["keep"]
+    assert sorted(p.name for p in tmp_path.parent.iterdir()) == before
+
+
+def test_b71_files_that_are_no_ledger_of_these_terms(tmp_path):
+    text = tmp_path / "notes.txt"
+    text.write_text("not a ledger")
+    with pytest.raises(LedgerError):
+        people().dp.protect(epsilon=1, ledger=text)
+    assert text.read_text() == "not a ledger"
+    file = tmp_path / "a.dpledger"
+    used = people()
+    used.dp.protect(epsilon=1, ledger=file)
+    used.dp(epsilon=0.1).count()
+    for terms in (
+        {"epsilon": 2},
+        {"epsilon": 1, "neighbors": "replace_one"},
+        {"epsilon": 1, "unit": "pid", "max_rows": 2},
+    ):
+        with pytest.raises(LedgerError):
+            people().dp.protect(**terms, ledger=file)
+
+
+TOKENS = ["tok1aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "tok2bbbbbbbbbbbbbbbbbbbbbbbbbbbb"]
+
+
+def test_b72_nothing_of_the_data_shows():
+    df = pd.DataFrame({"name": TOKENS * 1723, "pay": [123456.5, 654321.25] * 1723})
+    protected(df, epsilon=10**6)
+    df.dp(epsilon=1).histogram("name", keys=["x"], other=True)
+    df.dp(epsilon=1).mean("pay", bounds=(0, 1))
+    priced = df.dp(epsilon=1)
+    objects = [
+        df.dp,
+        priced,
+        priced["pay"],
+        priced.groupby("name", keys=["x"]),
+        df.dp.session,
+        df.dp.session.releases,
+    ]
+    for thing in objects:
+        html = getattr(thing, "_repr_html_", lambda: "")()
+        shown = [repr(thing), str(thing), html or "", repr(dir(thing)), repr(getattr(thing, "__dict__", ""))]
+        for text in shown:
+            assert not any(token in text for token in [*TOKENS, "3446", "123456.5", "654321.25"])
+    assert "epsilon=2" in repr(df.dp.session)
+    for copier in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            copier(df.dp.session)
+    assert isinstance(pandas_dp.dp(df), type(df.dp))

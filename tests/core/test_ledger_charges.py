@@ -1,0 +1,219 @@
+"""Charges of the ledger: exact sums, atomic under threads and interrupts, at a cost that does not grow."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import threading
+import time
+from contextlib import suppress
+from fractions import Fraction as F
+
+import pytest
+from support.ledgers import DELTA, ONE, UNIT, ask, pure
+
+from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.ledger import Ledger, open_ledger
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.errors import BudgetExceededError, LedgerError
+
+
+def test_ten_tenths_fit_and_nothing_more_does(ledger):
+    assert ledger.open("data", ONE, UNIT)
+    assert [ask(ledger, "0.1") for _ in range(10)] == list(range(2, 12))
+    assert ledger.state("data") == State(F(1), False, F(0), F(0))
+    for epsilon in ("0.1", "1e-9", "1e-12"):
+        with pytest.raises(BudgetExceededError, match="nothing fits any more"):
+            ask(ledger, epsilon)
+    assert ledger.state("data").epsilon == 1
+    ledger.verify()
+
+
+def test_a_tenth_and_a_fifth_fit_three_tenths(ledger):
+    ledger.open("data", Budget.of(F("0.3")), UNIT)
+    ask(ledger, "0.1")
+    with pytest.raises(BudgetExceededError) as caught:
+        ask(ledger, "0.200000000001")
+    assert (caught.value.spent, caught.value.left) == ("epsilon=0.1", "epsilon=0.2")
+    assert caught.value.asked == "epsilon=0.200000000001"
+    ask(ledger, "0.2")
+    assert ledger.state("data").epsilon == F("0.3")
+
+
+def test_a_refusal_leaves_no_trace(tmp_path):
+    ledger = open_ledger(tmp_path / "a.dpledger")
+    ledger.open("data", Budget.of(3, DELTA), UNIT)
+    ask(ledger, 2)
+    before = (ledger.entries("data"), ledger.state("data"), (tmp_path / "a.dpledger-wal").read_bytes())
+    for loss in (pure(2), PrivacyLoss.gaussian(F(1)), pure("0.1") + PrivacyLoss((), DELTA)):
+        with pytest.raises(BudgetExceededError):
+            ledger.reserve("data", "key", "count()", "price", loss, UNIT)
+    assert (ledger.entries("data"), ledger.state("data")) == before[:2]
+    assert (tmp_path / "a.dpledger-wal").read_bytes() == before[2]
+    assert ledger.stored("data", "key") is None
+    ledger.close()
+
+
+def test_ten_thousand_random_charges_sum_exactly():
+    ledger, choose = Ledger(None), random.Random(11)
+    budget = Budget.of(10**6, F(1, 2))
+    ledger.open("data", budget, UNIT)
+    rule, sums = filter_for(budget), [F(0), F(0), F(0)]
+    for _ in range(10_000):
+        epsilon = F(choose.randrange(1, 10**6), 10 ** choose.randrange(4, 13))
+        loss = pure(epsilon) + PrivacyLoss((), F(choose.randrange(10**3), 10**12))
+        ledger.reserve("data", None, "q", "p", loss, UNIT)
+        sums = [a + b for a, b in zip(sums, (epsilon, rule.charge(loss).renyi, loss.delta), strict=True)]
+    assert ledger.state("data") == State(sums[0], False, sums[1], sums[2])
+    ledger.verify()
+    ledger.close()
+
+
+def test_budgets_of_one_ledger_are_separate(ledger):
+    ledger.open("a", ONE, UNIT)
+    ledger.open("b", Budget.of(2, DELTA), PrivacyUnit())
+    ask(ledger, 1, "a")
+    ask(ledger, "0.5", "b", key="k", unit=PrivacyUnit())
+    with pytest.raises(BudgetExceededError):
+        ask(ledger, "0.1", "a")
+    assert ledger.state("b").epsilon == F("0.5")
+    assert ledger.budget("a") == (ONE, UNIT)
+    assert ledger.budget("b") == (Budget.of(2, DELTA), PrivacyUnit())
+    assert ledger.budget("c") is None
+    with pytest.raises(LedgerError, match="no budget named 'c'"):
+        ask(ledger, "0.1", "c")
+    ledger.record("b", 2, "[1]")
+    assert ledger.stored("b", "k") == "[1]"
+    assert ledger.stored("a", "k") is None
+    ledger.verify()
+
+
+def rounds_of_64_threads(make, rounds):
+    """How many of 64 threads that start together were admitted, each asking for a tenth; by round."""
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    counts = []
+    try:
+        for _ in range(rounds):
+            ledger, barrier, won = make(), threading.Barrier(64), []
+            ledger.open("data", ONE, UNIT)
+
+            def work(ledger=ledger, barrier=barrier, won=won):
+                barrier.wait()
+                with suppress(BudgetExceededError):
+                    won.append(ask(ledger, "0.1"))
+
+            threads = [threading.Thread(target=work) for _ in range(64)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert sorted(won) == list(range(2, 2 + len(won)))  # none lost, none twice
+            assert ledger.state("data").epsilon == F(len(won), 10)
+            ledger.verify()
+            ledger.close()
+            counts.append(len(won))
+    finally:
+        sys.setswitchinterval(switch)
+    return counts
+
+
+@pytest.mark.parametrize("rounds", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_64_threads_get_exactly_ten_answers(rounds):
+    assert rounds_of_64_threads(lambda: Ledger(None), rounds) == [10] * rounds
+
+
+def test_64_threads_on_a_file_get_exactly_ten_answers(tmp_path):
+    assert rounds_of_64_threads(lambda: open_ledger(tmp_path / "threads.dpledger"), 1) == [10]
+
+
+def test_a_charge_reads_by_key_only_however_long_the_record(ledger):
+    """O(1): the same statements after 10 and after 1,000 entries, and none of them scans a table."""
+    ledger.open("data", Budget.of(1000, DELTA), UNIT)
+    seen = []
+
+    def statements():
+        seen.clear()
+        ledger._store._connection.set_trace_callback(seen.append)
+        ask(ledger, "0.1", key="key")
+        ledger.stored("data", "key")
+        ledger._store._connection.set_trace_callback(None)
+        return [text.split()[0] for text in seen], list(seen)
+
+    for _ in range(10):
+        ask(ledger, "0.001")
+    first, _ = statements()
+    for _ in range(1000):
+        ask(ledger, "0.001", key="other")
+    later, texts = statements()
+    assert first == later
+    for text in texts:
+        if text.split()[0] in ("SELECT", "UPDATE"):
+            plan = [row[3] for row in ledger._store._connection.execute("EXPLAIN QUERY PLAN " + text)]
+            assert plan
+            assert not any("SCAN" in step for step in plan), plan
+    assert len(ledger.state("data").to_text()) < 200
+
+
+@pytest.mark.slow
+def test_the_20000th_charge_costs_what_the_first_did():
+    """The last 2,000 of 20,000 against the first 2,000 of another ledger, in turn; some 70 microseconds each."""
+    old, new, times = Ledger(None), Ledger(None), {}
+    for ledger in (old, new):
+        ledger.open("data", Budget.of(10**4, DELTA), UNIT)
+        times[ledger] = []
+    for _ in range(18_000):
+        ask(old, "0.1", key="key")
+    for _ in range(2000):
+        for ledger, spent in times.items():
+            start = time.perf_counter()
+            ask(ledger, "0.1", key="key")
+            spent.append(time.perf_counter() - start)
+    assert old.state("data").epsilon == 2000
+    assert statistics.median(times[old]) <= 1.5 * statistics.median(times[new])
+    old.close()
+    new.close()
+
+
+class Meddling:
+    """A loss whose computation does something in the middle of the charge."""
+
+    def __init__(self, act):
+        self.act, self.epsilon, self.delta = act, F(1, 10), F(0)
+
+    def renyi(self, order):
+        self.act()
+        return F(1, 100)
+
+
+def test_a_charge_inside_a_charge_is_refused_and_disturbs_nothing(ledger):
+    ledger.open("data", Budget.of(1, DELTA), UNIT)
+    caught = []
+
+    def act():
+        with pytest.raises(LedgerError, match="middle of a charge") as error:
+            ask(ledger, "0.1")
+        caught.append(error)
+
+    ledger.reserve("data", None, "q", "p", Meddling(act), UNIT)
+    assert caught
+    assert ledger.state("data").epsilon == F(1, 10)
+    ledger.verify()
+
+
+def test_an_interrupt_rolls_back_and_frees_the_lock(ledger):
+    ledger.open("data", Budget.of(1, DELTA), UNIT)
+
+    def act():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.reserve("data", None, "q", "p", Meddling(act), UNIT)
+    assert not ledger._store._connection.in_transaction  # at once: other processes wait for this lock
+    assert ledger.state("data") == State.zero()
+    thread = threading.Thread(target=ask, args=(ledger, "0.1"))
+    thread.start()
+    thread.join(10)
+    assert ledger.state("data").epsilon == F(1, 10)
+    ledger.verify()

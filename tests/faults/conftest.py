@@ -1,0 +1,64 @@
+"""A disk that tears writes and fails to sync."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+#include <stdio.h>
+static int writes_left = -1, syncs_to_fail = 0;
+void shim_kill_at_write(int k) { writes_left = k; }
+void shim_fail_syncs(int n) { syncs_to_fail = n; }
+static int ours(int fd) {
+    char link[64], name[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, name, sizeof name - 1);
+    if (n <= 0) return 0;
+    name[n] = 0;
+    return strstr(name, ".dpledger") && !strstr(name, ".released");
+}
+#define WRITE(NAME) \
+ssize_t NAME(int fd, const void *data, size_t size, off_t at) { \
+    static ssize_t (*real)(int, const void *, size_t, off_t); \
+    if (!real) real = dlsym(RTLD_NEXT, #NAME); \
+    if (writes_left > 0 && ours(fd) && --writes_left == 0) { \
+        real(fd, data, size / 2, at); \
+        raise(SIGKILL); \
+    } \
+    return real(fd, data, size, at); \
+}
+WRITE(pwrite)
+WRITE(pwrite64)
+#define SYNC(NAME) \
+int NAME(int fd) { \
+    static int (*real)(int); \
+    if (!real) real = dlsym(RTLD_NEXT, #NAME); \
+    if (syncs_to_fail > 0 && ours(fd)) { syncs_to_fail--; errno = EIO; return -1; } \
+    return real(fd); \
+}
+SYNC(fsync)
+SYNC(fdatasync)
+"""
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    """A library put before the C library's: it tears the k-th write and dies, or makes the disk fail to sync."""
+    compiler = shutil.which("cc")
+    if compiler is None or not sys.platform.startswith("linux"):
+        pytest.skip("needs a C compiler and LD_PRELOAD")
+    folder = tmp_path_factory.mktemp("shim")
+    (folder / "shim.c").write_text(SHIM)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", folder / "shim.so", folder / "shim.c", "-ldl"], check=True)
+    return str(folder / "shim.so")

@@ -1,0 +1,98 @@
+"""Disks that fail, fill up or may only be read: refused, and nothing is released that was not charged."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from support.fault_scripts import script
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+
+
+SYNC_FAILS = """
+shim = ctypes.CDLL(None)
+ledger = fresh()
+for attempt in range(3):
+    ask(ledger)
+    release()
+    shim.shim_fail_syncs(1)
+    for _ in range(3):  # the first call meets the error; the next are refused because of it
+        try:
+            ask(ledger)
+        except LedgerError as error:
+            assert "did not confirm" in str(error), error
+        else:
+            raise SystemExit("answered")
+    shim.shim_fail_syncs(0)
+    assert open_ledger(path) is ledger
+print(*check(3))
+"""
+
+
+def test_x13_after_a_failed_sync_the_ledger_is_dead_until_opened_again(tmp_path, shim):
+    out, charged = map(int, script(tmp_path, SYNC_FAILS, LD_PRELOAD=shim).split())
+    assert out == 3 <= charged <= 6
+
+
+FULL = """
+ledger = fresh()
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+refused = 0
+for attempt in range(ATTEMPTS):
+    # no file may grow beyond this: every second time there is room for a part of the charge
+    log = os.path.getsize(path + "-wal") if attempt % 2 and os.path.exists(path + "-wal") else 0
+    resource.setrlimit(resource.RLIMIT_FSIZE, (log + 5000 * (attempt % 2), hard))
+    try:
+        ask(ledger)
+    except LedgerError as error:
+        refused += 1
+        text = str(error)
+    else:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        release()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    ask(ledger)
+    release()
+out, charged = check(0)
+print(refused, out + refused == 2 * ATTEMPTS, out == charged, "nothing was released" in text)
+"""
+
+
+@pytest.mark.parametrize("attempts", [20, pytest.param(500, marks=pytest.mark.slow)])
+def test_x12_a_full_disk_refuses_the_charge_and_the_next_call_works(tmp_path, attempts):
+    refused, *rest = script(tmp_path, FULL.replace("ATTEMPTS", str(attempts))).split()
+    assert int(refused) >= attempts / 2
+    assert rest == ["True", "True", "True"]
+
+
+READ_ONLY = """
+folder = tempfile.mkdtemp()
+os.chmod(folder, 0o755)
+path = os.path.join(folder, "visits.dpledger")
+ledger = open_ledger(path)
+ledger.open("data", Budget.of(1), PrivacyUnit())
+ledger.close()
+def work():
+    if os.getuid() == 0:
+        os.setresuid(65534, 65534, 65534)
+    else:
+        os.chmod(folder, 0o555)
+    for name, said in (("visits.dpledger", "read-only"), ("new.dpledger", "cannot be created")):
+        try:
+            open_ledger(os.path.join(folder, name))
+        except LedgerError as error:
+            assert said in str(error)
+            continue
+        raise SystemExit("opened")
+os.chmod(path, 0o666)
+assert os.waitpid(child(work), 0)[1] == 0
+os.chmod(folder, 0o755)
+print(os.listdir(folder))
+os.unlink(path)
+os.rmdir(folder)
+"""
+
+
+def test_x14_a_read_only_folder_is_refused_and_left_alone(tmp_path):
+    assert script(tmp_path, READ_ONLY) == "['visits.dpledger']"
