@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import pandas_dp
-from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.report.allowance import more_calls
 

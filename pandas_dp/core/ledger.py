@@ -351,13 +351,15 @@ def _differ(row: Row, budget: Budget, unit: PrivacyUnit) -> LedgerError:
     old, new = (
         {**records.typed(u), **records.typed(b)} for u, b in ((row.privacy_unit, row.rule.budget), (unit, budget))
     )
-    term = next((term for term in new if old[term] != new[term]), "epsilon")
+    terms = sorted(new, key=lambda term: term == "delta_reserved")  # which another accountant changes too
+    term = next((term for term in terms if old[term] != new[term]), "epsilon")
     known, total = row.rule.budget, f"to={new['epsilon']}, " if new["epsilon"] != old["epsilon"] else ""
     total += f"to_delta={new['delta']}, " if new["delta"] != old["delta"] else ""
     if row.privacy_unit != unit:
         way_out = f"of a used budget it stays what it is. Type {term}={old[term]} to go on"
     elif not total:
-        way_out = f"of a used budget it stays what it is. Leave {term}= out or type {old[term]} to go on"
+        leave = "Type" if term == "accountant" else f"Leave {term}= out or type"
+        way_out = f"of a used budget it stays what it is. {leave} {term}={old[term]} to go on"
     elif budget.epsilon < known.epsilon or budget.delta < known.delta:
         way_out = f"a total can only be raised. Type epsilon={old['epsilon']}, delta={old['delta']} to go on"
     else:

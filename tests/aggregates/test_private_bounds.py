@@ -20,7 +20,8 @@ from pandas_dp.aggregates.private_bounds import CHANCE, EDGES, SHARE, WIDEST, Pr
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core import gate
-from pandas_dp.core.filters import Budget, HybridFilter, PureFilter
+from pandas_dp.core.budget import Budget
+from pandas_dp.core.filters import HybridFilter, PureFilter
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS, Lattice
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.datasets import load_adult

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction as F
-from functools import cache
 
 import pytest
 from support.ledgers import DELTA, gaussian, pure, spend
+from support.strategies import TIGHT, worst_delta
 
-from pandas_dp.core.filters import Budget, Charge, HybridFilter, State
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.filters import HybridFilter
 from pandas_dp.core.privacy import PrivacyLoss
-
-# An exact search over adaptive strategies: the analyst may ask randomized responses of several sizes, each declared
-# pure or (as a stand-in for noise without a finite epsilon) by its divergence alone, in any order, chosen after each
-# answer. The answer of size e moves the loss by +e or -e. It may also pay delta for queries that reveal everything with
-# that probability. What the best strategy reaches is the delta at the promised epsilon, to be compared with the one
-# promised. The right rule stays below; each twin exceeds it.
-
-UNIT = F(1, 20)
-SIZES = (2, 6, 20)  # in units: 0.1, 0.3, 1.0
-TIGHT = Budget.of(1, F(1, 1000))
 
 
 class ForgetfulFilter(HybridFilter):
@@ -48,31 +39,6 @@ class FloatingFilter(HybridFilter):
         by_sum = not after.unbounded and after.epsilon <= self.budget.epsilon and after.delta <= self.budget.delta
         converted = math.exp((a - 1) * float(after.renyi - self.budget.epsilon)) * (1 - 1 / a) ** a / (a - 1)
         return after if by_sum or converted + after.delta <= self.budget.delta else None
-
-
-def worst_delta(rule, reveals=()):
-    charges = {}
-    for size in SIZES:
-        whole = rule.charge(PrivacyLoss.pure(size * UNIT))
-        charges[size, True] = whole
-        charges[size, False] = Charge(None, whole.renyi, F(0))
-    promised = float(rule.budget.epsilon / UNIT)
-
-    @cache
-    def best(state, loss):
-        value = max(0.0, 1 - math.exp((promised - loss) * float(UNIT)))
-        for (size, _), charge in charges.items():
-            after = rule.admit(state, charge)
-            if after is not None:
-                up = 1 / (1 + math.exp(-size * float(UNIT)))
-                value = max(value, up * best(after, loss + size) + (1 - up) * best(after, loss - size))
-        for t in reveals:
-            after = rule.admit(state, Charge(F(0), F(0), t))
-            if after is not None:
-                value = max(value, float(t) + (1 - float(t)) * best(after, loss))
-        return value
-
-    return best(State.zero(), 0)
 
 
 def test_no_strategy_exceeds_the_conversion_delta():

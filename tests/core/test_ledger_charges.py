@@ -13,7 +13,8 @@ from fractions import Fraction as F
 import pytest
 from support.ledgers import DELTA, ONE, UNIT, ask, pure
 
-from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.filters import filter_for
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import BudgetExceededError, LedgerError

@@ -9,7 +9,7 @@ import pytest
 from support.ledgers import ONE, UNIT, ask, pure
 
 from pandas_dp.core import records
-from pandas_dp.core.filters import Budget
+from pandas_dp.core.budget import Budget
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import BudgetExceededError
 

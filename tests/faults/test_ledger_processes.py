@@ -12,7 +12,7 @@ from fractions import Fraction as F
 import pytest
 from support.fault_scripts import script
 
-from pandas_dp.core.filters import Budget
+from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import LedgerError

@@ -6,7 +6,8 @@ from fractions import Fraction as F
 
 import pytest
 
-from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.report.allowance import left_text, more_calls
 
@@ -38,7 +39,9 @@ def test_words():
     hybrid = filter_for(Budget.of(3, DELTA))
     text = left_text(hybrid, State.zero(), None)
     assert text.endswith("; about 40 more calls at epsilon=0.1")
-    assert left_text(hybrid, State.zero(), ("rho=9", PrivacyLoss.gaussian(F(9)))).endswith("about 0 more calls at rho=9")
+    assert left_text(hybrid, State.zero(), ("rho=9", PrivacyLoss.gaussian(F(9)))).endswith(
+        "about 0 more calls at rho=9"
+    )
     assert left_text(hybrid, State.zero(), ("epsilon=3", PrivacyLoss.pure(F(3)))).endswith(
         "about 1 more call at epsilon=3"
     )

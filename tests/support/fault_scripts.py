@@ -14,7 +14,7 @@ import ctypes, os, random, resource, signal, sys, tempfile, threading, time
 sys.path.insert(0, {root!r})
 from fractions import Fraction as F
 from pandas_dp.core import store
-from pandas_dp.core.filters import Budget
+from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import BudgetExceededError, ForkedSessionError, LedgerBusyError, LedgerError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 
-from pandas_dp.core.filters import Budget
+from pandas_dp.core.budget import Budget
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 
 DELTA = F(1, 10**6)
