@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.noise import add_noise
-from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
+from pandas_dp.core.privacy import LaplaceLoss, PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes
 from pandas_dp.core.samplers import discrete_laplace_vector
 from pandas_dp.core.samplers.scalar import draw_discrete_laplace
@@ -36,8 +36,8 @@ class DiscreteLaplace:
         return cls(Fraction(sensitivity.l1) / epsilon)
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
-        """Pure l1 / scale."""
-        return PrivacyLoss.pure(Fraction(sensitivity.l1) / self.scale)
+        """Pure l1 / scale, by the law of the noise."""
+        return PrivacyLoss(((LaplaceLoss(Fraction(sensitivity.l1) / self.scale, steps=max(sensitivity.l1, 1)), 1),))
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """One noisy integer for each entry."""
