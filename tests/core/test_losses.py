@@ -57,6 +57,13 @@ def test_rho_of_discrete_laplace(steps):
                     assert shown <= each * (1 + Decimal("1e-6"))
 
 
+def test_more_steps_diverge_less():
+    for epsilon, order in product(EPSILONS, ORDERS):
+        losses = [LaplaceLoss(epsilon, steps=steps) for steps in (1, 2, 3, 5, 10, 100, 1024, 2**20)]
+        for what in ([loss.renyi(order) for loss in losses], [loss.rho for loss in losses]):
+            assert all(after <= before * (1 + F(1, 10**9)) for before, after in zip(what, what[1:], strict=False))
+
+
 def test_one_step_is_randomized_response_and_many_are_continuous():
     for epsilon in (F(1, 10), F(1), F(5)):
         assert LaplaceLoss(epsilon).rho == pytest.approx(float(epsilon) * math.tanh(float(epsilon) / 2))
