@@ -28,7 +28,7 @@ LEVELS = {
     "aggregates": 4,
     "arguments": 5,
     "local": 6,
-    "query": 5,
+    "asked": 5,
     "report": 5,
     "release": 6,
     "tables": 6,
