@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -17,6 +17,8 @@ from pandas_dp.steps import steps
 
 if TYPE_CHECKING:
     from pandas_dp.priced.frame import PricedFrame
+
+T = TypeVar("T")
 
 
 def _questions() -> type[PricedFrame]:
@@ -223,6 +225,32 @@ class Accessor:
             table,
             version,
         )
+
+    def pipe(self, function: Callable[[pd.DataFrame], T]) -> T:
+        """Hand this very frame to a query that ``pandas_dp.query(...)`` made, or to any function of a frame.
+
+        ``df.pipe`` hands on a copy, which is not protected.
+
+        Parameters
+        ----------
+        function : Query or callable
+
+        Returns
+        -------
+        object
+            What it returns: a Release for a query.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="pipe example")
+        >>> 2900 < df.dp.pipe(pandas_dp.query(epsilon=0.5).count()) < 3100
+        True
+        """
+        if not callable(function):
+            raise ArgumentTypeError("pipe() takes a query: df.dp.pipe(pandas_dp.query(epsilon=0.5).count())")
+        return function(self._frame)
 
     @property
     def session(self) -> Session | None:

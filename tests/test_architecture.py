@@ -38,8 +38,10 @@ LEVELS = {
     "opening": 8,
     "priced": 9,
     "accessor": 10,
-    "": 11,
-    "__main__": 12,
+    "plans": 1,
+    "queries": 11,
+    "": 12,
+    "__main__": 13,
 }
 
 
