@@ -26,15 +26,16 @@ from pandas_dp.aggregates.sample_and_aggregate import SIZES_SHARE, GroupbyMeanSA
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.smooth import Smoothed
 from pandas_dp.aggregates.sums import Sum
-from pandas_dp.aggregates.vectors import ByName, VectorOfBlocks
+from pandas_dp.aggregates.vectors import UNIT, ByName, VectorOfBlocks
 from pandas_dp.aggregates.winsorized import WinsorizedMean
+from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.randomized_response import RandomizedResponse
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
 from pandas_dp.core.privacy import show
-from pandas_dp.core.statistics.blocks import BlockMeans
+from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums
 from pandas_dp.kinds import Kind
 from pandas_dp.report.base import LEVEL
 from pandas_dp.report.text import duration_unit
@@ -260,7 +261,8 @@ def _groups_of_blocks(aggregate: GroupbyMeanSA, terms: Terms, rows: int | None) 
     blocks, how = choose(aggregate.blocks, aggregate.aggregator, each, rows or 0)
     means = BlockMeans(aggregate.column, aggregate.lattice, aggregate.by, blocks)
     look = look_at(means, how, epsilon, terms.unit)
-    found = combined(means, look, [0] * aggregate.by.count, aggregate.kind, "give more blocks or a larger epsilon")
+    middle = [_middle(look, aggregate.lattice)] * aggregate.by.count
+    found = combined(means, look, middle, aggregate.kind, "give more blocks or a larger epsilon")
     words = f"{blocks:,} blocks a group, {how} of the block means"
     answer = Answer(None, found.mechanism, found.error, (words, *found.notes))
     shown = _blocks(answer, look, unit_of(aggregate.kind), "each ")
@@ -272,14 +274,20 @@ def _function_of_blocks(aggregate: SampleAndAggregate, terms: Terms, rows: int |
     look = aggregate.look(terms)
     if isinstance(look.mechanism, WinsorizedSum):
         return _winsorized(look)
-    return _blocks(aggregate.answer([0], look, terms), look, PLAIN)
+    return _blocks(aggregate.answer([_middle(look, aggregate.lattice)], look, terms), look, PLAIN)
 
 
 @outlook.register
 def _vector_of_blocks(aggregate: VectorOfBlocks, terms: Terms, rows: int | None) -> Outlook:
     look = aggregate.look(terms)
-    answer = aggregate.answer([0] * (aggregate.repeats * len(aggregate.names)), look, terms)
-    return _blocks(answer, look, PLAIN, "each ")
+    numbers = [_middle(look, UNIT)] * (aggregate.repeats * len(aggregate.names))
+    return _blocks(aggregate.answer(numbers, look, terms), look, PLAIN, "each ")
+
+
+def _middle(look: Measurement, lattice: Lattice) -> int:
+    """Invented noisy integer of an answer in the middle of its bounds, of which there is nothing to note."""
+    blocks = look.statistic.means.blocks if isinstance(look.statistic, BlockSums) else 1
+    return blocks * lattice.cells // 2
 
 
 @outlook.register
