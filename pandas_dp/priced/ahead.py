@@ -55,6 +55,7 @@ class Ahead:
             price=request.price,
             wanted=self.wanted,
             charge=NOTHING if stored else charge,
+            currency="Renyi divergence" if isinstance(rule, HybridFilter) else None,
             limit=rule.limit if isinstance(rule, HybridFilter) else None,
             stored=stored,
             refusal=None if after is not None else str(rule.refusal(state, request.price, charge)),

@@ -36,8 +36,10 @@ class Preview:
         Mechanism, scale of the noise, error and notes.
     charge : Charge
         What would be charged now, exactly: epsilon (None for Gaussian noise), Renyi divergence, delta.
+    currency : str or None
+        What the session sums beside epsilon: ``"Renyi divergence"``; None where it counts epsilons alone.
     limit : Fraction or None
-        The total of Renyi divergence, where the session counts it.
+        The total of that.
     """
 
     call: str
@@ -48,6 +50,7 @@ class Preview:
     left: str
     outlook: Outlook
     charge: Charge
+    currency: str | None
     limit: Fraction | None
 
     @property
@@ -71,17 +74,17 @@ class Preview:
         return float(self.charge.delta)
 
     @property
-    def renyi_share(self) -> float | None:
-        """Share of the session's total of Renyi divergence; None where it counts epsilons alone."""
+    def share(self) -> float | None:
+        """Share of the session's total of `currency` that would be charged; None where it counts epsilons alone."""
         return None if self.limit is None or not self.limit else float(self.charge.renyi / self.limit)
 
     @property
     def loss(self) -> str:
         """What would be charged, in every currency that the session counts."""
-        charge, share = self.charge, self.renyi_share
+        charge, share = self.charge, self.share
         words = ["no finite epsilon" if charge.epsilon is None else f"epsilon={show(charge.epsilon)}"]
         if share is not None:
-            words.append(f"Renyi divergence {float(charge.renyi):.3g} ({100 * share:.3g} % of its total)")
+            words.append(f"{self.currency} {float(charge.renyi):.3g} ({100 * share:.3g} % of its total)")
         if charge.delta:
             words.append(f"delta={show(charge.delta)}")
         return ", ".join(words)

@@ -269,13 +269,13 @@ def test_every_currency_is_shown():
     df = made(epsilon=3, delta=1e-6)
     gaussian = df.dp.preview(rho=0.01).count()
     assert (gaussian.epsilon, gaussian.delta) == (None, 0)
-    assert 0 < gaussian.renyi_share < 1
+    assert 0 < gaussian.share < 1
     assert gaussian.loss.startswith("no finite epsilon, Renyi divergence 0.")
     smooth = df.dp.preview(epsilon=0.5, delta=1e-8).median("cost", bounds=(0, 9), method="smooth", noise="laplace")
     assert (smooth.epsilon, smooth.delta) == (0.5, 1e-8)
     assert "delta=0.00000001" in smooth.loss
     assert smooth.loss in repr(smooth)
-    assert made().dp.preview(epsilon=0.5).count().renyi_share is None
+    assert made().dp.preview(epsilon=0.5).count().share is None
 
 
 MISTAKES = {
