@@ -210,7 +210,8 @@ class Query:
         own = signature.replace(parameters=list(signature.parameters.values())[1:])  # without self
 
         def record(*args: Any, **options: Any) -> Query:
-            own.bind(*args, **options)
+            if not _fit(own, args, options):
+                method(None, *args, **options)  # refuses them in the words of a priced frame
             return Query(self._terms, (*self._calls, Call(name, _kept(args), _kept(options))))
 
         record.__name__, record.__doc__ = name, method.__doc__
@@ -295,6 +296,15 @@ def query(
         "fresh": fresh,
     }
     return Query({name: value for name, value in given.items() if value is not DEFAULTS[name]})
+
+
+def _fit(signature: inspect.Signature, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether a method takes these arguments."""
+    try:
+        signature.bind(*args, **options)
+    except TypeError:
+        return False
+    return True
 
 
 def _written(call: Call) -> dict[str, Any]:

@@ -110,9 +110,9 @@ BY_DATA: dict[str, Question] = {  # not known in advance
     "trimmed mean": lambda d: d.mean("cost", bounds=(0, 100), method="trimmed", trim=0.2),
     "winsorized mean": lambda d: d.mean("cost", bounds=(0, 10**6), method="winsorized"),
     "smooth blocks": lambda d: d.sample_and_aggregate(
-        ends, bounds={"a": (0, 9), "b": (0, 9)}, blocks=9, aggregator="smooth"
+        ends, bounds={"low": (0, 9), "high": (0, 200)}, blocks=9, aggregator="smooth"
     ),
-    "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=9, aggregator="winsorized"),
+    "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=200, aggregator="winsorized"),
     "groups by noisy size": lambda d: d.groupby_mean_sa("ward", "cost", keys=KEYS, bounds=(0, 100)),
     "mst_cost": lambda d: d.mst_cost("ward", "to", "cost", vertices=KEYS, max_weight=100),
 }
