@@ -11,7 +11,7 @@ from pandas_dp.core.privacy import show
 from pandas_dp.report.html import scalar_html
 from pandas_dp.report.outlook import Outlook
 
-REFUSED = "the budget does not pay this query"
+REFUSED = "the budget does not pay this query: "
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,7 +122,7 @@ class Preview:
             price += f"; counted as {self.loss}"
         budget = f"pays it; left then: {self.left}"
         if self.refusal is not None:
-            budget = f"does not pay it{self.refusal.removeprefix(REFUSED)}"
+            budget = f"does not pay it: {self.refusal.removeprefix(REFUSED)}"
         noise = self.mechanism if self.scale is None else f"{self.mechanism}, {self.scale}"
         lines = [("price", price), ("budget", budget), ("noise", noise), ("error", self.error)]
         return lines + [("note", note) for note in self.notes]
