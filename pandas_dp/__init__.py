@@ -20,6 +20,7 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
+from pandas_dp.queries import Query, query
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 
@@ -34,6 +35,7 @@ __all__ = [
     "LedgerError",
     "NoSessionError",
     "PandasDPError",
+    "Query",
     "QueryFailedError",
     "Schema",
     "Session",
@@ -45,6 +47,7 @@ __all__ = [
     "dp",
     "geometric_prices",
     "local",
+    "query",
 ]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -18,6 +18,8 @@ from pandas_dp.steps import steps
 
 if TYPE_CHECKING:
     from pandas_dp.priced.frame import PricedFrame
+
+T = TypeVar("T")
 
 
 def _questions() -> type[PricedFrame]:
@@ -79,12 +81,64 @@ class Accessor:
         ------
         ArgumentTypeError, ArgumentValueError
         """
-        if not isinstance(fresh, bool):
-            raise ArgumentTypeError("fresh must be True or False")
-        if within is not None:
-            wanted = arguments.accuracy(within, confidence, epsilon, delta, rho)
-            return _questions()(self._frame, wanted, fresh)
-        return _questions()(self._frame, arguments.price(epsilon, delta, rho), fresh)
+        return _questions()(self._frame, *arguments.offer(epsilon, delta, rho, within, confidence, fresh))
+
+    def preview(
+        self,
+        epsilon: Any = None,
+        delta: Any = 0,
+        rho: Any = None,
+        *,
+        within: Any = None,
+        confidence: Any = 0.95,
+        fresh: bool = False,
+        rows: int | None = None,
+    ) -> Any:
+        """Say what one call would cost and how accurate its answer would be: nothing is read, charged or stored.
+
+        Parameters
+        ----------
+        epsilon, delta, rho, within, confidence, fresh
+            As ``df.dp(...)`` takes them; with ``within`` a preview shows the epsilon it would buy.
+        rows : int, optional
+            About how many rows count (in each group), from outside the data: the error of a mean depends on it.
+
+        Returns
+        -------
+        PricedFrame
+            With the steps and questions of ``df.dp(...)``, but each returns a `Preview`.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
+            What the question itself would raise for its arguments and frame. What the budget does not pay is no error here.
+
+        Notes
+        -----
+        A preview is a function of public facts: the price, the bounds and keys that were given, the session and its ledger.
+        Where no session protects the frame one is opened, as by a question.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="preview example")
+        >>> df.dp.preview(epsilon=0.5).query("age > 40").count()
+        query('age > 40').count()
+          price    epsilon=0.5
+          budget   pays it; left then: epsilon=2.5
+          noise    discrete Laplace, scale 2 rows
+          error    ± 6 rows (95 %)
+        >>> df.dp.preview(within=50).count().price
+        'epsilon=0.05943'
+        >>> session.spent
+        'epsilon=0'
+        """
+        from pandas_dp.priced.ahead import Ahead  # importing the package shall cost little
+
+        known = None if rows is None else arguments.positive_int(rows, "rows")
+        price, again = arguments.offer(epsilon, delta, rho, within, confidence, fresh)
+        return _questions()(self._frame, price, again, ahead=Ahead(known, str(price) if within is not None else None))
 
     def protect(
         self,
@@ -177,6 +231,32 @@ class Accessor:
             table,
             version,
         )
+
+    def pipe(self, function: Callable[[pd.DataFrame], T]) -> T:
+        """Hand this very frame to a query that ``pandas_dp.query(...)`` made, or to any function of a frame.
+
+        ``df.pipe`` hands on a copy, which is not protected.
+
+        Parameters
+        ----------
+        function : Query or callable
+
+        Returns
+        -------
+        object
+            What it returns: a Release for a query.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="pipe example")
+        >>> 2900 < df.dp.pipe(pandas_dp.query(epsilon=0.5).count()) < 3100
+        True
+        """
+        if not callable(function):
+            raise ArgumentTypeError("pipe() takes a query: df.dp.pipe(pandas_dp.query(epsilon=0.5).count())")
+        return function(self._frame)
 
     @property
     def session(self) -> Session | None:

@@ -80,6 +80,17 @@ def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -
     return Accuracy(exact, float(level), small_delta(delta), duration)
 
 
+def offer(
+    epsilon: Any, delta: Any, rho: Any, within: Any, confidence: Any, fresh: Any
+) -> tuple[Price | Accuracy, bool]:
+    """Price or wanted error of one call, and whether it shall be a new draw."""
+    if not isinstance(fresh, bool):
+        raise ArgumentTypeError("fresh must be True or False")
+    if within is not None:
+        return accuracy(within, confidence, epsilon, delta, rho), fresh
+    return price(epsilon, delta, rho), fresh
+
+
 def flag(value: Any, argument: str) -> bool:
     """Return a bool: what decides the number of parts may not be anything else."""
     if not isinstance(value, bool | np.bool_):

@@ -339,9 +339,9 @@ def make_release(answer: Answer, provenance: Provenance) -> Release:
     >>> from pandas_dp.aggregates.count import Count
     >>> from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
     >>> from pandas_dp.core.privacy import Price, PrivacyUnit
-    >>> from pandas_dp.query import Query
+    >>> from pandas_dp.asked import AskedQuery
     >>> from pandas_dp.uncertainty import Additive
-    >>> query = Query("count()", Count(), (), Price(Fraction(1, 50)))
+    >>> query = AskedQuery("count()", Count(), (), Price(Fraction(1, 50)))
     >>> noise = DiscreteLaplace(Fraction(50))
     >>> error = Additive(noise)
     >>> origin = Provenance(query, noise.name, PrivacyUnit(), "source", error, (), (), "epsilon 0.02")

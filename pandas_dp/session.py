@@ -15,6 +15,7 @@ import pandas as pd
 from pandas_dp import tables
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.arguments import positive_epsilon, small_delta
+from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
@@ -28,7 +29,6 @@ from pandas_dp.errors import (
     PandasDPError,
     did_you_mean,
 )
-from pandas_dp.query import Query
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.report.allowance import left_text
 from pandas_dp.report.books import COLUMNS, Books
@@ -208,7 +208,9 @@ class Session:
         self._held.clear()
         tables.forget_session(self)
 
-    def _ask(self, query: Query, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool) -> Release:
+    def _ask(
+        self, query: AskedQuery, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool
+    ) -> Release:
         """Send a query through the gate and wrap the answer."""
         request = self._request(query, table, frame, columns, fresh)
         del frame  # so that no traceback from here on has it among its locals
@@ -218,7 +220,7 @@ class Session:
         return self._wrap(answer, query, table, request.unit, request.price)
 
     def _request(
-        self, query: Query, table: Table, frame: pd.DataFrame, columns: Iterable[str], fresh: bool
+        self, query: AskedQuery, table: Table, frame: pd.DataFrame, columns: Iterable[str], fresh: bool
     ) -> gate.Request:
         """Check that the frame is still what was protected, and write the query as the gate takes it."""
         self._open()
@@ -249,7 +251,7 @@ class Session:
             fresh=fresh,
         )
 
-    def _wrap(self, answer: Answer, query: Query, table: Table, unit: PrivacyUnit, spent: str) -> Release:
+    def _wrap(self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str) -> Release:
         """Tell an answer where it comes from."""
         declared = table.lineage == "source" and table.steps + query.steps
         return make_release(

@@ -10,10 +10,10 @@ import pandas as pd
 from pandas_dp.aggregates import above_threshold
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.arguments import positive_int
+from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StreamClosedError
-from pandas_dp.query import Query
 from pandas_dp.release import Release
 from pandas_dp.report.base import checked_level
 from pandas_dp.session import Session
@@ -35,11 +35,11 @@ class Stream:
 
     Attributes
     ----------
-    query : Query
+    query : AskedQuery
         What was opened, at which price.
     """
 
-    def __init__(self, session: Session, query: Query, table: Table, frame: pd.DataFrame) -> None:
+    def __init__(self, session: Session, query: AskedQuery, table: Table, frame: pd.DataFrame) -> None:
         aggregate = query.aggregate
         if not isinstance(aggregate, above_threshold.Stream):
             raise TypeError("this query is no stream")

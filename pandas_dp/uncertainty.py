@@ -101,7 +101,7 @@ class ScoreGap(NamedTuple):
     @property
     def words(self) -> str:
         """The bound in words, without its level."""
-        shown = f"{math.ceil(self.score):,}" if self.what == "count" else _rounded_up(self.score)
+        shown = f"{math.ceil(self.score):,}" if self.what == "count" else rounded_up(self.score)
         return f"its {self.what} is within {shown} of {self.best}"
 
     def __str__(self) -> str:
@@ -301,7 +301,7 @@ def percent(level: float) -> str:
     return f"{100 * level:.12g} %"
 
 
-def _rounded_up(x: float) -> str:
+def rounded_up(x: float) -> str:
     """Write a positive number with three digits, or all those before the point, never a smaller one."""
     exact = Decimal(str(x))
     plain = -9 < exact.adjusted() < 15

@@ -30,7 +30,7 @@ LEVELS = {
     "aggregates": 4,
     "arguments": 5,
     "local": 6,
-    "query": 5,
+    "asked": 5,
     "report": 5,
     "release": 6,
     "tables": 6,
@@ -40,8 +40,10 @@ LEVELS = {
     "opening": 8,
     "priced": 9,
     "accessor": 10,
-    "": 11,
-    "__main__": 12,
+    "plans": 1,
+    "queries": 11,
+    "": 12,
+    "__main__": 13,
 }
 
 

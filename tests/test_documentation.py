@@ -50,6 +50,16 @@ def test_the_first_block_of_the_readme():
     assert "would fit" in done.stdout
 
 
+def test_the_section_on_looking_first_is_short_and_its_output_true():
+    section = README.split("## Look before you pay\n")[1].split("\n## ")[0]
+    assert len([line for line in section.splitlines() if line.strip()]) <= 8
+    ((call, shown),) = re.findall(r"```python\n(.*?)  # (.*?)\n```", section)
+    df = pandas_dp.datasets.load_adult()
+    session = df.dp.protect(epsilon=3, name="looking first")
+    assert eval(call, {"df": df}) == shown
+    assert session.spent == "epsilon=0"
+
+
 def test_the_section_on_choosing_runs_and_its_numbers_are_true():
     section = README.split("## Choosing\n")[1].split("\n## ")[0]
     assert len(section.strip().splitlines()) <= 25

@@ -46,7 +46,8 @@ class PricedFrame(
 
     def __repr__(self) -> str:
         """Say what one call costs."""
-        return f"<df.dp at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
+        name = "df.dp" if self._ahead is None else "df.dp.preview"
+        return f"<{name} at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
 
     def __getitem__(self, column: str) -> PricedColumn:
         """Select one column, as in pandas."""

@@ -10,6 +10,7 @@ import pandas as pd
 from pandas_dp import arguments, tables
 from pandas_dp.aggregates.base import Accuracy, Aggregate
 from pandas_dp.aggregates.count import Labels
+from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
@@ -18,24 +19,34 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind, kind_of
 from pandas_dp.opening import table_of
 from pandas_dp.priced.text import missing_question
-from pandas_dp.query import Query
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 from pandas_dp.steps import steps
+
+if TYPE_CHECKING:
+    from pandas_dp.priced.ahead import Ahead
 
 
 @explain
 class PreparedFrame:
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
-    __slots__ = ("_frame", "_fresh", "_price", "_steps")
+    __slots__ = ("_ahead", "_frame", "_fresh", "_price", "_steps")
 
     def __init_subclass__(cls) -> None:
         """Every class of questions says what to type where arguments do not fit."""
         explain(cls)
 
-    def __init__(self, frame: pd.DataFrame, price: Price | Accuracy, fresh: bool, done: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        price: Price | Accuracy,
+        fresh: bool,
+        done: tuple[Any, ...] = (),
+        ahead: Ahead | None = None,
+    ) -> None:
         self._frame, self._price, self._fresh, self._steps = frame, price, fresh, done
+        self._ahead = ahead  # where queries are only previewed
 
     def query(self, expr: str) -> Self:
         """Keep rows for which an expression is true; see ``df.dp.query``."""
@@ -82,7 +93,7 @@ class PreparedFrame:
         table = tables.lookup(self._frame)
         if table is not None:
             table.session._check_steps(more)
-        return type(self)(self._frame, self._price, self._fresh, self._steps + more)
+        return type(self)(self._frame, self._price, self._fresh, self._steps + more, self._ahead)
 
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far: no row is read."""
@@ -125,5 +136,8 @@ class PreparedFrame:
         if isinstance(price, Accuracy):
             terms = table.session._terms(table, self._steps, Price(), table.session.unit)
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
-        query = Query(call, aggregate, self._steps, price)
+        query = AskedQuery(call, aggregate, self._steps, price)
+        if self._ahead is not None:
+            preview: Release = self._ahead(table, query, self._frame, columns, self._fresh)
+            return preview
         return table.session._ask(query, table, self._frame, columns, self._fresh)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,15 @@ from pandas_dp.aggregates.above_threshold import AboveThreshold
 from pandas_dp.aggregates.base import Accuracy
 from pandas_dp.aggregates.domains import Axis, Domain
 from pandas_dp.aggregates.oracles import MedianOracle, MultiplicativeWeights, Oracle
+from pandas_dp.asked import AskedQuery
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.query import Query
 from pandas_dp.session import ATTRIBUTE
-from pandas_dp.streams import OracleStream, ThresholdStream
+from pandas_dp.streams import OracleStream, Stream, ThresholdStream
 
+S = TypeVar("S", bound=Stream)
 FARTHEST = 10**15
 MOST_CELLS, MOST_CANDIDATES = 10**6, 10**5
 
@@ -79,9 +80,8 @@ class StreamQuestions(PreparedFrame):
         if abs(exact) > FARTHEST:
             raise ArgumentValueError("threshold may be at most 1e15: above_threshold(1000)")
         least, most = math.ceil(exact), arguments.positive_int(max_above, "max_above")  # counts are whole
-        query = self._stream_query(f"above_threshold({least}, max_above={most})", AboveThreshold(least, most))
-        table = table_of(self._frame)
-        return ThresholdStream(table.session, query, table, self._frame)
+        call = f"above_threshold({least}, max_above={most})"
+        return self._stream(ThresholdStream, call, AboveThreshold(least, most))
 
     def oracle(
         self,
@@ -152,8 +152,7 @@ class StreamQuestions(PreparedFrame):
                 raise ArgumentTypeError("a domain is for method='pmw'; 'median' takes candidates=[last_year, ...]")
             aggregate = MedianOracle(corrections, most, public_tables(candidates))
             call = f"oracle('median', {len(aggregate.candidates):,} candidates)"
-        query, table = self._stream_query(call, aggregate), table_of(self._frame)
-        return OracleStream(table.session, query, table, self._frame)
+        return self._stream(OracleStream, call, aggregate)
 
     def _domain(self, domain: Any) -> Domain:
         """Axes of the listed columns."""
@@ -186,11 +185,16 @@ class StreamQuestions(PreparedFrame):
             raise ArgumentTypeError(f"keys must be {'True and False' if wanted is bool else 'text'}")
         return Axis(parts)
 
-    def _stream_query(self, call: str, aggregate: Any) -> Query:
+    def _stream(self, kind: type[S], call: str, aggregate: Any) -> S:
+        """Open a stream, or preview it."""
         if isinstance(self._price, Accuracy):
             line = f"df.dp(epsilon=1).{call.split('(')[0]}(...)"
             raise ArgumentTypeError(f"a stream takes a price, not within=: {line}")
-        return Query(call, aggregate, self._steps, self._price)
+        query, table = AskedQuery(call, aggregate, self._steps, self._price), table_of(self._frame)
+        if self._ahead is not None:
+            preview: S = self._ahead(table, query, self._frame, tuple(table.source.columns), False)
+            return preview
+        return kind(table.session, query, table, self._frame)
 
 
 def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:

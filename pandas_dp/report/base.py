@@ -13,9 +13,9 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.base import Caution, Guarantee
+from pandas_dp.asked import AskedQuery
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.query import Query
 from pandas_dp.report.html import scalar_html
 from pandas_dp.report.plots import draw
 from pandas_dp.report.records import jsonable
@@ -41,7 +41,7 @@ class Provenance:
 
     Attributes
     ----------
-    query : Query
+    query : AskedQuery
     mechanism : str
     unit : PrivacyUnit
     lineage : str
@@ -60,7 +60,7 @@ class Provenance:
         What a first look at the data chose for the answer, such as its bounds.
     """
 
-    query: Query
+    query: AskedQuery
     mechanism: str
     unit: PrivacyUnit
     lineage: str
@@ -93,7 +93,7 @@ class Release:
         return self._released
 
     @property
-    def query(self) -> Query:
+    def query(self) -> AskedQuery:
         """What was asked."""
         return self._provenance.query
 

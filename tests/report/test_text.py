@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from pandas_dp.aggregates.count import Count
+from pandas_dp.asked import AskedQuery
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import Price, PrivacyUnit
-from pandas_dp.query import Query
 from pandas_dp.report.text import describe
 from pandas_dp.uncertainty import Additive, Interval, NoError
 from tests.support.releases import (
@@ -110,7 +110,7 @@ def test_html_escapes_everything():
         release(series, notes=(evil,)),
         release(pd.Series([1, 2], index=index), Additive(NOISE), extras=(pd.Series([evil] * 2, name=evil),)),
         release(series.to_frame(), unit=PrivacyUnit(evil, 2)),
-        release(5, query=Query(f"mean('{evil}')", Count(), (), Price(Fraction(1)))),
+        release(5, query=AskedQuery(f"mean('{evil}')", Count(), (), Price(Fraction(1)))),
         release(pd.Series([1, 2], index=pd.MultiIndex.from_tuples([(evil, 1), ("b", 2)], names=[evil, None]))),
     ]
     for made in releases:

@@ -10,11 +10,11 @@ import pytest
 
 from pandas_dp.aggregates.base import Answer, Guarantee
 from pandas_dp.aggregates.count import Count
+from pandas_dp.asked import AskedQuery
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
 from pandas_dp.kinds import Kind
-from pandas_dp.query import Query
 from pandas_dp.release import (
     FloatRelease,
     FrameRelease,
@@ -34,7 +34,7 @@ SCORES = Guarantee(ScoreGap, 3.0, 0.3)
 
 def release(value, error=None, price=Price(Fraction(1, 5)), **changes) -> Release:  # noqa: B008 - frozen
     facts = {
-        "query": Query("count()", Count(), (), price),
+        "query": AskedQuery("count()", Count(), (), price),
         "mechanism": "discrete Laplace",
         "unit": PrivacyUnit("pid", 3, 2, 2, NeighboringRelation.REPLACE_ONE),
         "lineage": "source",

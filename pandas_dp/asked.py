@@ -11,7 +11,7 @@ from pandas_dp.core.privacy import Price, PrivacyUnit
 
 
 @dataclass(frozen=True)
-class Query:
+class AskedQuery:
     """One question with all its public arguments.
 
     Attributes

@@ -1,0 +1,65 @@
+"""Looking ahead: a query is taken as far as its price, and no further."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.above_threshold import Stream
+from pandas_dp.asked import AskedQuery
+from pandas_dp.core.budget import Charge
+from pandas_dp.core.filters import PureFilter
+from pandas_dp.report.allowance import left_text
+from pandas_dp.report.outlook import outlook
+from pandas_dp.report.preview import Preview
+from pandas_dp.tables import Table
+
+NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What a priced frame does with a query instead of asking it.
+
+    Parameters
+    ----------
+    rows : int or None
+        About how many rows count, as the caller says.
+    wanted : str or None
+        The wanted error that the price was found for.
+    """
+
+    rows: int | None = None
+    wanted: str | None = None
+
+    def __call__(
+        self, table: Table, query: AskedQuery, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool
+    ) -> Any:
+        """Preview a query: the very request that the gate would get is made, and its view never opened."""
+        session = table.session
+        request = session._request(query, table, frame, columns, fresh)
+        del frame  # so that no traceback from here on has it among its locals
+        ledger, name, loss = request.ledger, request.name, request.loss
+        rule, state = ledger.rule(name), ledger.state(name)
+        stored = request.key is not None and not fresh and ledger.stored(name, request.key) is not None
+        charge = rule.charge(loss)
+        after = state if stored else rule.admit(state, charge)
+        typical = session._typical
+        if loss.parts and after is not None and not isinstance(query.aggregate, Stream):
+            typical = request.price, loss
+        terms = session._terms(table, query.steps, query.price, request.unit)
+        return Preview(
+            call=request.query,
+            price=request.price,
+            wanted=self.wanted,
+            charge=NOTHING if stored else charge,
+            currency=None if isinstance(rule, PureFilter) else rule.currency,
+            limit=None if isinstance(rule, PureFilter) else rule.limit,
+            stored=stored,
+            refusal=None if after is not None else str(rule.refusal(state, request.price, charge)),
+            left=left_text(rule, state if after is None else after, typical),
+            outlook=outlook(query.aggregate, terms, self.rows),
+        )

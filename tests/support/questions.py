@@ -1,0 +1,127 @@
+"""Every question there is, on one small table: what each may be compared with is the same question put in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+KEYS = ["A", "B", "C"]
+NUMBERS = {"cost": (0, 100), "age": (0, 120)}
+DAYS = (pd.Timestamp("2013-01-01"), pd.Timestamp("2013-03-01"))
+HOUR = (pd.Timedelta(0), pd.Timedelta("1h"))
+
+
+def table() -> pd.DataFrame:
+    """200 rows of 50 units."""
+    n = np.arange(200)
+    return pd.DataFrame(
+        {
+            "uid": n // 4,
+            "cost": n % 101,
+            "age": 20.0 + n % 60,
+            "ward": np.array(KEYS, dtype=object)[n % 3],
+            "to": np.array(KEYS, dtype=object)[(n + 1) % 3],
+            "wait": pd.to_timedelta(n % 60, unit="min"),
+            "day": pd.Timestamp("2013-01-01") + pd.to_timedelta(n % 59, unit="D"),
+        }
+    )
+
+
+def middle(block: Any) -> float:
+    """A user's function."""
+    return float(block["cost"].median())
+
+
+def ends(block: Any) -> dict[str, float]:
+    """A user's function of several numbers."""
+    return {"low": float(block["cost"].min()), "high": float(block["cost"].max())}
+
+
+def ward(block: Any) -> str:
+    """A user's function whose results are voted on."""
+    return str(block["ward"].mode()[0])
+
+
+def fit(whole: Any, candidate: int) -> float:
+    """A score of the whole table."""
+    return float(-abs(whole["cost"].mean() - candidate))
+
+
+Question = Callable[[Any], Any]
+
+ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each entry
+    "count": lambda d: d.count(),
+    "size": lambda d: d.size(),
+    "count of values": lambda d: d.count("cost"),
+    "count by column": lambda d: d["cost"].count(),
+    "after steps": lambda d: d.query("age > 30").assign(half=lambda t: t.cost / 2).count("half"),
+    "sum": lambda d: d.sum("cost", bounds=(0, 100)),
+    "sum by column": lambda d: d["age"].sum(bounds=(0, 120)),
+    "sum of durations": lambda d: d.sum("wait", bounds=HOUR),
+    "histogram": lambda d: d.histogram("cost", bins=range(0, 101, 10), other=True, null=True),
+    "histogram of keys": lambda d: d["ward"].histogram(keys=KEYS),
+    "histogram of days": lambda d: d.histogram("day", bins=pd.date_range(*DAYS, freq="7D")),
+    "value_counts": lambda d: d.value_counts("ward", keys=KEYS),
+    "ranges": lambda d: d.histogram("cost", bins=range(101), workload="ranges"),
+    "few ranges": lambda d: d.histogram("cost", bins=[0, 50, 101], workload="ranges"),
+    "group sizes": lambda d: d.groupby("ward", keys=KEYS).size(),
+    "group counts": lambda d: d.groupby("ward", keys=KEYS)["cost"].count(),
+    "group sums": lambda d: d.groupby("ward", keys=KEYS)["cost"].sum(bounds=(0, 100)),
+}
+FROM_BLOCKS: dict[str, Question] = {  # noise of public size on what blocks give, cut to the bounds
+    "mean of blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 100), aggregator="mean"),
+    "means of blocks": lambda d: d.sample_and_aggregate(
+        ends, bounds={"low": (0, 9), "high": (0, 200)}, aggregator="mean"
+    ),
+    "kmeans": lambda d: d.kmeans(["age", "cost"], k=2, bounds=NUMBERS, aggregator="mean"),
+    "group means of blocks": lambda d: d.groupby_mean_sa(
+        "ward", "cost", keys=KEYS, bounds=(0, 100), blocks=5, aggregator="mean"
+    ),
+}
+GUARANTEED: dict[str, Question] = {  # ranks and gaps of scores
+    "median": lambda d: d.median("cost", bounds=(0, 100)),
+    "median by column": lambda d: d["wait"].median(bounds=HOUR),
+    "quantile": lambda d: d.quantile("cost", 0.9, bounds=(0, None)),
+    "quantiles": lambda d: d.quantile("age", [0.1, 0.25, 0.5, 0.75, 0.9], bounds=(0, 120), step=1),
+    "mode": lambda d: d.mode("ward", keys=KEYS),
+    "top_k": lambda d: d.top_k("ward", 2, keys=KEYS),
+    "best_price": lambda d: d.best_price("cost", prices=[20, 40, 60]),
+    "select": lambda d: d.select([20, 40], score="cost >= candidate"),
+    "select by table": lambda d: d.select([20, 40], score=fit, sensitivity=1),
+    "vote": lambda d: d.sample_and_aggregate(ward, keys=KEYS, aggregator="vote"),
+    "median of blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 100), aggregator="median"),
+}
+BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
+    "mean": lambda d: d.mean("cost", bounds=(0, 100)),
+    "mean day": lambda d: d["day"].mean(bounds=DAYS),
+    "group means": lambda d: d.groupby("ward", keys=KEYS)["cost"].mean(bounds=(0, 100)),
+    "var": lambda d: d.var("cost", bounds=(0, 100)),
+    "std": lambda d: d["age"].std(bounds=(0, 120)),
+    "ecdf": lambda d: d.ecdf("cost", bins=range(0, 101, 10)),
+}
+BY_DATA: dict[str, Question] = {  # not known in advance
+    "private bounds": lambda d: d.mean("cost", bounds="private"),
+    "median in private bounds": lambda d: d.median("cost", bounds="private"),
+    "smooth median": lambda d: d.median("cost", bounds=(0, 100), method="smooth"),
+    "smooth error bar": lambda d: d.quantile("cost", 0.9, bounds=(0, 100), method="smooth", error_bar=True),
+    "trimmed mean": lambda d: d.mean("cost", bounds=(0, 100), method="trimmed", trim=0.2),
+    "winsorized mean": lambda d: d.mean("cost", bounds=(0, 10**6), method="winsorized"),
+    "smooth blocks": lambda d: d.sample_and_aggregate(
+        ends, bounds={"low": (0, 9), "high": (0, 200)}, blocks=9, aggregator="smooth"
+    ),
+    "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=200, aggregator="winsorized"),
+    "groups by noisy size": lambda d: d.groupby_mean_sa("ward", "cost", keys=KEYS, bounds=(0, 100)),
+    "mst_cost": lambda d: d.mst_cost("ward", "to", "cost", vertices=KEYS, max_weight=100),
+}
+STREAMS: dict[str, Question] = {
+    "above_threshold": lambda d: d.above_threshold(50, max_above=2),
+    "pmw": lambda d: d.oracle("pmw", domain={"ward": KEYS}),
+    "median oracle": lambda d: d.oracle("median", candidates=[table(), table()], updates=3),
+}
+ROW_BY_ROW: dict[str, Question] = {  # under replace_one alone
+    "randomized_response": lambda d: d.randomized_response("ward", keys=KEYS),
+}
+EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | STREAMS | ROW_BY_ROW
