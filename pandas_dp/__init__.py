@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pandas_dp import datasets, local
 from pandas_dp.accessor import dp
 from pandas_dp.aggregates.prices import geometric_prices
@@ -23,6 +26,9 @@ from pandas_dp.errors import (
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 
+if TYPE_CHECKING:
+    from pandas_dp import accounting
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -41,8 +47,16 @@ __all__ = [
     "StreamClosedError",
     "UnknownSessionError",
     "UnverifiedFrameError",
+    "accounting",
     "datasets",
     "dp",
     "geometric_prices",
     "local",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the calculators when they are first asked for."""
+    if name == "accounting":
+        return import_module("pandas_dp.accounting")
+    raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}")

@@ -27,6 +27,7 @@ LEVELS = {
     "schema": 3,
     "aggregates": 4,
     "arguments": 5,
+    "accounting": 6,
     "local": 6,
     "query": 5,
     "report": 5,
