@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pandas as pd
 
-from pandas_dp.accounting.composition import TOTAL, most_queries
-from pandas_dp.accounting.losses import Exponential, Gaussian, Laplace, Loss
+from pandas_dp.accounting.inverses import TOTAL, most_queries
+from pandas_dp.accounting.losses import AnyLoss, Exponential, Gaussian, Laplace, Loss
 from pandas_dp.core.filters import Budget, HybridFilter, State
 from pandas_dp.core.privacy import PrivacyLoss
 
@@ -21,7 +22,7 @@ def _same_deviation(epsilon: Fraction) -> Gaussian:
     return Gaussian(epsilon**2 / 4)
 
 
-ROWS = [
+ROWS: list[tuple[str, str, Callable[[Fraction], AnyLoss], str]] = [
     ("basic", "basic", Loss, "yes"),
     ("advanced, Dwork-Rothblum-Vadhan 2010", "advanced", Loss, "no"),
     ("advanced, fully adaptive, Whitehouse et al. 2023", "fully_adaptive", Loss, "yes"),
@@ -56,8 +57,8 @@ def headline() -> pd.DataFrame:
     table: dict[str, list[int | str | None]] = {}
     for name, rule, mechanism, adaptive in ROWS:
         table[name] = [*(most_queries(rule, mechanism(price), BUDGET)[0] for price in PRICES), adaptive]
-    for name, rule in session_filters().items():
-        table[name] = [*(admitted(rule, price) for price in PRICES), "yes"]
+    for name, hybrid in session_filters().items():
+        table[name] = [*(admitted(hybrid, price) for price in PRICES), "yes"]
     columns = [str(float(price)) for price in PRICES]
     frame = pd.DataFrame.from_dict(table, orient="index", columns=[*columns, "adaptive"])
     return frame.astype(dict.fromkeys(columns, "Int64")).rename_axis(f"queries within {TOTAL}")

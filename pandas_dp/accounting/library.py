@@ -43,11 +43,11 @@ def pld_epsilon(losses: Losses, target: Fraction) -> Fraction | None:
 
 
 def _grid(losses: Losses) -> float:
-    """Interval of the grid, which divides the least epsilon: what rounding up adds to each loss accumulates.
+    """Interval of the grid: the least epsilon over a power of two, so that floats divide it without a rest.
 
-    The interval is a billionth longer than that, so that rounded quotients do not end one cell higher.
+    The library rounds every loss up, +epsilon and -epsilon alike, and what that adds accumulates over the queries.
     """
     epsilons = [(2 * float(x.rho)) ** 0.5 if isinstance(x, Gaussian) else float(x.epsilon) for x, _ in losses]
     total = sum(epsilon * times for epsilon, (_, times) in zip(epsilons, losses, strict=True))
     finest = max(min(_FINEST, min(epsilons) / _POINTS), total / _CELLS)
-    return min(epsilons) / max(1, math.floor(min(epsilons) / finest * (1 + 1e-9))) * (1 + 1e-9)
+    return min(epsilons) / 2.0 ** max(0, math.ceil(math.log2(min(epsilons) / finest)))

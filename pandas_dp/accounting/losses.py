@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from decimal import localcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 LINE = "compose([0.1, 0.5], delta=1e-6), compose([(0.1, 1e-8)], delta=1e-6) or compose({0.1: 46}, delta=1e-6)"
 MOST_KINDS = 10_000
+Checked = TypeVar("Checked")
 
 
 @dataclass(frozen=True)
@@ -167,8 +168,10 @@ def one(loss: Any, line: str = LINE) -> AnyLoss:
 def several(losses: Any) -> Losses:
     """Read a list of losses, or a dict of how often each is paid; equal ones are counted together."""
     if isinstance(losses, dict):
-        pairs: Iterable[tuple[Any, int]] = [(key, positive_int(times, "times")) for key, times in losses.items()]
-    elif isinstance(losses, list | np.ndarray | pd.Series) and np.ndim(losses) <= 2:
+        pairs: Iterable[tuple[Any, int]] = [
+            (key, typed(LINE, positive_int, times, "how often each is paid")) for key, times in losses.items()
+        ]
+    elif isinstance(losses, list | np.ndarray | pd.Series):
         pairs = [(loss, 1) for loss in losses]
     else:
         raise ArgumentTypeError(f"losses must be a list, or a dict of how often each is paid: {LINE}")
@@ -185,3 +188,19 @@ def total_of(losses: Losses) -> PrivacyLoss:
     """Sum them, as sessions do."""
     delta = sum((loss.delta * times for loss, times in losses), Fraction(0))
     return PrivacyLoss(tuple((loss.part, times) for loss, times in losses), delta)
+
+
+def open_delta(delta: Any, line: str, argument: str = "delta") -> Fraction:
+    """Exact delta strictly between 0 and 1."""
+    exact = typed(line, small_delta, delta, argument)
+    if exact == 0:
+        raise ArgumentValueError(f"{argument} must be above 0; without one the epsilons simply add up: {line}")
+    return exact
+
+
+def typed(line: str, check: Callable[..., Checked], *arguments: Any) -> Checked:
+    """Check an argument; what is refused is told with the whole line to type instead."""
+    try:
+        return check(*arguments)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{str(error).split(', such as')[0]}: {line}") from None

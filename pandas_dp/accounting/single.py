@@ -6,7 +6,7 @@ from decimal import localcontext
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.accounting.losses import Gaussian, Loss, one
+from pandas_dp.accounting.losses import Gaussian, Loss, one, typed
 from pandas_dp.accounting.rounding import EXACT, above, decimal, float_above
 from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, analytic_variance
@@ -42,14 +42,13 @@ def gaussian_sigma(epsilon: Any, delta: Any, sensitivity: Any = 1) -> float:
     >>> round(gaussian_sigma(1, 1e-5), 3)
     3.731
     """
-    exact, slack = positive_epsilon(epsilon), small_delta(delta)
-    if exact < SMALLEST_GAUSSIAN_EPSILON:
-        raise ArgumentValueError("Gaussian noise needs an epsilon of at least 1e-8: gaussian_sigma(1, 1e-6)")
-    if slack == 0:
-        raise ArgumentValueError("Gaussian noise needs a delta above 0: gaussian_sigma(1, 1e-6)")
-    size = exact_number(sensitivity, "sensitivity")
+    line = "gaussian_sigma(1, 1e-6, sensitivity=1)"
+    exact, slack = typed(line, positive_epsilon, epsilon), typed(line, small_delta, delta)
+    if exact < SMALLEST_GAUSSIAN_EPSILON or slack == 0:
+        raise ArgumentValueError(f"Gaussian noise needs an epsilon of at least 1e-8 and a delta above 0: {line}")
+    size = typed(line, exact_number, sensitivity, "sensitivity")
     if size <= 0:
-        raise ArgumentValueError("sensitivity must be positive: gaussian_sigma(1, 1e-6, sensitivity=1)")
+        raise ArgumentValueError(f"sensitivity must be positive: {line}")
     with localcontext(EXACT):
         return float_above(above(decimal(size) * decimal(analytic_variance(exact, slack)).sqrt()))
 
@@ -89,7 +88,8 @@ def group_privacy(loss: Any, size: Any) -> Any:
     >>> group_privacy(Gaussian(0.01), 3)
     Gaussian(0.09)
     """
-    known, times = one(loss, "group_privacy(0.1, 3)"), positive_int(size, "size")
+    line = "group_privacy(0.1, 3)"
+    known, times = one(loss, line), typed(line, positive_int, size, "size")
     if isinstance(known, Gaussian):
         return Gaussian(known.rho * times**2)
     epsilon, delta = known.epsilon * times, _group_delta(known, times)
@@ -158,14 +158,16 @@ def subsampled(
     >>> round(epsilon, 5), delta
     (0.01704, 1e-08)
     """
-    exact, slack = positive_epsilon(epsilon), small_delta(delta)
+    line = (
+        f"subsampled(1, rate=0.01, sampling={sampling!r})" if isinstance(sampling, str) else "subsampled(1, rate=0.01)"
+    )
+    exact, slack = typed(line, positive_epsilon, epsilon), typed(line, small_delta, delta)
     _check_sampling(sampling, relation)
     if sampling == "with_replacement":
         return float_above(_with_replacement(exact, slack, rate, draws, rows)), 0.0
-    line = f"subsampled(1, rate=0.01, sampling={sampling!r})"
     if rate is None or draws is not None or rows is not None:
         raise ArgumentValueError(f"{sampling} sampling takes rate=, not draws= and rows=: {line}")
-    share = exact_number(rate, "rate")
+    share = typed(line, exact_number, rate, "rate")
     if not SMALLEST_RATE <= share <= 1:
         raise ArgumentValueError(f"rate must lie between 1e-9 and 1: {line}")
     amplified = exact if share == 1 else _amplified(exact, share)
@@ -184,7 +186,7 @@ def _with_replacement(epsilon: Fraction, delta: Fraction, rate: Any, draws: Any,
         raise ArgumentValueError(f"draws with replacement take draws= and rows=, not rate=: {line}")
     if delta:
         raise ArgumentValueError(f"draws with replacement are offered for delta=0 only: {line}")
-    taken, units = positive_int(draws, "draws"), positive_int(rows, "rows")
+    taken, units = typed(line, positive_int, draws, "draws"), typed(line, positive_int, rows, "rows")
     return epsilon * taken if units == 1 else taken * _amplified(epsilon, Fraction(1, units))
 
 
