@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pandas_dp import datasets, local
 from pandas_dp.accessor import dp
 from pandas_dp.aggregates.prices import geometric_prices
@@ -24,6 +27,9 @@ from pandas_dp.queries import Query, query
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 
+if TYPE_CHECKING:
+    from pandas_dp import accounting, teaching
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -43,14 +49,23 @@ __all__ = [
     "StreamClosedError",
     "UnknownSessionError",
     "UnverifiedFrameError",
+    "accounting",
     "datasets",
     "dp",
     "geometric_prices",
     "local",
     "query",
+    "teaching",
 ]
 
 
 def __dir__() -> list[str]:
     """Names that users may type; modules of the package aside."""
     return [*__all__, "__version__", "__doc__", "__name__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the calculators and the teaching helpers when they are first asked for."""
+    if name in ("accounting", "teaching"):
+        return import_module(f"pandas_dp.{name}")
+    raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}")

@@ -29,6 +29,7 @@ LEVELS = {
     "schema": 3,
     "aggregates": 4,
     "arguments": 5,
+    "accounting": 6,
     "local": 6,
     "asked": 5,
     "report": 5,

@@ -1,0 +1,222 @@
+"""The other way round: how many queries fit into a total, and how dear each of them may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import localcontext
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.accounting.losses import AnyLoss, Exponential, Laplace, Loss, Losses, one, open_delta, total_of, typed
+from pandas_dp.accounting.optimal import MOST_QUERIES
+from pandas_dp.accounting.rounding import EXACT, SLACK, decimal, float_below
+from pandas_dp.accounting.rules import RULES
+from pandas_dp.arguments import positive_epsilon, positive_int
+from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.report.allowance import more_calls
+
+Total = tuple[Fraction, Fraction]
+Verdict = tuple[bool, str]
+"""Whether losses fit into a total, and why the theorem says nothing where it does not."""
+
+TOTAL = "total=(3, 1e-6)"
+COROLLARY = "advanced_corollary"
+INVERSES = {name: rule.adaptive for name, rule in RULES.items()} | {"hybrid": "yes"}
+MOST_COUNTED = 10**9
+
+
+def queries_for(epsilon: Any, total: Any, rule: str | None = None) -> Any:
+    """How many queries of one price fit into a total, by every theorem.
+
+    Parameters
+    ----------
+    epsilon : number, pair (epsilon, delta) or loss
+        Price of each query; also ``Laplace(0.1)``, ``Exponential(0.1)`` or ``Gaussian(rho)``.
+    total : (epsilon, delta)
+        With delta in (0, 1); the deltas of the queries are part of it.
+    rule : str, optional
+        A row of `compose`, or ``"hybrid"``: what a session of this package admits, opened with this total.
+
+    Returns
+    -------
+    int or DataFrame
+        The number by one rule; without `rule` a frame with columns queries, adaptive and note. Never too many.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        With the line to type instead.
+
+    Examples
+    --------
+    >>> queries_for(epsilon=0.1, total=(3, 1e-6), rule="optimal")
+    46
+    >>> queries_for(epsilon=0.1, total=(3, 1e-6)).loc[["basic", "advanced", "hybrid"], "queries"].to_dict()
+    {'basic': 30, 'advanced': 26, 'hybrid': 40}
+    """
+    line = f"queries_for(epsilon=0.1, {TOTAL})"
+    loss, pair = one(epsilon, line), _total(total, line)
+    if rule is not None:
+        count, note = most_queries(_known(rule, INVERSES, line), loss, pair)
+        if count is None:
+            raise ArgumentValueError(f"rule {rule!r}: {note}; leave rule= out for all others")
+        return count
+    rows = {}
+    for name, adaptive in INVERSES.items():
+        count, note = most_queries(name, loss, pair)
+        rows[name] = {"queries": count, "adaptive": adaptive, "note": note}
+    return pd.DataFrame.from_dict(rows, orient="index").astype({"queries": "Int64"}).rename_axis("rule")
+
+
+def epsilon_for(queries: Any, total: Any, rule: str | None = None, mechanism: type[Loss] = Loss) -> Any:
+    """Largest equal epsilon at which so many queries fit into a total, by every theorem.
+
+    Parameters
+    ----------
+    queries : int
+    total : (epsilon, delta)
+        With delta in (0, 1).
+    rule : str, optional
+        A row of `compose`; ``"hybrid"``: what a session of this package admits, opened with this total; or
+        ``"advanced_corollary"``, the textbook's epsilon / (2 sqrt(2 k ln(1/delta))), for a total epsilon below 1 and
+        delta at most 1/2 (Dwork, Roth 2014, Corollary 3.21).
+    mechanism : {Loss, Laplace, Exponential}
+        What the queries are known to be; Loss: any epsilon-DP mechanism.
+
+    Returns
+    -------
+    float or DataFrame
+        The epsilon by one rule; without `rule` a frame with columns epsilon, adaptive and note. Rounded down; 0 where less
+        than 1e-9 would be left.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        With the line to type instead.
+
+    Examples
+    --------
+    >>> epsilon_for(queries=100, total=(3, 1e-6), rule="basic")
+    0.03
+    >>> epsilon_for(queries=100, total=(3, 1e-6)).loc[["advanced", "zcdp"], "epsilon"].round(4).to_dict()
+    {'advanced': 0.0518, 'zcdp': 0.0608}
+    """
+    line = f"epsilon_for(queries=100, {TOTAL})"
+    count, pair = typed(line, positive_int, queries, "queries"), _total(total, line)
+    if mechanism not in (Loss, Laplace, Exponential):
+        raise ArgumentTypeError("mechanism must be Loss, Laplace or Exponential: mechanism=Laplace")
+    names = INVERSES | {COROLLARY: "no"}
+    if rule is not None:
+        epsilon, note = _largest_epsilon(_known(rule, names, line), count, pair, mechanism)
+        if epsilon is None:
+            raise ArgumentValueError(f"rule {rule!r}: {note}; leave rule= out for all others")
+        return epsilon
+    rows = {}
+    for name, adaptive in names.items():
+        if name != "gaussian":  # which has no epsilon to look for
+            epsilon, note = _largest_epsilon(name, count, pair, mechanism)
+            rows[name] = {"epsilon": math.nan if epsilon is None else epsilon, "adaptive": adaptive, "note": note}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("rule")
+
+
+def most_queries(name: str, loss: AnyLoss, total: Total) -> tuple[int | None, str]:
+    """Largest number that fits: double until one does not fit, then halve the interval."""
+    if name == "hybrid":
+        return more_calls(filter_for(Budget.of(*total)), State.zero(), total_of(((loss, 1),))), ""
+    if name == "basic" and isinstance(loss, Loss):
+        by_delta = total[1] // loss.delta if loss.delta else MOST_COUNTED
+        return min(total[0] // loss.epsilon, by_delta), ""
+    cap = MOST_QUERIES if name in ("optimal", "pld") else MOST_COUNTED
+    (fits, note), low, high = _fits(name, ((loss, 1),), total), 0, 1
+    if note:
+        return None, note
+    while fits:
+        low = high
+        if low == cap:
+            return cap, f"at least {cap:,}; not counted further"
+        high = min(2 * high, cap)
+        fits, _ = _fits(name, ((loss, high),), total)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _fits(name, ((loss, middle),), total)[0] else (low, middle)
+    return low, ""
+
+
+def _fits(name: str, losses: Losses, total: Total) -> Verdict:
+    """Whether one rule admits all of these within the total."""
+    if name == "hybrid":
+        ((loss, times),) = losses
+        return more_calls(filter_for(Budget.of(*total)), State.zero(), total_of(((loss, 1),))) >= times, ""
+    left = total[1] - total_of(losses).delta
+    if name == "basic" and left == 0:
+        left = total[1]  # nothing of it is used
+    if left <= 0:
+        return False, ""
+    answer = RULES[name].epsilon(losses, left)
+    if answer.epsilon is None:
+        return False, answer.note
+    return answer.epsilon <= total[0], ""
+
+
+def _largest_epsilon(name: str, queries: int, total: Total, mechanism: type[Loss]) -> tuple[float | None, str]:
+    """Largest epsilon that fits, rounded down."""
+    if name == COROLLARY:
+        return _corollary(queries, total)
+    if name == "basic":
+        return float_below(total[0] / queries), ""
+
+    def verdict(epsilon: float) -> Verdict:
+        return _fits(name, ((mechanism(epsilon), queries),), total)
+
+    start = float(max(total[0] / queries, SMALLEST_EPSILON))
+    _, note = verdict(start)
+    if note:
+        return None, note
+    return _last(lambda epsilon: verdict(epsilon)[0], start, 24 if name == "pld" else 60), ""
+
+
+def _last(fits: Callable[[float], bool], start: float, steps: int) -> float:
+    """Largest float that fits, as far as so many halvings find it; it has been tried itself, so it is never too large."""
+    least, most = float(SMALLEST_EPSILON), float(LARGEST_EPSILON)
+    low = high = min(start, most)
+    while not fits(low):
+        if low == least:
+            return 0.0
+        low, high = max(low / 2, least), low
+    while low == high or fits(high):
+        low, high = high, min(2 * high, most)
+        if low == most:
+            return most
+    for _ in range(steps):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    rounded = [float_below(Fraction(f"{low:.{digits}g}")) for digits in (6, 12)]
+    return next((x for x in rounded if x >= low and fits(x)), low)
+
+
+def _corollary(queries: int, total: Total) -> tuple[float | None, str]:
+    """Epsilon / (2 sqrt(2 k ln(1/delta))): then sqrt(..) is half of the total and k e (exp(e) - 1) less than the rest."""
+    epsilon, delta = total
+    if epsilon >= 1 or delta > Fraction(1, 2):
+        return None, "for a total epsilon below 1 and delta at most 1/2"
+    with localcontext(EXACT):
+        exact = Fraction(decimal(epsilon) / (2 * (-2 * queries * decimal(delta).ln()).sqrt()))
+    return float_below(exact * (1 - SLACK)), ""
+
+
+def _total(total: Any, line: str) -> Total:
+    if not isinstance(total, tuple | list) or len(total) != 2:
+        raise ArgumentTypeError(f"total must be a pair (epsilon, delta): {line}")
+    return typed(line, positive_epsilon, total[0], "total's epsilon"), open_delta(total[1], line, "total's delta")
+
+
+def _known(rule: Any, names: dict[str, str], line: str) -> str:
+    if not isinstance(rule, str) or rule not in names:
+        hint = did_you_mean(rule, names)
+        raise ArgumentValueError(f"rule must be one of {', '.join(names)}{hint}: {line[:-1]}, rule='optimal')")
+    return rule

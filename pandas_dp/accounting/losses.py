@@ -1,0 +1,206 @@
+"""What is composed: any private mechanism, or one whose law is known well enough to count it for less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from decimal import localcontext
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.accounting.rounding import EXACT, above, decimal
+from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.core.privacy import GaussianLoss, PrivacyLoss, PureLoss, show
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+
+LINE = "compose([0.1, 0.5], delta=1e-6), compose([(0.1, 1e-8)], delta=1e-6) or compose({0.1: 46}, delta=1e-6)"
+MOST_KINDS = 10_000
+Checked = TypeVar("Checked")
+
+
+@dataclass(frozen=True)
+class LaplaceLoss(PureLoss):
+    """Laplace noise on the real line of scale sensitivity / epsilon, which reveals less than any epsilon-DP mechanism may."""
+
+    def renyi(self, order: Fraction) -> Fraction:
+        """Renyi divergence of an order a > 1, rounded up (Mironov 2017, Proposition 6).
+
+        ln( a/(2a-1) e^((a-1) epsilon) + (a-1)/(2a-1) e^(-a epsilon) ) / (a-1). The argument of the logarithm is at
+        least 1 + 1e-30 for the orders and epsilons in use, so of sixty digits at least thirty are left; an absolute
+        1e-50 covers what is lost.
+        """
+        with localcontext(EXACT):
+            a, e = decimal(order), decimal(self.epsilon)
+            inner = (a * ((a - 1) * e).exp() + (a - 1) * (-a * e).exp()) / (2 * a - 1)
+            exact = above((inner * (1 + decimal(Fraction(1, 10**50)))).ln() / (a - 1))
+        return min(exact, super().renyi(order))
+
+    @property
+    def rho(self) -> Fraction:
+        """ZCDP parameter epsilon - 1 + exp(-epsilon), rounded up (Harrison, Manurangsi 2026)."""
+        with localcontext(EXACT):
+            e = decimal(self.epsilon)
+            exact = above(e - 1 + (-e).exp() + decimal(Fraction(1, 10**50)))
+        return min(exact, super().rho)
+
+
+@dataclass(frozen=True, repr=False)
+class Loss:
+    """Any mechanism that is (epsilon, delta)-differentially private; all that is known of it.
+
+    Parameters
+    ----------
+    epsilon : number
+        Between 1e-9 and 1e6.
+    delta : number, default 0
+        In [0, 1).
+
+    Notes
+    -----
+    Counted as randomized response, of which every epsilon-DP mechanism is a post-processing, with everything revealed
+    with probability delta (Kairouz, Oh, Viswanath 2015).
+
+    Examples
+    --------
+    >>> Loss(0.1, 1e-9)
+    Loss(0.1, 0.000000001)
+    """
+
+    epsilon: Any
+    delta: Any = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", small_delta(self.delta))
+
+    def __repr__(self) -> str:
+        delta = f", {show(self.delta)}" if self.delta else ""
+        return f"{type(self).__name__}({show(self.epsilon)}{delta})"
+
+    @property
+    def part(self) -> PureLoss:
+        """What accountants of divergences read."""
+        return PureLoss(self.epsilon)
+
+
+class Laplace(Loss):
+    """Continuous Laplace noise of scale sensitivity / epsilon.
+
+    Examples
+    --------
+    >>> Laplace(0.1)
+    Laplace(0.1)
+    """
+
+    @property
+    def part(self) -> PureLoss:
+        """What accountants of divergences read."""
+        return LaplaceLoss(self.epsilon)
+
+
+class Exponential(Loss):
+    """One pick of the exponential mechanism, whose losses span a range of epsilon: rho is at most epsilon^2 / 8.
+
+    Examples
+    --------
+    >>> Exponential(1).part.rho
+    Fraction(1, 8)
+    """
+
+    @property
+    def part(self) -> PureLoss:
+        """What accountants of divergences read."""
+        return PureLoss(self.epsilon, bounded_range=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Gaussian:
+    """Gaussian noise of standard deviation sigma, with rho = sensitivity^2 / (2 sigma^2).
+
+    Examples
+    --------
+    >>> Gaussian(0.005)
+    Gaussian(0.005)
+    """
+
+    rho: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", positive_epsilon(self.rho, "rho"))
+
+    def __repr__(self) -> str:
+        return f"Gaussian({show(self.rho)})"
+
+    @property
+    def delta(self) -> Fraction:
+        """No part of its law is set aside."""
+        return Fraction(0)
+
+    @property
+    def part(self) -> GaussianLoss:
+        """What accountants of divergences read."""
+        return GaussianLoss(self.rho)
+
+
+AnyLoss = Loss | Gaussian
+Losses = tuple[tuple[AnyLoss, int], ...]
+"""Different losses, each with how often it is paid."""
+
+
+def one(loss: Any, line: str = LINE) -> AnyLoss:
+    """Read a number, an (epsilon, delta) pair or a loss."""
+    if isinstance(loss, Loss | Gaussian):
+        return loss
+    pair = loss if isinstance(loss, tuple) else (loss,)
+    if not 1 <= len(pair) <= 2:
+        raise ArgumentValueError(f"a loss is a number, a pair (epsilon, delta) or Gaussian(rho): {line}")
+    try:
+        return Loss(*pair)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"a loss is a number, a pair (epsilon, delta) or Gaussian(rho): {line}") from None
+    except ArgumentValueError as error:
+        raise ArgumentValueError(f"{error}: {line}") from None
+
+
+def several(losses: Any) -> Losses:
+    """Read a list of losses, or a dict of how often each is paid; equal ones are counted together."""
+    if isinstance(losses, dict):
+        pairs: Iterable[tuple[Any, int]] = [
+            (key, typed(LINE, positive_int, times, "how often each is paid")) for key, times in losses.items()
+        ]
+    elif isinstance(losses, list | np.ndarray | pd.Series):
+        pairs = [(loss, 1) for loss in losses]
+    else:
+        raise ArgumentTypeError(f"losses must be a list, or a dict of how often each is paid: {LINE}")
+    counts: dict[Hashable, int] = {}
+    for item, times in pairs:
+        loss = one(item)
+        counts[loss] = counts.get(loss, 0) + times
+    if not 1 <= len(counts) <= MOST_KINDS:
+        raise ArgumentValueError(f"losses must hold at least one and at most {MOST_KINDS:,} different ones: {LINE}")
+    return tuple(counts.items())  # type: ignore[arg-type]
+
+
+def total_of(losses: Losses) -> PrivacyLoss:
+    """Sum them, as sessions do."""
+    delta = sum((loss.delta * times for loss, times in losses), Fraction(0))
+    return PrivacyLoss(tuple((loss.part, times) for loss, times in losses), delta)
+
+
+def open_delta(delta: Any, line: str, argument: str = "delta") -> Fraction:
+    """Exact delta strictly between 0 and 1."""
+    exact = typed(line, small_delta, delta, argument)
+    if exact == 0:
+        raise ArgumentValueError(f"{argument} must be above 0; without one the epsilons simply add up: {line}")
+    return exact
+
+
+def typed(line: str, check: Callable[..., Checked], *arguments: Any) -> Checked:
+    """Check an argument; what is refused is told with the whole line to type instead."""
+    try:
+        return check(*arguments)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{str(error).split(', such as')[0]}: {line}") from None
