@@ -152,6 +152,7 @@ class Accessor:
         schema: Schema | Mapping[str, Mapping[str, Any]] | None = None,
         accountant: str = "auto",
         delta_reserved: Any = None,
+        plan: Any = None,
         ledger: str | os.PathLike[str] | None = None,
         name: str = "data",
         table: str | None = None,
@@ -180,6 +181,9 @@ class Accessor:
             else: 10 to 15 % more such answers.
         delta_reserved : number, optional
             Part of delta for mechanisms that use up delta themselves; a tenth by default.
+        plan : dict of price to count, or list of prices or queries, optional
+            Epsilons that are declared before the first answer, such as ``{0.1: 40}``. Together they cost less than they add
+            up to, and what they leave pays for others. Questions may depend on answers, these prices may not. Needs a delta.
         ledger : path, optional
             File that keeps the books; without it the budget ends with the process.
         name : str
@@ -226,6 +230,7 @@ class Accessor:
             schema,
             accountant,
             delta_reserved,
+            plan,
             ledger,
             name,
             table,

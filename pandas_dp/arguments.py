@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable, Iterable, Sequence, Sized
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -45,6 +46,24 @@ def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
     if not SMALLEST_EPSILON <= exact <= LARGEST_EPSILON:
         raise ArgumentValueError(f"{argument} must lie between 1e-9 and 1e6, such as {argument}=0.5")
     return exact
+
+
+def planned_prices(plan: Any) -> list[tuple[Fraction, int]]:
+    """Prices of a plan and their counts, from a dict of them, or from a list of prices or queries."""
+    line = "plan={0.1: 40}, or plan=[query, query] with queries that pandas_dp.query(epsilon=0.1) made"
+    if not isinstance(plan, Mapping):
+        if isinstance(plan, str) or not isinstance(plan, Sequence):
+            raise ArgumentTypeError(f"plan must be a dict of prices and counts or a list: {line}")
+        prices = [price.plain_epsilon if hasattr(price, "plain_epsilon") else price for price in plan]
+        if None in prices:
+            raise ArgumentTypeError(
+                f"plan takes queries with a plain epsilon, without delta=, rho= and within=: {line}"
+            )
+        return list(Counter(positive_epsilon(price, "plan") for price in prices).items())
+    counts = Counter[Fraction]()
+    for price, times in plan.items():
+        counts[positive_epsilon(price, "plan")] += positive_int(times, "a count of plan")
+    return list(counts.items())
 
 
 def small_delta(value: Any, argument: str = "delta") -> Fraction:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import tables
-from pandas_dp.arguments import check_facts, positive_epsilon, positive_int, small_delta
+from pandas_dp.arguments import check_facts, planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
@@ -68,6 +68,7 @@ def protect(
     schema: Schema | Mapping[str, Mapping[str, Any]] | None,
     accountant: str,
     delta_reserved: Any,
+    plan: Any,
     ledger: str | os.PathLike[str] | None,
     name: str,
     table: str | None,
@@ -78,6 +79,8 @@ def protect(
         raise ArgumentTypeError("name must be a text: name='visits'")
     reserved = None if delta_reserved is None else small_delta(delta_reserved, "delta_reserved")
     budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), reserved, accountant)
+    if plan is not None:
+        budget = budget.planned(planned_prices(plan))
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, unit)
     check_schema(facts, frame)

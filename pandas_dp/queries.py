@@ -110,6 +110,14 @@ class Query:
         """
         return self._put(frame, lambda dp: dp.preview(**self._terms, rows=rows))
 
+    @property
+    def plain_epsilon(self) -> Any:
+        """Its price where that is an epsilon alone, as a plan takes it; else None."""
+        others = {
+            name for name, value in self._terms.items() if name not in ("epsilon", "fresh") and value != DEFAULTS[name]
+        }
+        return None if others else self._terms.get("epsilon")
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists, numbers and texts, as JSON has them, for a plan file.
 

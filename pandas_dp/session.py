@@ -178,6 +178,10 @@ class Session:
         if not isinstance(reason, str) or not reason.strip():
             raise ArgumentTypeError("reason must say why the total is raised: session.extend(to=5, reason='...')")
         old = self.budget
+        if old.plan:
+            raise ArgumentValueError(
+                "the total of a plan is fixed: open another budget, df.dp.protect(..., name='more')"
+            )
         epsilon = old.epsilon if to is None else self._raised("epsilon", "to", positive_epsilon(to, "to"))
         delta = old.delta if to_delta is None else self._raised("delta", "to_delta", small_delta(to_delta, "to_delta"))
         if (epsilon, delta) != (old.epsilon, old.delta):
@@ -291,7 +295,7 @@ class Session:
         """
         filtered = any(step.is_filter for step in table.steps + steps)
         public = not unit.add_remove and unit.column is None and table.whole and not filtered
-        return Terms(unit, price, self._rule.budget.accountant == "pure", len(table.source) if public else None)
+        return Terms(unit, price, self._rule.budget.pure, len(table.source) if public else None)
 
     def _derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
         """Answer for a frame that steps made from a protected one."""

@@ -9,7 +9,8 @@ import pandas as pd
 
 from pandas_dp.accounting.inverses import TOTAL, most_queries
 from pandas_dp.accounting.losses import AnyLoss, Exponential, Gaussian, Laplace, Loss
-from pandas_dp.core.filters import Budget, HybridFilter, State
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.filters import HybridFilter
 from pandas_dp.core.privacy import PrivacyLoss
 
 PRICES = tuple(map(Fraction, ("0.01", "0.1", "0.5", "1")))

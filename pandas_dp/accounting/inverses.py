@@ -15,7 +15,8 @@ from pandas_dp.accounting.optimal import MOST_QUERIES
 from pandas_dp.accounting.rounding import EXACT, SLACK, decimal, float_below
 from pandas_dp.accounting.rules import RULES
 from pandas_dp.arguments import positive_epsilon, positive_int
-from pandas_dp.core.filters import Budget, State, filter_for
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.report.allowance import more_calls

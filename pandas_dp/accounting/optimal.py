@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.accounting.rounding import EXACT, SLACK, above, decimal
+from pandas_dp.core.plans import grid_step, law_of_losses
 
 MOST_QUERIES = 100_000
 MOST_DIFFERENT = 20_000
-_CELLS = 200_000
-_ADDITIONS = 2 * 10**9
 
 
 def optimal_epsilon(parts: list[tuple[Fraction, int]], target: Fraction) -> Fraction:
@@ -71,7 +70,7 @@ def _different(parts: list[tuple[Fraction, int]], target: Fraction) -> Fraction:
     a few units in the last place a query; all of it goes to the safe side.
     """
     step = grid_step(parts)
-    law = _law(parts, step)  # (cells + 1,)
+    law = law_of_losses(parts, step)  # (cells + 1,)
     last = law.size - 1
     queries, width = sum(times for _, times in parts), 2 * float(step)
     slack = 1e-14 * (queries + last * float(step) + 100)
@@ -103,28 +102,3 @@ def is_exact(parts: list[tuple[Fraction, int]]) -> bool:
     """Whether nothing is rounded but the last digits: one epsilon, or all on one grid."""
     step = grid_step(parts) if len(parts) > 1 else parts[0][0]
     return all((epsilon / step).denominator == 1 for epsilon, _ in parts)
-
-
-def grid_step(parts: list[tuple[Fraction, int]]) -> Fraction:
-    """The coarsest step of which all epsilons are multiples, if that makes few cells; else one that makes few cells."""
-    queries = sum(times for _, times in parts)
-    total = sum((epsilon * times for epsilon, times in parts), Fraction(0))
-    cells = max(2 * queries, min(_CELLS, _ADDITIONS // queries))
-    common = math.lcm(*(epsilon.denominator for epsilon, _ in parts))
-    exact = Fraction(math.gcd(*(int(epsilon * common) for epsilon, _ in parts)), common)
-    return exact if total / exact <= cells else total / (cells - queries)
-
-
-def _law(parts: list[tuple[Fraction, int]], step: Fraction) -> NDArray[np.float64]:
-    """Probability of each sum of the positive losses, in steps; shape (cells + 1,)."""
-    law = np.ones(1)
-    for epsilon, times in parts:
-        cells = math.ceil(epsilon / step)
-        no = math.exp(-float(cells * step))
-        yes, no = 1 / (1 + no), no / (1 + no)
-        for _ in range(times):
-            longer = np.zeros(law.size + cells)
-            longer[: law.size] = no * law
-            longer[cells:] += yes * law
-            law = longer
-    return law

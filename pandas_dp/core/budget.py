@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+from pandas_dp.core.plans import MOST_PLANNED, Parts, Plan
 from pandas_dp.core.privacy import LARGEST_EPSILON, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 Exact = Fraction | int
 LONGEST = 1024  # bits of a denominator; keeps sums short when prices are thirds, sevenths, elevenths, ...
-ACCOUNTANTS = ("pure", "hybrid", "rdp", "zcdp", "gdp")
+ACCOUNTANTS = ("pure", "hybrid", "rdp", "zcdp", "gdp")  # beside "plan", which a plan= says
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,15 @@ class Charge:
 class State:
     """Sums over every admitted charge, whichever test admitted it.
 
-    `epsilon` sums the finite ones; once a charge had none, `unbounded` is set and that sum bounds nothing.
+    `epsilon` sums the finite ones; once a charge had none, `unbounded` is set and that sum bounds nothing. `planned` counts
+    what was taken from each price of a plan.
     """
 
     epsilon: Fraction
     unbounded: bool
     renyi: Fraction
     delta: Fraction
+    planned: tuple[int, ...] = ()
 
     @classmethod
     def zero(cls) -> State:
@@ -68,17 +71,18 @@ class State:
             self.unbounded or charge.epsilon is None,
             self.renyi + charge.renyi if charge.renyi else self.renyi,
             shorten(self.delta + charge.delta) if charge.delta else self.delta,
+            self.planned,
         )
 
     def to_text(self) -> str:
         """Write it exactly, for the ledger."""
-        return f"{self.epsilon} {self.unbounded:d} {self.renyi} {self.delta}"
+        return " ".join(map(str, (self.epsilon, int(self.unbounded), self.renyi, self.delta, *self.planned)))
 
     @classmethod
     def from_text(cls, text: str) -> State:
         """Read what `to_text` wrote."""
-        epsilon, unbounded, renyi, delta = text.split(" ")
-        return cls(Fraction(epsilon), unbounded == "1", Fraction(renyi), Fraction(delta))
+        epsilon, unbounded, renyi, delta, *planned = text.split(" ")
+        return cls(Fraction(epsilon), unbounded == "1", Fraction(renyi), Fraction(delta), tuple(map(int, planned)))
 
 
 @dataclass(frozen=True)
@@ -86,13 +90,15 @@ class Budget:
     """What was opened: the promised total and how it is counted. Made by `Budget.of`, which checks the terms.
 
     `delta_reserved` is the part of `delta` that queries may be charged (key discovery, smooth noise); the
-    rest belongs to the conversion of the divergence. `accountant` is one of `ACCOUNTANTS`.
+    rest belongs to the conversion of the divergence. `accountant` is one of `ACCOUNTANTS`. `plan` holds
+    prices that were declared beforehand, each with its count.
     """
 
     epsilon: Fraction
     delta: Fraction
     delta_reserved: Fraction
     accountant: str
+    plan: tuple[tuple[Fraction, int], ...] = ()
 
     @classmethod
     def of(
@@ -141,6 +147,35 @@ class Budget:
             )
         default = "hybrid" if slack else "pure"
         return cls(total, slack, reserved, default if accountant == "auto" else accountant)
+
+    @property
+    def pure(self) -> bool:
+        """Whether only pure epsilons are counted."""
+        return self.accountant in ("pure", "plan")
+
+    def planned(self, plan: Parts) -> Budget:
+        """Return this total with prices declared beforehand, each with its count.
+
+        Raises
+        ------
+        ArgumentValueError
+            They cost more than the total, or the budget has no delta, without which they just add up.
+        """
+        parts = tuple(sorted((_exact(price, "plan"), times) for price, times in plan))
+        if self.delta == 0:
+            raise ArgumentValueError("plan= needs a delta, without which prices just add up: type delta=1e-6")
+        if self.accountant != "hybrid":
+            raise ArgumentValueError("plan= is an accountant of its own: leave accountant= out")
+        if not parts or any(price <= 0 or times < 1 for price, times in parts):
+            raise ArgumentValueError("plan= must hold positive prices and counts: type plan={0.1: 40}")
+        if sum(times for _, times in parts) > MOST_PLANNED:
+            raise ArgumentValueError(f"plan= may hold at most {MOST_PLANNED:,} questions")
+        if Plan(parts).beside(self.epsilon, self.delta) is None:
+            raise ArgumentValueError(
+                f"plan= costs more than epsilon={say(self.epsilon)} at this delta: plan fewer questions or lower prices; "
+                "pandas_dp.accounting.queries_for(epsilon=0.1, total=(3, 1e-6)) says how many fit"
+            )
+        return Budget(self.epsilon, self.delta, Fraction(0), "plan", parts)
 
 
 def _exact(x: Fraction | int, argument: str) -> Fraction:

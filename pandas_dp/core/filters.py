@@ -11,16 +11,15 @@ and a number whose denominator has more than a thousand bits.
 from __future__ import annotations
 
 import math
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
 from pandas_dp.core.budget import Budget, Charge, State, say, shorten, three_digits
-from pandas_dp.core.mechanisms.gaussian import gaussian_delta
+from pandas_dp.core.conversions import DIVERGENCE_BITS, best_order, gdp_limit, renyi_limit
+from pandas_dp.core.plans import Plan
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, GaussianLoss, PrivacyLoss, show
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError
-
-_BITS = 64  # divergences are multiples of 2**-64
 
 
 class PureFilter:
@@ -72,6 +71,59 @@ class PureFilter:
         return _tell("epsilon", self.budget.epsilon - state.epsilon)
 
 
+class PlanFilter(PureFilter):
+    """Admit what a plan declared, and beside it as long as the other epsilons sum to at most what the plan leaves.
+
+    Notes
+    -----
+    The prices of the plan were fixed before the first answer, and all else that is admitted is one mechanism whose epsilon,
+    `beside`, was fixed then too: a `PureFilter` of that total. Together they are (epsilon, delta)-private by `Plan`, whichever
+    order they are asked in, for queries that depend on answers. A price that the plan still has is taken from the plan.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget)
+        self.beside = Plan(budget.plan).beside(budget.epsilon, budget.delta) or Fraction(0)
+
+    def admit(self, state: State, charge: Charge) -> State | None:
+        """Return the state after the charge, or None when neither the plan nor what it leaves pays it."""
+        after = state.plus(charge)
+        if after.unbounded or after.delta > 0:
+            return None
+        planned = state.planned or (0,) * len(self.budget.plan)
+        prices = [epsilon for epsilon, _ in self.budget.plan]
+        if charge.epsilon in prices:
+            at = prices.index(charge.epsilon)
+            if planned[at] < self.budget.plan[at][1]:
+                planned = (*planned[:at], planned[at] + 1, *planned[at + 1 :])
+        after = replace(after, planned=planned)
+        return after if self._others(after) <= self.beside else None
+
+    def refusal(self, state: State, asked: str, charge: Charge) -> BudgetExceededError:
+        """Name the prices that are left."""
+        prices = [f"epsilon={say(e)}" for (e, n), used in self._pots(state) if used < n]
+        rest = self.beside - self._others(state)
+        prices += [f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []
+        return BudgetExceededError(asked, self.spent(state), self.left(state), "epsilon", _would_fit(prices))
+
+    def spent(self, state: State) -> str:
+        """Say what is spent of the plan and beside it."""
+        pots = [f"{used:,} of {n:,} planned calls at epsilon={say(e)}" for (e, n), used in self._pots(state)]
+        return ", ".join([*pots, _tell("epsilon", self._others(state)) + " beside the plan"])
+
+    def left(self, state: State) -> str:
+        """Say what is left of the plan and beside it."""
+        pots = [f"{n - used:,} of {n:,} planned calls at epsilon={say(e)}" for (e, n), used in self._pots(state)]
+        return ", ".join([*pots, _tell("epsilon", self.beside - self._others(state)) + " beside the plan"])
+
+    def _pots(self, state: State) -> list[tuple[tuple[Fraction, int], int]]:
+        return list(zip(self.budget.plan, state.planned or (0,) * len(self.budget.plan), strict=True))
+
+    def _others(self, state: State) -> Fraction:
+        """Sum of the epsilons that were not planned."""
+        return state.epsilon - sum((e * used for (e, _), used in self._pots(state)), Fraction(0))
+
+
 class RenyiFilter:
     """Admit while the deltas fit and the Renyi divergences of one order do.
 
@@ -101,7 +153,7 @@ class RenyiFilter:
     def charge(self, loss: PrivacyLoss) -> Charge:
         """Turn the loss of a query into its public charge."""
         epsilon, measured = loss.epsilon, self.measure(loss)
-        up = Fraction(-(-(measured.numerator << _BITS) // measured.denominator), 1 << _BITS)
+        up = Fraction(-(-(measured.numerator << DIVERGENCE_BITS) // measured.denominator), 1 << DIVERGENCE_BITS)
         return Charge(None if epsilon is None else shorten(epsilon), up, shorten(loss.delta))
 
     def by_sum(self, state: State) -> Fraction | None:
@@ -232,7 +284,7 @@ class ZCDPFilter(RenyiFilter):
 
     def __init__(self, budget: Budget, order: Fraction | None = None) -> None:
         super().__init__(budget, order)
-        self.limit = Fraction(math.floor(self.limit / self.order * (1 << _BITS)), 1 << _BITS)
+        self.limit = Fraction(math.floor(self.limit / self.order * (1 << DIVERGENCE_BITS)), 1 << DIVERGENCE_BITS)
         self.rho_worth = Fraction(1)
 
     def measure(self, loss: PrivacyLoss) -> Fraction:
@@ -278,55 +330,9 @@ _FILTERS = {"hybrid": HybridFilter, "rdp": RenyiFilter, "zcdp": ZCDPFilter, "gdp
 @lru_cache(maxsize=256)
 def filter_for(budget: Budget, order: Fraction | None = None) -> Filter:
     """Return the filter of a budget; `order` is the one on record when the budget was opened earlier."""
-    return PureFilter(budget) if budget.accountant == "pure" else _FILTERS[budget.accountant](budget, order)
-
-
-def renyi_limit(epsilon: Fraction, delta: Fraction, order: Fraction) -> Fraction:
-    """Largest Renyi divergence of this order that implies (epsilon, delta), rounded down; never below 0.
-
-    For all orders above 1: epsilon - ln(1 - 1/order) + ln(order delta) / (order - 1). (Divergence 0 means
-    equal distributions, so 0 is sound where the formula is negative.)
-    """
-    with localcontext(Context(prec=50, Emin=MIN_EMIN, Emax=MAX_EMAX)):
-        per_order = 1 / _decimal(order - 1)
-        logs = -_decimal((order - 1) / order).ln(), _decimal(order * delta).ln() * per_order
-        terms = (_decimal(epsilon), *logs)
-        # Fewer than ten roundings, each below 1e-49 of its term, or (in a logarithm) of 1 or 1/(order-1).
-        slack = (sum(abs(term) for term in terms) + 1 + per_order) * Decimal("1e-45")
-        limit = Fraction(sum(terms) - slack)
-    return max(Fraction(0), Fraction(math.floor(limit * 2**_BITS), 2**_BITS))
-
-
-def gdp_limit(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Largest mu^2 of a Gaussian mechanism that is (epsilon, delta (1 - 1e-5))-private, rounded down."""
-    low, high = 0.0, 1.0
-    target = float(delta) * (1 - 1e-5)
-    while gaussian_delta(float(epsilon), high) <= target:
-        low, high = high, 2 * high
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if middle > 0 and gaussian_delta(float(epsilon), middle) <= target else (low, middle)
-    return Fraction(math.floor(Fraction(low * (1 - 1e-9)) ** 2 * (1 << _BITS)), 1 << _BITS)
-
-
-def best_order(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Find an order at which renyi_limit / order, the budget of zCDP, is about largest.
-
-    Floats only propose: every order is valid, and the limit is computed exactly for the one returned.
-    """
-    total, log_delta = float(epsilon), math.log(delta.numerator) - math.log(delta.denominator)
-
-    def rho(exponent: float) -> float:  # at the order 1 + t
-        t = math.exp2(exponent)
-        return (total + math.log1p(1 / t) + (math.log1p(t) + log_delta) / t) / (1 + t)
-
-    coarse = max(range(-20, 61), key=rho)
-    mantissa, power = math.frexp(math.exp2(max((coarse + step / 64 for step in range(-64, 65)), key=rho)))
-    return 1 + round(mantissa * 2**16) * Fraction(2) ** (power - 16)  # 16 digits: short on record
-
-
-def _decimal(x: Fraction) -> Decimal:
-    return Decimal(x.numerator) / Decimal(x.denominator)
+    if budget.pure:
+        return PlanFilter(budget) if budget.plan else PureFilter(budget)
+    return _FILTERS[budget.accountant](budget, order)
 
 
 def _tell(name: str, x: Fraction) -> str:

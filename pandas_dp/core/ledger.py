@@ -248,7 +248,12 @@ class Ledger:
     ) -> int:
         """Put a budget on other terms; the unit may be another one only where nothing was asked."""
         old, state = row.rule, State.from_text(row.state)
-        new = filter_for(budget, old.order if records.used(connection, row) else None)
+        used = records.used(connection, row)
+        new = filter_for(budget, old.order if used else None)
+        if used and (old.budget.plan or budget.plan):
+            raise LedgerError(
+                "a plan is declared before the first answer: open another budget, protect(..., name='plan')"
+            )
         if isinstance(old, PureFilter) and not isinstance(new, PureFilter):
             records.verify(connection)  # a damaged entry must not make the past look cheap
             state = records.recharge(connection, row, new)

@@ -28,7 +28,8 @@ PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 CREATE TABLE budgets (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
-    delta_reserved TEXT NOT NULL, accountant TEXT NOT NULL, renyi_order TEXT NOT NULL, unit TEXT NOT NULL,
+    delta_reserved TEXT NOT NULL, accountant TEXT NOT NULL, renyi_order TEXT NOT NULL, plan TEXT NOT NULL,
+    unit TEXT NOT NULL,
     state TEXT NOT NULL, last INTEGER NOT NULL, head TEXT NOT NULL, seal TEXT NOT NULL
 );
 CREATE TABLE entries (
@@ -56,6 +57,7 @@ class Row(NamedTuple):
     delta_reserved: str
     accountant: str
     renyi_order: str
+    plan: str
     unit: str
     state: str
     last: int
@@ -64,7 +66,7 @@ class Row(NamedTuple):
     @property
     def rule(self) -> Filter:
         """The budget's filter, at the order on record."""
-        return _rule(self.epsilon, self.delta, self.delta_reserved, self.accountant, self.renyi_order)
+        return _rule(self.epsilon, self.delta, self.delta_reserved, self.accountant, self.renyi_order, self.plan)
 
     @property
     def privacy_unit(self) -> PrivacyUnit:
@@ -74,13 +76,14 @@ class Row(NamedTuple):
 
     def amended(self, rule: Filter, state: State, unit: PrivacyUnit) -> Row:
         """Return the row on other terms."""
-        epsilon, delta, reserved, accountant, order = _terms(rule)
+        epsilon, delta, reserved, accountant, order, plan = _terms(rule)
         return self._replace(
             epsilon=epsilon,
             delta=delta,
             delta_reserved=reserved,
             accountant=accountant,
             renyi_order=order,
+            plan=plan,
             unit=unit_text(unit),
             state=state.to_text(),
         )
@@ -105,7 +108,7 @@ def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: Privac
     """Add a budget with nothing spent, and the entry that says so."""
     identifier = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM budgets").fetchone()[0]
     row = Row(identifier, plain(name), *_terms(rule), unit_text(unit), State.zero().to_text(), 0, plain(name))
-    connection.execute("INSERT INTO budgets VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", (*row, _seal(row)))
+    connection.execute("INSERT INTO budgets VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", (*row, _seal(row)))
     append(connection, row, "open", words(unit), words(rule.budget))
 
 
@@ -147,7 +150,7 @@ def append(
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.id, *entry, row.head))
     connection.execute(
         "UPDATE budgets SET epsilon = ?, delta = ?, delta_reserved = ?, accountant = ?, renyi_order = ?, "
-        "unit = ?, state = ?, last = ?, head = ?, seal = ? WHERE id = ?",
+        "plan = ?, unit = ?, state = ?, last = ?, head = ?, seal = ? WHERE id = ?",
         (*row[2:], _seal(row), row.id),
     )
     return row.last
@@ -180,15 +183,20 @@ def verify(connection: sqlite3.Connection) -> None:
             head, last = _chain(head, tuple(entry)), last + 1
             if entry[0] != last or head != recorded:
                 raise LedgerError(DAMAGED)
-            state = state if entry[5] is None else state.plus(Charge.from_text(entry[5]))
+            state = state if entry[5] is None else _charged(row.rule, state, Charge.from_text(entry[5]))
         sums = State.from_text(row.state)
-        if (head, last) != (row.head, row.last) or (state.epsilon, state.unbounded, state.delta) != (
-            sums.epsilon, sums.unbounded, sums.delta,
+        if (head, last) != (row.head, row.last) or (state.epsilon, state.unbounded, state.delta, state.planned) != (
+            sums.epsilon, sums.unbounded, sums.delta, sums.planned,
         ):  # fmt: skip
             raise LedgerError(DAMAGED)  # the sum of divergences is not compared: its order can change once
         entries += last
     if (entries,) != connection.execute("SELECT count(*) FROM entries").fetchone():
         raise LedgerError(DAMAGED)
+
+
+def _charged(rule: Filter, state: State, charge: Charge) -> State:
+    """Sums after a charge; those of a plan say which prices were taken from it."""
+    return (rule.admit(state, charge) if rule.budget.plan else None) or state.plus(charge)
 
 
 _ARGUMENTS = {
@@ -203,10 +211,14 @@ _ARGUMENTS = {
 def typed(terms: Budget | PrivacyUnit) -> dict[str, str]:
     """Return terms as the arguments of ``protect`` and what one would type for them."""
     values = {field.name: getattr(terms, field.name) for field in fields(terms)}
-    return {
+    plan = values.pop("plan", ())
+    written = {
         _ARGUMENTS.get(name, name): show(x) if isinstance(x, Fraction) else repr(str(x) if isinstance(x, str) else x)
         for name, x in values.items()
     }
+    if plan:
+        written["plan"] = "{" + ", ".join(f"{show(price)}: {times}" for price, times in plan) + "}"
+    return written
 
 
 def words(terms: Budget | PrivacyUnit) -> str:
@@ -236,14 +248,16 @@ def plain(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _rule(epsilon: str, delta: str, delta_reserved: str, accountant: str, order: str) -> Filter:
-    budget = Budget(Fraction(epsilon), Fraction(delta), Fraction(delta_reserved), accountant)
+def _rule(epsilon: str, delta: str, delta_reserved: str, accountant: str, order: str, plan: str) -> Filter:
+    parts = tuple((Fraction(price), times) for price, times in json.loads(plan))
+    budget = Budget(Fraction(epsilon), Fraction(delta), Fraction(delta_reserved), accountant, parts)
     return filter_for(budget, Fraction(order) if order else None)
 
 
-def _terms(rule: Filter) -> tuple[str, str, str, str, str]:
+def _terms(rule: Filter) -> tuple[str, str, str, str, str, str]:
     budget, order = rule.budget, "" if rule.order is None else str(rule.order)
-    return str(budget.epsilon), str(budget.delta), str(budget.delta_reserved), budget.accountant, order
+    plan = json.dumps([(str(price), times) for price, times in budget.plan])
+    return str(budget.epsilon), str(budget.delta), str(budget.delta_reserved), budget.accountant, order, plan
 
 
 def _chain(head: str, entry: tuple[object, ...]) -> str:
