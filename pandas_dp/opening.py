@@ -25,8 +25,8 @@ from pandas_dp.errors import (
 )
 from pandas_dp.kinds import kind_of
 from pandas_dp.schema import Schema
-from pandas_dp.session import ATTRIBUTE, DERIVED, Session, check_frame
-from pandas_dp.tables import Table
+from pandas_dp.session import ATTRIBUTE, DERIVED, Session
+from pandas_dp.tables import Table, check_frame
 
 IMPLICIT_EPSILON = 5
 IMPLICIT_WARNING = (

@@ -7,33 +7,31 @@ import uuid
 import weakref
 from collections.abc import Iterable
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp import tables
 from pandas_dp.aggregates.base import Answer, Terms
-from pandas_dp.arguments import positive_epsilon, small_delta
+from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry
-from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     LedgerError,
     NoSessionError,
     PandasDPError,
-    did_you_mean,
 )
 from pandas_dp.release import Provenance, Release, make_release
-from pandas_dp.report.allowance import left_text
+from pandas_dp.report.allowance import group_text, left_text, raised
 from pandas_dp.report.books import COLUMNS, Books
 from pandas_dp.schema import Schema
-from pandas_dp.tables import Table, open_view
+from pandas_dp.tables import Table, check_frame, open_view
 
 ATTRIBUTE = "pandas_dp"
 DERIVED = " step"  # ends the mark of a frame that steps made: protected anew, it is no whole table
@@ -101,6 +99,24 @@ class Session:
     def left(self) -> str:
         """What is left, exact or "about"; with a delta also how many more calls like the last one that is."""
         return left_text(self._ledger.rule(self.name), self._state, self._typical)
+
+    def group(self, size: int) -> str:
+        """What the whole budget promises a group of units, such as a household of three, in words.
+
+        Parameters
+        ----------
+        size : int
+
+        Returns
+        -------
+        str
+
+        Notes
+        -----
+        Tables that differ in k units are k steps apart: k epsilon, and delta (e^(k epsilon) - 1) / (e^epsilon - 1). Source:
+        Dwork, Roth 2014, Theorem 2.2.
+        """
+        return group_text(self.budget, self.unit, positive_int(size, "size"))
 
     @property
     def releases(self) -> pd.DataFrame:
@@ -182,8 +198,16 @@ class Session:
             raise ArgumentValueError(
                 "the total of a plan is fixed: open another budget, df.dp.protect(..., name='more')"
             )
-        epsilon = old.epsilon if to is None else self._raised("epsilon", "to", positive_epsilon(to, "to"))
-        delta = old.delta if to_delta is None else self._raised("delta", "to_delta", small_delta(to_delta, "to_delta"))
+        epsilon = (
+            old.epsilon
+            if to is None
+            else raised("epsilon", "to", old.epsilon, positive_epsilon(to, "to"), self._entries)
+        )
+        delta = (
+            old.delta
+            if to_delta is None
+            else raised("delta", "to_delta", old.delta, small_delta(to_delta, "to_delta"), self._entries)
+        )
         if (epsilon, delta) != (old.epsilon, old.delta):
             more = (delta - old.delta) / 10 if old.delta_reserved else 0
             reserved = None if old.delta == 0 else old.delta_reserved + more
@@ -191,18 +215,6 @@ class Session:
             self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
             self._refresh()
         return self
-
-    def _raised(self, term: str, argument: str, asked: Fraction) -> Fraction:
-        """Return the larger of a total and what was asked for it, which must not be new and smaller."""
-        known: Fraction = getattr(self.budget, term)
-        if asked < known and not any(
-            entry.kind in ("open", "amend") and f"{term}={show(asked)}," in entry.price for entry in self._entries
-        ):
-            raise ArgumentValueError(
-                f"{argument} must be the new total: it is {term}={show(known)} and can only be raised. A smaller one for "
-                "other data needs another name: df2.dp.protect(..., name='other')"
-            )
-        return max(asked, known)
 
     def close(self) -> None:
         """End the session and its streams: nothing is answered any more, memory is free. The ledger stays as it is."""
@@ -387,14 +399,3 @@ class Session:
     def __reduce__(self) -> Any:
         """Refuse: a copy would be a second budget."""
         raise TypeError("a session cannot be pickled or copied; open the same ledger in the other process")
-
-
-def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
-    """Check what is public about a frame: its column names."""
-    if isinstance(frame.columns, pd.MultiIndex):
-        raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")
-    if frame.columns.has_duplicates:
-        raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
-    if unit.column is not None and unit.column not in frame.columns:
-        close = did_you_mean(unit.column, frame.columns)
-        raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")

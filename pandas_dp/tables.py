@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.errors import UnverifiedFrameError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError, did_you_mean
 from pandas_dp.kinds import kind_of
 from pandas_dp.schema import Schema
 
@@ -184,3 +185,14 @@ def same_storage(a: Any, b: Any) -> bool:
 def _same_memory(a: Any, b: Any) -> bool:
     x, y = np.asarray(a).__array_interface__, np.asarray(b).__array_interface__
     return all(x[part] == y[part] for part in ("data", "shape", "strides", "typestr"))
+
+
+def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
+    """Check what is public about a frame: its column names."""
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")
+    if frame.columns.has_duplicates:
+        raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
+    if unit.column is not None and unit.column not in frame.columns:
+        close = did_you_mean(unit.column, frame.columns)
+        raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")

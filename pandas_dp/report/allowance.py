@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
-from pandas_dp.core.budget import State
+from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
-from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.core.ledger import LedgerEntry
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.errors import ArgumentValueError
 
 
 def more_calls(rule: Filter, state: State, loss: PrivacyLoss) -> int:
@@ -39,3 +42,39 @@ def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) 
     )
     calls = more_calls(rule, state, loss)
     return f"{rule.left(state)}; about {calls:,} more call{'' if calls == 1 else 's'} at {price}"
+
+
+def raised(term: str, argument: str, known: Fraction, asked: Fraction, entries: list[LedgerEntry]) -> Fraction:
+    """The larger of a total and what was asked for it, which must not be new and smaller.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    before = (entry.price for entry in entries if entry.kind in ("open", "amend"))
+    if asked < known and not any(f"{term}={show(asked)}," in price for price in before):
+        raise ArgumentValueError(
+            f"{argument} must be the new total: it is {term}={show(known)} and can only be raised. A smaller one for "
+            "other data needs another name: df2.dp.protect(..., name='other')"
+        )
+    return max(asked, known)
+
+
+def group_text(budget: Budget, unit: PrivacyUnit, size: int) -> str:
+    """Say what a budget promises a group of units.
+
+    Examples
+    --------
+    >>> group_text(Budget.of(1), PrivacyUnit(), 3)
+    'any 3 rows together: epsilon=3'
+    """
+    who = f"any {size:,} rows together" if unit.column is None else f"any {size:,} units of {unit.column!r} together"
+    epsilon = size * budget.epsilon
+    if not budget.delta:
+        return f"{who}: epsilon={show(epsilon)}"
+    e = float(budget.epsilon)
+    growth = math.inf if size * e > 700 else math.expm1(size * e) / math.expm1(e)
+    delta = float(budget.delta) * (growth if size > 1 else 1) * 1.006  # shown with three digits, never too small
+    if delta >= 1:
+        return f"{who}: nothing is promised, delta would be 1 at epsilon={show(epsilon)}"
+    return f"{who}: epsilon={show(epsilon)}, delta={delta if size > 1 else float(budget.delta):.3g}"

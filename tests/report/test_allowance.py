@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction as F
 
 import pytest
 
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
-from pandas_dp.core.privacy import PrivacyLoss
-from pandas_dp.report.allowance import left_text, more_calls
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.report.allowance import group_text, left_text, more_calls
 
 DELTA = F(1, 10**6)
 LOSSES = [
@@ -46,3 +47,15 @@ def test_words():
         "about 1 more call at epsilon=3"
     )
     assert left_text(filter_for(Budget.of(3)), State.zero(), None) == "epsilon=3"
+
+
+def test_groups_of_units():
+    unit = PrivacyUnit("pid", 4, 4, 4)
+    assert group_text(Budget.of(F("0.5")), unit, 3) == "any 3 units of 'pid' together: epsilon=1.5"
+    assert group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 1) == "any 1 rows together: epsilon=1, delta=1e-06"
+    text = group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 3)
+    exact = 1e-6 * (1 + math.e + math.e**2)
+    assert text.startswith("any 3 rows together: epsilon=3, delta=")
+    assert exact <= float(text.split("delta=")[1]) <= exact * 1.02
+    assert "nothing is promised" in group_text(Budget.of(3, F(1, 10**6)), PrivacyUnit(), 9)
+    assert "nothing is promised" in group_text(Budget.of(900, F(1, 10**6)), PrivacyUnit(), 2)
