@@ -198,16 +198,10 @@ class Session:
             raise ArgumentValueError(
                 "the total of a plan is fixed: open another budget, df.dp.protect(..., name='more')"
             )
-        epsilon = (
-            old.epsilon
-            if to is None
-            else raised("epsilon", "to", old.epsilon, positive_epsilon(to, "to"), self._entries)
-        )
-        delta = (
-            old.delta
-            if to_delta is None
-            else raised("delta", "to_delta", old.delta, small_delta(to_delta, "to_delta"), self._entries)
-        )
+        wanted = positive_epsilon(old.epsilon if to is None else to, "to")
+        epsilon = raised("epsilon", "to", old.epsilon, wanted, self._entries)
+        slack = small_delta(old.delta if to_delta is None else to_delta, "to_delta")
+        delta = raised("delta", "to_delta", old.delta, slack, self._entries)
         if (epsilon, delta) != (old.epsilon, old.delta):
             more = (delta - old.delta) / 10 if old.delta_reserved else 0
             reserved = None if old.delta == 0 else old.delta_reserved + more
