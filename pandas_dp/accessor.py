@@ -10,11 +10,10 @@ import pandas as pd
 
 from pandas_dp import arguments, opening
 from pandas_dp.calls import explain
-from pandas_dp.core import gate
-from pandas_dp.errors import ArgumentTypeError, StepFailedError
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.frames import Frames
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
-from pandas_dp.steps import steps
 
 if TYPE_CHECKING:
     from pandas_dp.priced.frame import PricedFrame
@@ -30,7 +29,7 @@ def _questions() -> type[PricedFrame]:
 
 
 @explain
-class Accessor:
+class Accessor(Frames):
     """Differentially private answers from this DataFrame.
 
     ``df.dp.protect(epsilon=3, unit="patient_id", max_rows=10)`` opens the session once;
@@ -39,10 +38,7 @@ class Accessor:
     ``df.dp.session`` shows what is spent and left.
     """
 
-    __slots__ = ("_frame",)
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self._frame = frame
+    __slots__ = ()
 
     def __call__(
         self,
@@ -267,70 +263,6 @@ class Accessor:
     def session(self) -> Session | None:
         """The session that answers for this frame, or None."""
         return opening.session_of(self._frame)
-
-    def query(self, expr: str) -> pd.DataFrame:
-        """Keep rows for which an expression of columns and constants is true.
-
-        Parameters
-        ----------
-        expr : str
-            Such as ``"age >= 65 and ward != 'ICU'"``; it may not look at other rows.
-
-        Returns
-        -------
-        DataFrame
-            Still protected by the same session and budget.
-        """
-        return self._made(steps.query(expr, self._empty()))
-
-    def filter(self, condition: Any) -> pd.DataFrame:
-        """Keep rows for which ``pd.col("age") > 65`` or ``lambda d: d.age > 65`` is true; see `query`."""
-        return self._made(steps.filter_(condition, self._empty()))
-
-    def assign(self, **columns: Any) -> pd.DataFrame:
-        """Add or replace columns computed row by row, from ``pd.col`` expressions, callables or constants."""
-        return self._made(steps.assign(self._empty(), **columns))
-
-    def eval(self, expr: str) -> pd.DataFrame:
-        """Add a column by an expression such as ``"bmi = weight / height ** 2"``."""
-        return self._made(steps.eval_(expr, self._empty()))
-
-    def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> pd.DataFrame:
-        """Cut the values of numeric columns to public limits."""
-        return self._made(steps.clip(lower, upper, self._empty(), columns=columns))
-
-    def fillna(self, value: Any) -> pd.DataFrame:
-        """Replace missing values by a public constant, or by one for each column in a dict."""
-        return self._made(steps.fillna(value, self._empty()))
-
-    def drop(self, columns: Any) -> pd.DataFrame:
-        """Leave columns out."""
-        return self._made(steps.drop(columns, self._empty()))
-
-    def rename(self, columns: Mapping[str, str]) -> pd.DataFrame:
-        """Give columns other names."""
-        return self._made(steps.rename(columns, self._empty()))
-
-    def _empty(self) -> pd.DataFrame:
-        return opening.table_of(self._frame).empty
-
-    def _made(self, done: tuple[Any, ...]) -> pd.DataFrame:
-        """Apply steps to the protected columns and keep the result protected."""
-        table = opening.table_of(self._frame)
-        table.session._check_steps(done)
-        kept = [column for column in table.source.columns if column in self._frame.columns]
-        table.verify(self._frame, kept)
-        source = table.source[kept]
-
-        def apply() -> pd.DataFrame:
-            frame = source
-            for step in done:
-                frame = step.apply(frame)
-            return frame.copy(deep=False)
-
-        made = gate.guarded(apply, StepFailedError)
-        table.session._derive(made, table, done)
-        return made
 
     def __getattr__(self, name: str) -> Any:
         """Say how a question is put, where one is asked without its price."""

@@ -25,7 +25,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.kinds import kind_of
 from pandas_dp.schema import Schema
-from pandas_dp.session import ATTRIBUTE, DERIVED, Session
+from pandas_dp.session import ATTRIBUTE, DERIVED, PART, Session
 from pandas_dp.tables import Table, check_frame
 
 IMPLICIT_EPSILON = 5
@@ -75,8 +75,8 @@ def protect(
     version: str | None,
 ) -> Session:
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
-    if not isinstance(name, str) or not name:
-        raise ArgumentTypeError("name must be a text: name='visits'")
+    if not isinstance(name, str) or not name or PART in name:
+        raise ArgumentTypeError("name must be a text without '::', which marks parts of a budget: name='visits'")
     reserved = None if delta_reserved is None else small_delta(delta_reserved, "delta_reserved")
     budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), reserved, accountant)
     if plan is not None:
@@ -96,6 +96,17 @@ def protect(
         session._settle(unit)
         session._attach(frame, facts, table, version, look=True, whole=whole)
         return session
+
+
+def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> Session:
+    """Open the session of a part that its whole has paid for, or find it."""
+    full = session.name + PART + name
+    with _lock:
+        known = _find(session._ledger, full)
+        if known is not None and known._whole is session:
+            return known
+        session._ledger.open(full, budget, unit)
+        return _new(Session(session._ledger, full, unit, whole=session))
 
 
 def join(

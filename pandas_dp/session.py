@@ -34,6 +34,7 @@ from pandas_dp.schema import Schema
 from pandas_dp.tables import Table, check_frame, open_view
 
 ATTRIBUTE = "pandas_dp"
+PART = "::"  # between the name of a budget and that of a part of it
 DERIVED = " step"  # ends the mark of a frame that steps made: protected anew, it is no whole table
 
 
@@ -55,10 +56,12 @@ class Session:
         What protected frames carry in ``df.attrs``; it means nothing outside this process.
     """
 
-    def __init__(self, ledger: Ledger, name: str, unit: PrivacyUnit, implicit: bool = False) -> None:
+    def __init__(
+        self, ledger: Ledger, name: str, unit: PrivacyUnit, implicit: bool = False, whole: Session | None = None
+    ) -> None:
         self.id = f"dp:{uuid.uuid4()}"
         self.name, self.unit, self._implicit, self._closed = name, unit, implicit, False
-        self._ledger = ledger
+        self._ledger, self._whole = ledger, whole  # the session that paid for this one, where it is a part
         self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
         self._refresh()
         self._held: dict[str, Table] = {}
@@ -194,10 +197,9 @@ class Session:
         if not isinstance(reason, str) or not reason.strip():
             raise ArgumentTypeError("reason must say why the total is raised: session.extend(to=5, reason='...')")
         old = self.budget
-        if old.plan:
-            raise ArgumentValueError(
-                "the total of a plan is fixed: open another budget, df.dp.protect(..., name='more')"
-            )
+        if old.plan or self._whole is not None:
+            line = "df.dp.protect(..., name='more')" if old.plan else "df.dp.allot('more', epsilon=1)"
+            raise ArgumentValueError(f"the total of a plan or of a part of a budget is fixed: open another one, {line}")
         wanted = positive_epsilon(old.epsilon if to is None else to, "to")
         epsilon = raised("epsilon", "to", old.epsilon, wanted, self._entries)
         slack = small_delta(old.delta if to_delta is None else to_delta, "to_delta")
@@ -365,7 +367,7 @@ class Session:
         return next((t.schema for t in reversed(self._held.values())), Schema({}))
 
     def _open(self) -> None:
-        if self._closed:
+        if self._closed or (self._whole is not None and self._whole._closed):
             raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
 
     def __repr__(self) -> str:

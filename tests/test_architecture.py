@@ -40,6 +40,8 @@ LEVELS = {
     "streams": 8,
     "opening": 8,
     "priced": 9,
+    "allotments": 9,
+    "frames": 10,
     "accessor": 10,
     "plans": 1,
     "queries": 11,

@@ -1,0 +1,102 @@
+"""Parts of a budget: each is a budget of its own that the whole one paid for when the part was made.
+
+A part is a filter of plain epsilons. Whatever it ever admits is one mechanism of its total, so the whole budget is charged that
+total once, before anything is asked of the part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp import arguments, opening
+from pandas_dp.core.budget import Budget
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.kinds import kind_of
+from pandas_dp.session import PART, Session
+from pandas_dp.steps import steps
+from pandas_dp.tables import Table
+
+
+def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
+    """Return the frame on a part of its budget; see ``df.dp.allot``."""
+    if not isinstance(name, str) or not name.strip() or PART in name:
+        raise ArgumentTypeError("name must be a text without '::': df.dp.allot('nightly', epsilon=1)")
+    total, table = arguments.positive_epsilon(epsilon), opening.table_of(frame)
+    session = table.session
+    text = f"allot({name!r}, epsilon={show(total)})"
+    table.verify(frame, table.source.columns)
+    part = _part(session, name, total, total, session.unit, text)
+    return _on(part, frame.copy(deep=False), table, ())
+
+
+def partition(
+    frame: pd.DataFrame, by: str, keys: Any, epsilon: Any, made: Callable[[tuple[Any, ...]], pd.DataFrame]
+) -> dict[Hashable, pd.DataFrame]:
+    """Return a frame for each key, on a part of the budget; see ``df.dp.partition``."""
+    total, table = arguments.positive_epsilon(epsilon), opening.table_of(frame)
+    session, empty = table.session, table.empty
+    line = f"df.dp.partition({by!r}, ['A', 'B'], epsilon=1)"
+    if not isinstance(by, str) or by not in empty:
+        raise ArgumentTypeError(f"by must name a column: {line}")
+    if session.unit.column is not None:
+        raise ArgumentValueError(
+            f"partition() needs one row a unit, and all rows of one {session.unit.column!r} belong together: ask "
+            f"df.dp(epsilon=0.5).groupby({by!r}, keys=[...]), which bounds in how many groups a unit may be"
+        )
+    kind, facts = kind_of(empty[by].dtype), table.schema[by]
+    if kind.name not in ("key", "bool", "number") or empty[by].dtype == object:
+        raise ArgumentTypeError(
+            f"by must be a column of text, bools or numbers; df[{by!r}].astype('str') makes text: {line}"
+        )
+    keyed, _ = arguments.keys(keys, False, False, kind, facts, "partition", by, line)
+    whose = repr((table.token, table.steps, by, keyed.keys, total))
+    label = f"{by}#{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    # one row changes one part, or under replace_one leaves one and enters another: an insertion or a deletion in each
+    sides = 1 if session.unit.add_remove else 2
+    conditions = [steps.filter_(_equals(by, key), empty) for key in keyed.keys]
+    table.verify(frame, table.source.columns)
+    text = f"partition({by!r}, {len(keyed.keys):,} keys, epsilon={show(total)})"
+    part = _part(session, label, total, sides * total, PrivacyUnit(), text)
+    frames = {}
+    for i, (key, condition) in enumerate(zip(keyed.keys, conditions, strict=True)):
+        mine = part if i == 0 else opening.part_of(session, f"{label}#{i}", Budget.of(total), PrivacyUnit())
+        frames[key] = _on(mine, made(condition), table, condition)
+    return frames
+
+
+def _equals(by: str, key: Hashable) -> Callable[[Any], Any]:
+    return lambda d: d[by] == key
+
+
+def _part(session: Session, name: str, total: Fraction, charged: Fraction, unit: PrivacyUnit, text: str) -> Session:
+    """Charge a part to its session, unless that was done before, and open it.
+
+    Raises
+    ------
+    ArgumentValueError
+        There is a part of this name with another total.
+    """
+    session._open()
+    known = session._ledger.budget(session.name + PART + name)
+    if known is not None and known != (Budget.of(total), unit):
+        raise ArgumentValueError(
+            f"this part of the budget has epsilon={show(known[0].epsilon)}, which stays what it is: type that, or another name"
+        )
+    key = f"part {name} {total}"
+    if known is None or session._ledger.stored(session.name, key) is None:
+        loss = PrivacyLoss.pure(charged)
+        sequence = session._ledger.reserve(session.name, key, text, f"epsilon={show(charged)}", loss, session.unit)
+        session._ledger.record(session.name, sequence, "[]")
+    return opening.part_of(session, name, Budget.of(total), unit)
+
+
+def _on(part: Session, frame: pd.DataFrame, table: Table, done: tuple[Any, ...]) -> pd.DataFrame:
+    """Let a part answer for a frame that steps made of a table."""
+    part._derive(frame, table, done)
+    return frame

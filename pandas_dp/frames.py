@@ -1,0 +1,165 @@
+"""Frames that stay protected: what the accessor makes of its frame by row-wise steps, and by parts of a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp import allotments, opening
+from pandas_dp.calls import explain
+from pandas_dp.core import gate
+from pandas_dp.errors import StepFailedError
+from pandas_dp.steps import steps
+
+
+@explain
+class Frames:
+    """Steps and parts of ``df.dp``: each returns a frame, or several, that can be asked like the first one."""
+
+    __slots__ = ("_frame",)
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+
+    def query(self, expr: str) -> pd.DataFrame:
+        """Keep rows for which an expression of columns and constants is true.
+
+        Parameters
+        ----------
+        expr : str
+            Such as ``"age >= 65 and ward != 'ICU'"``; it may not look at other rows.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+        """
+        return self._made(steps.query(expr, self._empty()))
+
+    def filter(self, condition: Any) -> pd.DataFrame:
+        """Keep rows for which ``pd.col("age") > 65`` or ``lambda d: d.age > 65`` is true; see `query`."""
+        return self._made(steps.filter_(condition, self._empty()))
+
+    def assign(self, **columns: Any) -> pd.DataFrame:
+        """Add or replace columns computed row by row, from ``pd.col`` expressions, callables or constants."""
+        return self._made(steps.assign(self._empty(), **columns))
+
+    def eval(self, expr: str) -> pd.DataFrame:
+        """Add a column by an expression such as ``"bmi = weight / height ** 2"``."""
+        return self._made(steps.eval_(expr, self._empty()))
+
+    def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> pd.DataFrame:
+        """Cut the values of numeric columns to public limits."""
+        return self._made(steps.clip(lower, upper, self._empty(), columns=columns))
+
+    def fillna(self, value: Any) -> pd.DataFrame:
+        """Replace missing values by a public constant, or by one for each column in a dict."""
+        return self._made(steps.fillna(value, self._empty()))
+
+    def drop(self, columns: Any) -> pd.DataFrame:
+        """Leave columns out."""
+        return self._made(steps.drop(columns, self._empty()))
+
+    def rename(self, columns: Mapping[str, str]) -> pd.DataFrame:
+        """Give columns other names."""
+        return self._made(steps.rename(columns, self._empty()))
+
+    def allot(self, name: str, epsilon: Any) -> pd.DataFrame:
+        """Set a part of the budget aside, for a team or a report, and give the frame that spends it.
+
+        Parameters
+        ----------
+        name : str
+            Of the part. The same name and amount again give the same part, for nothing.
+        epsilon : number
+            Charged here, as a whole and at once; questions asked of the new frame are paid out of it.
+
+        Returns
+        -------
+        DataFrame
+            The same rows. Its ``.dp.session`` says what is left of the part.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        All that a part ever answers is one mechanism with this epsilon, under the session's relation and unit. What is left
+        of it is not given back.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="allot example")
+        >>> nightly = df.dp.allot("nightly", epsilon=1)
+        >>> count = nightly.dp(epsilon=0.25).count()
+        >>> nightly.dp.session.left, session.left
+        ('epsilon=0.75', 'epsilon=2')
+        """
+        return allotments.allot(self._frame, name, epsilon)
+
+    def partition(self, by: str, keys: Any = None, *, epsilon: Any) -> dict[Hashable, pd.DataFrame]:
+        """Split the rows by the listed values of a column: all parts together cost what one of them may spend.
+
+        Parameters
+        ----------
+        by : str
+            Column of text, bools or numbers.
+        keys : list, optional
+            Listed values; from the schema where left out. Rows with other values belong to no part.
+        epsilon : number
+            What each part may spend, at prices and on questions that may depend on answers about all parts.
+
+        Returns
+        -------
+        dict of key to DataFrame
+            In the listed order. The same partition of the same table again is the same one, for nothing, across restarts where
+            the table has a version.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A row lies in one part at most. Under add_remove one row more or less changes one part, so epsilon is charged once;
+        under replace_one a row may leave one part and enter another, so it is charged twice. Where units own several rows they
+        may lie in all parts: ask ``groupby``, which bounds in how many. Source: McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000, "sex": ["F", "M", "F"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="partition example")
+        >>> parts = df.dp.partition("sex", ["F", "M"], epsilon=1)
+        >>> 1900 < parts["F"].dp(epsilon=0.5).count() < 2100, 900 < parts["M"].dp(epsilon=1).count() < 1100
+        (True, True)
+        >>> session.left, parts["F"].dp.session.left
+        ('epsilon=2', 'epsilon=0.5')
+        """
+        return allotments.partition(self._frame, by, keys, epsilon, self._made)
+
+    def _empty(self) -> pd.DataFrame:
+        return opening.table_of(self._frame).empty
+
+    def _made(self, done: tuple[Any, ...]) -> pd.DataFrame:
+        """Apply steps to the protected columns and keep the result protected."""
+        table = opening.table_of(self._frame)
+        table.session._check_steps(done)
+        kept = [column for column in table.source.columns if column in self._frame.columns]
+        table.verify(self._frame, kept)
+        source = table.source[kept]
+
+        def apply() -> pd.DataFrame:
+            frame = source
+            for step in done:
+                frame = step.apply(frame)
+            return frame.copy(deep=False)
+
+        made = gate.guarded(apply, StepFailedError)
+        table.session._derive(made, table, done)
+        return made

@@ -1,0 +1,199 @@
+"""Parts of a budget: what they cost, who may spend them, and that a part is no second budget."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction as F
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import fresh, protected, refused
+
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.privacy import Sensitivity
+from pandas_dp.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    BudgetExceededError,
+    NoSessionError,
+    UnverifiedFrameError,
+)
+
+
+def people(n: int = 3000) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "age": np.arange(n) % 90,
+            "sex": ["F", "M", "F"] * (n // 3),
+            "pid": np.arange(n) // 2,
+            "ward": np.arange(n) % 4,
+        }
+    )
+
+
+def test_an_allotment_is_paid_once_and_spent_apart():
+    df = protected(people(), epsilon=3)
+    session = df.dp.session
+    team = df.dp.allot("team A", epsilon=1)
+    assert (session.spent, team.dp.session.left) == ("epsilon=1", "epsilon=1")
+    assert abs(team.dp(epsilon=0.5).count() - 3000) < 60
+    team.dp.query("age > 40").dp(epsilon=0.25).count()
+    assert (session.spent, team.dp.session.left) == ("epsilon=1", "epsilon=0.25")
+    with pytest.raises(BudgetExceededError, match=r"epsilon=0\.25 would fit"):
+        team.dp(epsilon=0.3).count()
+    df.dp(epsilon=2).count()
+    with pytest.raises(BudgetExceededError):
+        df.dp(epsilon=0.01).count()
+    team.dp(epsilon=0.25).count()
+
+
+def test_the_same_allotment_again_is_the_same():
+    df = protected(people(), epsilon=3)
+    first, again = (df.dp.allot("team A", epsilon=1) for _ in range(2))
+    assert first.dp.session is again.dp.session
+    first.dp(epsilon=0.75).count()
+    assert (df.dp.session.spent, again.dp.session.left) == ("epsilon=1", "epsilon=0.25")
+    with pytest.raises(ArgumentValueError, match="epsilon=1, which stays what it is"):
+        df.dp.allot("team A", epsilon=2)
+    with pytest.raises(ArgumentValueError, match="fixed"):
+        first.dp.session.extend(to=5, reason="more")
+    assert df.dp.session.spent == "epsilon=1"
+
+
+def test_allotments_across_restarts(tmp_path):
+    terms = {"epsilon": 3, "ledger": tmp_path / "books.dpledger", "name": "people"}
+    df = people()
+    df.dp.protect(**terms)
+    df.dp.allot("nightly", epsilon=1).dp(epsilon=0.4).count()
+    df.dp.session._ledger.close()
+    again = people()
+    again.dp.protect(**terms)
+    part = again.dp.allot("nightly", epsilon=1)
+    assert (again.dp.session.spent, part.dp.session.left) == ("epsilon=1", "epsilon=0.6")
+    with pytest.raises(ArgumentTypeError, match="marks parts"):
+        people().dp.protect(epsilon=1, ledger=terms["ledger"], name="people::nightly")
+    again.dp.session._ledger.verify()
+
+
+def test_a_session_that_ends_ends_its_parts():
+    df = protected(people(), epsilon=3)
+    part = df.dp.allot("team A", epsilon=1)
+    stream = part.dp(epsilon=0.5).above_threshold(100)
+    df.dp.session.close()
+    with pytest.raises(NoSessionError):
+        part.dp(epsilon=0.1).count()
+    with pytest.raises(NoSessionError):
+        stream.ask("age > 3")
+
+
+def test_allotments_within_allotments_and_units():
+    df = protected(people(), epsilon=3, delta=1e-6, unit="pid", max_rows=2)
+    part = df.dp.allot("a", epsilon=1)
+    inner = part.dp.allot("b", epsilon=0.5)
+    assert (part.dp.session.left, inner.dp.session.left) == ("epsilon=0.5", "epsilon=0.5")
+    assert inner.dp.session.unit == df.dp.session.unit
+    assert df.dp.session.spent.startswith("epsilon=1, Renyi divergence about")
+    with pytest.raises(ArgumentValueError, match="unit column"):
+        inner.dp.assign(pid=3)
+
+
+@pytest.mark.parametrize(("relation", "paid"), [("add_remove", 1), ("replace_one", 2)])
+def test_a_partition_costs_what_one_part_may_spend(relation, paid):
+    df = protected(people(), epsilon=3, neighbors=relation)
+    parts = df.dp.partition("sex", ["F", "M", "X"], epsilon=1)
+    assert list(parts) == ["F", "M", "X"]
+    assert df.dp.session.spent == f"epsilon={paid}"
+    for key, rows in (("F", 2000), ("M", 1000), ("X", 0)):
+        assert abs(parts[key].dp(epsilon=0.5).count() - rows) < 60
+        assert parts[key].dp.session.left == "epsilon=0.5"
+        assert parts[key].dp.session.unit.add_remove
+    parts["F"].dp(epsilon=0.5).mean("age", bounds=(0, 100))  # a price that may depend on all answers so far
+    with pytest.raises(BudgetExceededError):
+        parts["F"].dp(epsilon=0.1).count()
+    assert df.dp.session.spent == f"epsilon={paid}"
+    assert parts["M"].dp.query("age > 30").dp.session.left == "epsilon=0.5"
+
+
+def test_a_row_that_moves_changes_two_parts():
+    """Exact law of two counts at epsilon 1, one more and one less: the largest log ratio is 2, so 1 would be too little."""
+    noise = DiscreteLaplace.calibrate(F(1), Sensitivity(1, 1, 1))
+    p = math.exp(-1 / float(noise.scale))
+
+    def law(z):
+        return (1 - p) / (1 + p) * p ** abs(z)
+
+    ratios = [law(a) * law(b) / (law(a + 1) * law(b - 1)) for a in range(-9, 10) for b in range(-9, 10)]
+    assert math.log(max(ratios)) == pytest.approx(2)
+
+
+def test_partitions_that_are_the_same_and_that_are_not():
+    df = protected(people(), epsilon=10)
+    session = df.dp.session
+    first = df.dp.partition("sex", ["F", "M"], epsilon=1)
+    first["F"].dp(epsilon=0.75).count()
+    assert df.dp.partition("sex", ["F", "M"], epsilon=1)["F"].dp.session.left == "epsilon=0.25"
+    assert session.spent == "epsilon=1"
+    df.dp.partition("sex", ["F"], epsilon=1)  # other keys
+    assert session.spent == "epsilon=2"
+    df.dp.partition("sex", ["F", "M"], epsilon=2)  # another price
+    assert session.spent == "epsilon=4"
+    moved = df.dp.assign(sex="F")
+    moved.dp.partition("sex", ["F", "M"], epsilon=1)  # another column of that name: rows lie in other parts
+    assert session.spent == "epsilon=5"
+    df.dp.query("age > 30").dp.partition("sex", ["F", "M"], epsilon=1)
+    assert session.spent == "epsilon=6"
+    other = people()
+    other.dp.protect(session=session)
+    other.dp.partition("sex", ["F", "M"], epsilon=1)  # another table about the same people
+    assert session.spent == "epsilon=7"
+
+
+def test_columns_of_other_kinds_and_nested_partitions():
+    frame = people().assign(ward=lambda d: d["ward"].astype("category"), smoker=lambda d: d["age"] > 40)
+    df = protected(frame, epsilon=10)
+    wards = df.dp.partition("ward", [0, 1, 2, 3], epsilon=2)
+    inner = wards[1].dp.partition("smoker", [True, False], epsilon=1)
+    assert abs(inner[True].dp(epsilon=1).count() - int(((frame["ward"] == 1) & frame["smoker"]).sum())) < 30
+    assert wards[1].dp.session.left == "epsilon=1"
+    assert df.dp.session.spent == "epsilon=2"
+
+
+def test_a_partition_across_restarts(tmp_path):
+    terms = {"epsilon": 3, "ledger": tmp_path / "books.dpledger", "name": "people", "table": "people", "version": "1"}
+    df = people()
+    df.dp.protect(**terms)
+    df.dp.partition("sex", ["F", "M"], epsilon=1)["M"].dp(epsilon=0.4).count()
+    df.dp.session._ledger.close()
+    again = people()
+    again.dp.protect(**terms)
+    parts = again.dp.partition("sex", ["F", "M"], epsilon=1)
+    assert (again.dp.session.spent, parts["M"].dp.session.left) == ("epsilon=1", "epsilon=0.6")
+    assert parts["F"].dp.session.left == "epsilon=1"
+
+
+def test_refusals(monkeypatch):
+    df = protected(
+        people().assign(when=pd.Timestamp("2020-01-01"), thing=pd.Series([None] * 3000, dtype=object)), epsilon=3
+    )
+
+    def refuse(ask, match, error=ArgumentTypeError):
+        with refused(monkeypatch, df, error, match):
+            ask()
+
+    for name in (3, "", "a::b", None):
+        refuse(lambda name=name: df.dp.allot(name, epsilon=1), "allot\\('nightly'")
+    refuse(lambda: df.dp.allot("a", epsilon=4), "epsilon=3 would fit", BudgetExceededError)
+    refuse(lambda: df.dp.allot("a", epsilon=-1), "epsilon", ArgumentValueError)
+    refuse(lambda: df.dp.partition("sex", ["F"], epsilon=4), "epsilon=3 would fit", BudgetExceededError)
+    refuse(lambda: df.dp.partition("sex", epsilon=1), "public list of keys")
+    refuse(lambda: df.dp.partition("sex", "F", epsilon=1), "list")
+    refuse(lambda: df.dp.partition("city", ["F"], epsilon=1), "name a column")
+    refuse(lambda: df.dp.partition("when", ["2020-01-01"], epsilon=1), "text, bools or numbers")
+    refuse(lambda: df.dp.partition("thing", ["a"], epsilon=1), "astype\\('str'\\)")
+    refuse(lambda: df.dp.partition("sex", ["F", "F"], epsilon=1), "keys", ArgumentValueError)
+    owned = protected(people(), epsilon=3, unit="pid", max_rows=2, name=fresh())
+    with refused(monkeypatch, owned, ArgumentValueError, "groupby\\('sex'"):
+        owned.dp.partition("sex", ["F"], epsilon=1)
+    with pytest.raises(UnverifiedFrameError):
+        df.copy().dp.allot("a", epsilon=1)
