@@ -5,9 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp import datasets, local
+from pandas_dp import datasets
 from pandas_dp.accessor import dp
-from pandas_dp.aggregates.prices import geometric_prices
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -23,14 +22,20 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
-from pandas_dp.queries import Query, query
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 
 if TYPE_CHECKING:
-    from pandas_dp import accounting, teaching
+    from pandas_dp import accounting, local, teaching
+    from pandas_dp.aggregates.prices import geometric_prices
+    from pandas_dp.queries import Query, query
 
 __version__ = "0.1.0"
+LATER = {
+    "Query": "pandas_dp.queries",
+    "geometric_prices": "pandas_dp.aggregates.prices",
+    "query": "pandas_dp.queries",
+}
 
 __all__ = [
     "ArgumentTypeError",
@@ -65,7 +70,9 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Load the calculators and the teaching helpers when they are first asked for."""
-    if name in ("accounting", "teaching"):
+    """Load what not every program needs when it is first asked for: importing the package shall cost little."""
+    if name in ("accounting", "local", "teaching"):
         return import_module(f"pandas_dp.{name}")
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
     raise AttributeError(f"module 'pandas_dp' has no attribute {name!r}")

@@ -15,8 +15,6 @@ import pandas as pd
 
 from pandas_dp import postprocess
 from pandas_dp.aggregates.base import Answer
-from pandas_dp.aggregates.randomized_response import RandomizedAnswers
-from pandas_dp.aggregates.ranges import PartsError
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
 from pandas_dp.report.html import table_html
@@ -230,6 +228,8 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
         wider than needed (two fifths where the noise has a scale of two rows).
         """
         error = self._provenance.error
+        from pandas_dp.aggregates.ranges import PartsError  # here, so that importing the package costs little
+
         if not isinstance(error, PartsError):
             raise ArgumentTypeError(
                 "range_sum() needs counts made for it: histogram('age', bins=..., workload='ranges')"
@@ -246,6 +246,8 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
         unbiased. Returns a DataFrame with columns proportion, standard_error, lower, upper, count. See `local.estimate`.
         """
         aggregate = self.query.aggregate
+        from pandas_dp.aggregates.randomized_response import RandomizedAnswers  # see above
+
         if not isinstance(aggregate, RandomizedAnswers):
             raise ArgumentTypeError("estimate() needs randomised answers: randomized_response('sex', keys=[...])")
         return aggregate.estimate(self.value, self.query.price, checked_level(level), project)

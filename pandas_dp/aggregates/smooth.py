@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Steps, Terms, noise_of, noised, once
+from pandas_dp.aggregates.bought_scale import BoughtScale
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.smooth import NEED_DELTA, SmoothNoise
@@ -20,7 +21,7 @@ from pandas_dp.core.statistics.smooth import SmoothOrder, SmoothScale, SmoothSta
 from pandas_dp.core.statistics.trimmed import TrimmedMean
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Additive, BoughtScale
+from pandas_dp.uncertainty import Additive
 
 BEST_NOISE = "polynomial_laplace"
 NOTE = "the noise fits the data at hand: its size is as secret as they are, so no error bar is free"

@@ -21,8 +21,9 @@ from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.local_answers import LocalQuestions
-from pandas_dp.priced.quantiles import QuantileQuestions, noise_text
+from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.priced.ranges import RangeQuestions
+from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
 from pandas_dp.priced.streams import StreamQuestions
 from pandas_dp.priced.text import ONE_GROUPING, call_text, edges, refuse_dates
 from pandas_dp.release import Release
@@ -185,7 +186,7 @@ class PricedFrame(
         >>> 44 < df.dp(epsilon=0.5).mean("age", bounds=(0, 120)) < 48
         True
         """
-        law = arguments.smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
+        law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
         if law is not None:
             return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, noise, law, error_bar)
         if trim is not None:
@@ -204,7 +205,7 @@ class PricedFrame(
         return self._ask(call_text("mean", column, bounds), question, (column,))
 
     def _trimmed(self, column: str, bounds: Any, trim: Any, noise: str | None, law: str, error_bar: bool) -> Release:
-        share = arguments.trimmed_share(trim)
+        share = trimmed_share(trim)
         if is_private(bounds):
             raise ArgumentValueError(
                 f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method='trimmed') takes bounds as "

@@ -14,7 +14,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, is_missing
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.quantiles import noise_text
+from pandas_dp.priced.smooth import noise_text, smooth_noise
 from pandas_dp.priced.text import listing, value_text
 from pandas_dp.release import Release
 
@@ -96,7 +96,7 @@ class GraphQuestions(PreparedFrame):
         given = self._facts(source).keys if vertices is None else vertices
         listed = _vertices(given, kinds[:2], line)
         lattice = Lattice.between(Fraction(0), _max_weight(max_weight, kinds[2], line), COST_BITS)
-        law = arguments.smooth_noise(noise, error_bar)
+        law = smooth_noise(noise, error_bar)
         columns = (source, target, weight)
         ends = Keys(source, listed), Keys(target, listed)
         question = SpanningTreeOf(lattice, kinds[2], law, error_bar, *ends, weight)

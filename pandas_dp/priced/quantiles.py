@@ -12,6 +12,7 @@ from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.priced.bounds import asked, bounded, grid, is_private, open_ended
 from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.smooth import noise_text, smooth_method
 from pandas_dp.priced.text import call_text
 from pandas_dp.release import Release
 
@@ -127,7 +128,7 @@ class QuantileQuestions(PreparedFrame):
         self, name: str, column: str, q: Any, bounds: Any, step: Any, method: str, noise: str | None, error_bar: bool
     ) -> Release:
         levels, scalar = arguments.quantiles(q)
-        law = arguments.smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
+        law = smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
         if law is not None:
             return self._smooth(name, column, q, bounds, step, noise, law, error_bar)
         kind, facts = self._kind(column), self._facts(column)
@@ -157,8 +158,3 @@ class QuantileQuestions(PreparedFrame):
         question = SmoothQuantileOf(lattice, kind, law, error_bar, column, levels, scalar)
         text = call_text(name, column, bounds, **shown, **noise_text(noise, error_bar))
         return self._ask(text, question, (column,))
-
-
-def noise_text(noise: str | None, error_bar: bool) -> dict[str, Any]:
-    """The arguments of smooth noise that were given, as a call is written."""
-    return ({} if noise is None else {"noise": noise}) | ({"error_bar": True} if error_bar else {})
