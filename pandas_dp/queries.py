@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pandas_dp import arguments, plans
+from pandas_dp import arguments, plan_files
 from pandas_dp.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
 from pandas_dp.priced.text import MOST_LISTED, missing_question, value_text
@@ -139,7 +139,7 @@ class Query:
         {'price': {'epsilon': 0.5}, 'calls': [{'call': 'mean', 'args': ['cost'], 'options': {'bounds': [0, 100]}}]}
         """
         return {
-            "price": {name: plans.encoded(value, f"{name}=") for name, value in self._terms.items()},
+            "price": {name: plan_files.encoded(value, f"{name}=") for name, value in self._terms.items()},
             "calls": [_written(call) for call in self._calls],
         }
 
@@ -161,7 +161,7 @@ class Query:
         >>> pandas_dp.Query.from_dict({"price": {"epsilon": 1}, "calls": [{"call": "count"}]})
         pandas_dp.query(epsilon=1).count()
         """
-        price, calls = plans.checked(plan, DEFAULTS)
+        price, calls = plan_files.checked(plan, DEFAULTS)
         made = cls(price)
         for call in calls:
             if "column" in call:
@@ -322,10 +322,10 @@ def _written(call: Call) -> dict[str, Any]:
     where = f"an argument of {call.name}(): "
     made: dict[str, Any] = {"call": call.name}
     if call.args:
-        made["args"] = [plans.encoded(value, where) for value in call.args]
+        made["args"] = [plan_files.encoded(value, where) for value in call.args]
     if call.options:
         made["options"] = {
-            name: plans.encoded(value, f"{name}= of {call.name}(): ") for name, value in call.options.items()
+            name: plan_files.encoded(value, f"{name}= of {call.name}(): ") for name, value in call.options.items()
         }
     return made
 

@@ -43,7 +43,7 @@ LEVELS = {
     "allotments": 9,
     "frames": 10,
     "accessor": 10,
-    "plans": 1,
+    "plan_files": 1,
     "queries": 11,
     "": 12,
     "__main__": 13,

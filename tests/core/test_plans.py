@@ -146,7 +146,7 @@ def test_a_plan_is_kept_by_its_ledger(tmp_path):
     other = frame()
     with pytest.raises(Exception, match="accountant"):
         other.dp.protect(**{name: value for name, value in terms.items() if name != "plan"})
-    with pytest.raises(ArgumentValueError, match="total of a plan is fixed"):
+    with pytest.raises(ArgumentValueError, match="total of a plan or of a part of a budget is fixed"):
         again.extend(to=5, reason="more")
 
 

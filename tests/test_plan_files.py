@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_dp import ArgumentTypeError, ArgumentValueError, plans
+from pandas_dp import ArgumentTypeError, ArgumentValueError, plan_files
 
 STAMP = pd.Timestamp("2013-01-31 12:30:00.123456789")
 VALUES = [
@@ -50,7 +50,7 @@ CHANGED = [
 
 
 def through_json(value):
-    return plans.decoded(json.loads(json.dumps(plans.encoded(value, "bounds="), allow_nan=False)))
+    return plan_files.decoded(json.loads(json.dumps(plan_files.encoded(value, "bounds="), allow_nan=False)))
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
@@ -83,7 +83,7 @@ def test_what_is_as_good_comes_back_plain(value, again):
 )
 def test_what_no_plan_holds(value, what):
     with pytest.raises(ArgumentTypeError, match=f"and bounds= of mean\\(\\): {what} is none"):
-        plans.encoded(value, "bounds= of mean(): ")
+        plan_files.encoded(value, "bounds= of mean(): ")
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_what_no_plan_holds(value, what):
 )
 def test_damaged_values_are_refused(plan):
     with pytest.raises(ArgumentValueError, match="cannot be read"):
-        plans.decoded(plan)
+        plan_files.decoded(plan)
