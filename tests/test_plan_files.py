@@ -79,7 +79,7 @@ def test_what_is_as_good_comes_back_plain(value, again):
         (1j, "a complex"),
         ({"a", "b"}, "a set"),
     ],
-    ids=str,
+    ids=["function", "nan", "inf", "nat", "frame", "number key", "bytes", "complex", "set"],
 )
 def test_what_no_plan_holds(value, what):
     with pytest.raises(ArgumentTypeError, match=f"and bounds= of mean\\(\\): {what} is none"):

@@ -36,7 +36,7 @@ IN_CODE = {  # with a function or a table among their arguments
     "winsorized blocks",
     "median oracle",
 }
-PLAIN = EVERY.keys() - IN_CODE
+PLAIN = sorted(EVERY.keys() - IN_CODE)
 
 
 def start(**price) -> Query:
