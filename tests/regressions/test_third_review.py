@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.frames import protected
+from support.views import table
 
 from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.smooth import SmoothQuantileOf
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, State
@@ -21,8 +23,10 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.smooth import DRAWS, NEED_DELTA
 from pandas_dp.core.plans import Plan
 from pandas_dp.core.privacy import LaplaceLoss, NeighboringRelation, Price, PrivacyLoss, PrivacyUnit, Sensitivity
+from pandas_dp.core.statistics.lattice_counts import LatticeCounts, Points
 from pandas_dp.core.statistics.spanning_tree import Edges, Search
-from pandas_dp.errors import LedgerError
+from pandas_dp.core.statistics.trimmed import TrimmedMean, trimmed
+from pandas_dp.errors import LedgerError, QueryFailedError
 from pandas_dp.kinds import Kind
 
 TENTH = PrivacyLoss.pure(F(1, 10))
@@ -117,3 +121,47 @@ def test_verifying_counts_what_was_taken_from_a_plan(tmp_path):
     connection.close()
     with pytest.raises(LedgerError, match="damaged"):
         Ledger(path).verify()
+
+
+@pytest.mark.parametrize("before", ["hybrid", "rdp", "zcdp", "gdp"])
+@pytest.mark.parametrize("after", ["hybrid", "rdp", "zcdp", "gdp"])
+def test_sums_are_never_read_in_another_currency(before, after):
+    """A rho is no divergence of order 6, and no epsilon is a mu: neither by an amendment nor over an implicit session."""
+    ledger, more = Ledger(), Budget.of(9, F(1, 10**6), accountant=after)
+    ledger.open("n", Budget.of(3, F(1, 10**6), accountant=before), UNIT)
+    ledger.reserve("n", None, "count()", "rho=0.01", PrivacyLoss.gaussian(F(1, 100)), UNIT)
+    if before == after:
+        ledger.amend("n", more, UNIT, "more")
+        return
+    for replace in (lambda: ledger.amend("n", more, UNIT, "more"), lambda: ledger.open("n", more, UNIT, True, True)):
+        with pytest.raises(LedgerError, match=f"type accountant='{before}' to go on"):
+            replace()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_trimmed_means_know_the_rows_of_a_unit(rows):
+    """The sensitivity of a unit, where it is far from the ends of the lattice."""
+    statistic = TrimmedMean(LatticeCounts("x", Lattice(F(1), 0, 1 << 20)), F(1, 4), F(1, 3))
+    values = [(key << 10) + 5 for key in range(900)]
+    view = table([(key, "g", float(x)) for key, x in enumerate(values)])
+    offsets = Points(np.array(values), np.ones(900, dtype=np.int64))
+    found = statistic.compute(view, PrivacyUnit("u", rows, rows, rows)).open()
+    assert found == [trimmed(offsets, 1 << 20, F(1, 4), F(1, 3), rows)]
+    assert rows == 1 or found != statistic.compute(view, PrivacyUnit("u", 1, 1, 1)).open()
+
+
+class Greedy(Count):
+    """Declares one look and takes two."""
+
+    def steps(self, terms):
+        yield self.look(terms)
+        noisy = yield self.look(terms)
+        return self.answer(noisy, self.look(terms), terms)
+
+
+@pytest.mark.parametrize("terms", [{}, {"delta": 1e-6}])
+def test_the_gate_stops_a_recipe_that_looks_more_often_than_it_declared(monkeypatch, terms):
+    df = protected(pd.DataFrame({"x": [1.0] * 70}), **terms)
+    monkeypatch.setattr("pandas_dp.priced.frame.Count", Greedy)
+    with pytest.raises(QueryFailedError):
+        df.dp(epsilon=1).count()
