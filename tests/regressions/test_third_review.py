@@ -165,3 +165,12 @@ def test_the_gate_stops_a_recipe_that_looks_more_often_than_it_declared(monkeypa
     monkeypatch.setattr("pandas_dp.priced.frame.Count", Greedy)
     with pytest.raises(QueryFailedError):
         df.dp(epsilon=1).count()
+
+
+@pytest.mark.parametrize("steps", [1, 2, 1024])
+def test_small_prices_are_not_rounded_below_the_truth(steps):
+    """Even continuous noise, the cheapest law, has a mean loss above e^2 / 2 - e^3 / 6; floats would cancel there."""
+    for power in range(3, 10):
+        for digits in range(1, 100):
+            e = F(digits, 10 * 10**power)
+            assert LaplaceLoss(e, steps=steps).rho >= e**2 / 2 - e**3 / 6
