@@ -248,7 +248,9 @@ class Ledger:
     ) -> int:
         """Put a budget on other terms; the unit may be another one only where nothing was asked."""
         old, state = row.rule, State.from_text(row.state)
-        used = records.used(connection, row)
+        used, known = records.used(connection, row), row.rule.budget.accountant
+        if used and not (old.budget.pure or budget.pure) and budget.accountant != known:  # sums of another currency
+            raise LedgerError(f"the accountant of a used budget stays what it is: type accountant={known!r} to go on")
         new = filter_for(budget, old.order if used else None)
         if used and (old.budget.plan or budget.plan):
             raise LedgerError(

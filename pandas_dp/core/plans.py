@@ -21,6 +21,7 @@ Parts = Sequence[tuple[Fraction, int]]
 MOST_PLANNED = 10_000  # prices of a plan
 _CELLS = 200_000
 _ADDITIONS = 2 * 10**9
+_LOST = 1e-300  # of probability, at most: what floats round down to 0, at most 1e-323 in each addition
 
 
 class Plan:
@@ -43,7 +44,9 @@ class Plan:
         """Upper bound of delta at a total epsilon."""
         g = total - 1e-12 * (1 + abs(total) + float(self.losses[-1]))  # lower by more than floats err: delta falls in g
         first = int(np.searchsorted(self.losses, g, side="right"))
-        return float(self.law[first:] @ -np.expm1(g - self.losses[first:])) * (1 + self.slack)
+        if first == self.losses.size:
+            return 0.0
+        return float(self.law[first:] @ -np.expm1(g - self.losses[first:])) * (1 + self.slack) + _LOST
 
     def beside(self, epsilon: Fraction, delta: Fraction) -> Fraction | None:
         """Largest epsilon, down to six digits, of a filter beside the plan; None where the plan alone is too much.

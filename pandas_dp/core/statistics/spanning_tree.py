@@ -146,6 +146,9 @@ class Search:
     def __init__(self, edges: Edges, vertices: int, cells: int, rows: int, beta: Fraction) -> None:
         self.edges, self.vertices, self.rows = edges, vertices, rows
         self.most = (vertices - 1) * cells
+        self.factor = min(
+            rows, self.most
+        )  # as good as `rows` for distances that are cut at `most`, and never overflows
         self.cost = max(int(min(beta, Fraction(MOST_BETA)) * (1 << LOG_BITS)) - 1, 0)  # of one unit
         self.upper = np.triu_indices(vertices, 1)
         lightest = np.full((vertices, vertices), cells, dtype=np.int64)
@@ -179,7 +182,7 @@ class Search:
         units = np.concatenate((size, np.maximum(size - 1, 0))) // self.rows
         # beyond this many units everything is below FLOOR, and products stay small
         units = np.minimum(units, self._spare(level, FLOOR) + 1)
-        return int((log_bound(np.minimum(distance * self.rows, self.most)) - self.cost * units).max())
+        return int((log_bound(np.minimum(distance * self.factor, self.most)) - self.cost * units).max())
 
     def _limit(self, level: int, best: int) -> int:
         """A cut size with which no candidate up to a level beats the best, by whichever of the two terms."""
@@ -187,7 +190,7 @@ class Search:
 
     def _spare(self, level: int, best: int) -> int:
         """Units away from which no candidate up to a level scores more than `best`."""
-        top = np.minimum(self.levels[level : level + 1] * self.rows, self.most)
+        top = np.minimum(self.levels[level : level + 1] * self.factor, self.most)
         return -(-max(int(log_bound(top)[0]) - best, 0) // max(self.cost, 1))
 
     def _lighter(self, level: int) -> Ints:
