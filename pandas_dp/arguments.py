@@ -39,8 +39,8 @@ def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
     """Exact epsilon within 1e-9..1e6."""
     try:
         exact = exact_number(value, argument)
-    except ArgumentTypeError as error:
-        raise ArgumentTypeError(f"{error}, such as {argument}=0.5") from None
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{error}, such as {argument}=0.5") from None
     if not SMALLEST_EPSILON <= exact <= LARGEST_EPSILON:
         raise ArgumentValueError(f"{argument} must lie between 1e-9 and 1e6, such as {argument}=0.5")
     return exact
@@ -66,7 +66,10 @@ def planned_prices(plan: Any) -> list[tuple[Fraction, int]]:
 
 def small_delta(value: Any, argument: str = "delta") -> Fraction:
     """Exact delta within [0, 1)."""
-    exact = exact_number(value, argument)
+    try:
+        exact = exact_number(value, argument)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{error}, such as {argument}=1e-6") from None
     if not 0 <= exact < 1 or 0 < exact < Fraction(1, 10**100):
         raise ArgumentValueError(f"{argument} must be 0 or lie between 1e-100 and 1, such as {argument}=1e-6")
     return exact

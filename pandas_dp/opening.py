@@ -80,6 +80,8 @@ def protect(
     reserved = None if delta_reserved is None else small_delta(delta_reserved, "delta_reserved")
     budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), reserved, accountant)
     if plan is not None:
+        if reserved is not None:
+            raise ArgumentValueError("plan= pays plain epsilons, which use up no delta: leave delta_reserved= out")
         budget = budget.planned(planned_prices(plan))
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, unit)

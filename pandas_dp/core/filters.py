@@ -104,7 +104,10 @@ class PlanFilter(PureFilter):
         prices = [f"epsilon={say(e)}" for (e, n), used in self._pots(state) if used < n]
         rest = self.beside - self._others(state)
         prices += [f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []
-        return BudgetExceededError(asked, self.spent(state), self.left(state), "epsilon", _would_fit(prices))
+        currency, fits = "epsilon", _would_fit(prices)
+        if charge.epsilon is None or charge.delta > 0:
+            currency, fits = "delta", f"A plan pays plain epsilons alone: leave out delta= and rho= ({fits})"
+        return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
 
     def spent(self, state: State) -> str:
         """Say what is spent of the plan and beside it."""

@@ -1,12 +1,10 @@
-"""Charges of the ledger: exact sums, atomic under threads and interrupts, at a cost that does not grow."""
+"""Charges of the ledger: exact sums, atomic under threads and interrupts; what they cost: test_ledger_cost."""
 
 from __future__ import annotations
 
 import random
-import statistics
 import sys
 import threading
-import time
 from contextlib import suppress
 from fractions import Fraction as F
 
@@ -155,26 +153,6 @@ def test_a_charge_reads_by_key_only_however_long_the_record(ledger):
             assert plan
             assert not any("SCAN" in step for step in plan), plan
     assert len(ledger.state("data").to_text()) < 200
-
-
-@pytest.mark.slow
-def test_the_20000th_charge_costs_what_the_first_did():
-    """The last 2,000 of 20,000 against the first 2,000 of another ledger, in turn; some 70 microseconds each."""
-    old, new, times = Ledger(None), Ledger(None), {}
-    for ledger in (old, new):
-        ledger.open("data", Budget.of(10**4, DELTA), UNIT)
-        times[ledger] = []
-    for _ in range(18_000):
-        ask(old, "0.1", key="key")
-    for _ in range(2000):
-        for ledger, spent in times.items():
-            start = time.perf_counter()
-            ask(ledger, "0.1", key="key")
-            spent.append(time.perf_counter() - start)
-    assert old.state("data").epsilon == 2000
-    assert statistics.median(times[old]) <= 1.5 * statistics.median(times[new])
-    old.close()
-    new.close()
 
 
 class Meddling:
