@@ -22,11 +22,15 @@ from pandas_dp.session import PART, Session
 from pandas_dp.steps import steps
 from pandas_dp.tables import Table
 
+MARK = "#"  # in the name of a part of a partition: no allotment can have such a name
+TYPES: dict[str, tuple[type, ...]] = {"key": (str,), "bool": (bool,), "number": (int, float)}
+EXACT = 1 << 53
+
 
 def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     """Return the frame on a part of its budget; see ``df.dp.allot``."""
-    if not isinstance(name, str) or not name.strip() or PART in name:
-        raise ArgumentTypeError("name must be a text without '::': df.dp.allot('nightly', epsilon=1)")
+    if not isinstance(name, str) or not name.strip() or PART in name or MARK in name:
+        raise ArgumentTypeError("name must be a text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
     total, table = arguments.positive_epsilon(epsilon), opening.table_of(frame)
     session = table.session
     text = f"allot({name!r}, epsilon={show(total)})"
@@ -50,13 +54,19 @@ def partition(
             f"df.dp(epsilon=0.5).groupby({by!r}, keys=[...]), which bounds in how many groups a unit may be"
         )
     kind, facts = kind_of(empty[by].dtype), table.schema[by]
-    if kind.name not in ("key", "bool", "number") or empty[by].dtype == object:
+    # objects and categories could hold cells that equal two keys
+    if kind.name not in TYPES or (kind.name == "key" and empty[by].dtype.type is not str):
         raise ArgumentTypeError(
             f"by must be a column of text, bools or numbers; df[{by!r}].astype('str') makes text: {line}"
         )
     keyed, _ = arguments.keys(keys, False, False, kind, facts, "partition", by, line)
+    if not all(type(key) in TYPES[kind.name] for key in keyed.keys):
+        raise ArgumentTypeError(f"keys must be plain text, True and False, or numbers, as the column is: {line}")
+    if any(isinstance(key, int | float) and (abs(key) > EXACT or float(key) != key) for key in keyed.keys):
+        # a cell is compared with these as an exact integer or as a float64, and then equals one of them at most
+        raise ArgumentValueError(f"keys must be numbers of at most 2**53: {line}")
     whose = repr((table.token, table.steps, by, keyed.keys, total))
-    label = f"{by}#{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    label = f"{by}{MARK}{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
     # one row changes one part, or under replace_one leaves one and enters another: an insertion or a deletion in each
     sides = 1 if session.unit.add_remove else 2
     conditions = [steps.filter_(_equals(by, key), empty) for key in keyed.keys]
@@ -65,7 +75,7 @@ def partition(
     part = _part(session, label, total, sides * total, PrivacyUnit(), text)
     frames = {}
     for i, (key, condition) in enumerate(zip(keyed.keys, conditions, strict=True)):
-        mine = part if i == 0 else opening.part_of(session, f"{label}#{i}", Budget.of(total), PrivacyUnit())
+        mine = part if i == 0 else opening.part_of(session, f"{label}{MARK}{i}", Budget.of(total), PrivacyUnit())
         frames[key] = _on(mine, made(condition), table, condition)
     return frames
 

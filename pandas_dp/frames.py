@@ -108,7 +108,7 @@ class Frames:
         Parameters
         ----------
         by : str
-            Column of text, bools or numbers.
+            Column of text, bools or numbers; no objects and no categories, of which a cell could equal two keys.
         keys : list, optional
             Listed values; from the schema where left out. Rows with other values belong to no part.
         epsilon : number

@@ -150,7 +150,7 @@ def test_partitions_that_are_the_same_and_that_are_not():
 
 
 def test_columns_of_other_kinds_and_nested_partitions():
-    frame = people().assign(ward=lambda d: d["ward"].astype("category"), smoker=lambda d: d["age"] > 40)
+    frame = people().assign(ward=lambda d: d["ward"].astype("Int64"), smoker=lambda d: d["age"] > 40)
     df = protected(frame, epsilon=10)
     wards = df.dp.partition("ward", [0, 1, 2, 3], epsilon=2)
     inner = wards[1].dp.partition("smoker", [True, False], epsilon=1)
@@ -183,6 +183,7 @@ def test_refusals(monkeypatch):
 
     for name in (3, "", "a::b", None):
         refuse(lambda name=name: df.dp.allot(name, epsilon=1), "allot\\('nightly'")
+    refuse(lambda: df.dp.allot("sex#0", epsilon=1), "and '#'")  # it would be a part of a partition
     refuse(lambda: df.dp.allot("a", epsilon=4), "epsilon=3 would fit", BudgetExceededError)
     refuse(lambda: df.dp.allot("a", epsilon=-1), "epsilon", ArgumentValueError)
     refuse(lambda: df.dp.partition("sex", ["F"], epsilon=4), "epsilon=3 would fit", BudgetExceededError)
@@ -191,9 +192,36 @@ def test_refusals(monkeypatch):
     refuse(lambda: df.dp.partition("city", ["F"], epsilon=1), "name a column")
     refuse(lambda: df.dp.partition("when", ["2020-01-01"], epsilon=1), "text, bools or numbers")
     refuse(lambda: df.dp.partition("thing", ["a"], epsilon=1), "astype\\('str'\\)")
+    kinds = protected(people().assign(sex=lambda d: d["sex"].astype("category"), real=1.5), epsilon=3)
+    with refused(monkeypatch, kinds, ArgumentTypeError, "astype"):
+        kinds.dp.partition("sex", ["F"], epsilon=1)
+    for keys in ([2**53, 2**53 + 1], [1e300], [float(2**54)]):  # a float would equal both of the first
+        with refused(monkeypatch, kinds, ArgumentValueError, "2\\*\\*53"):
+            kinds.dp.partition("real", keys, epsilon=1)
+    for column, keys in (("real", [True, 2]), ("real", [F(1, 3)]), ("pid", [1j])):
+        with refused(monkeypatch, kinds, ArgumentTypeError, "as the column is"):
+            kinds.dp.partition(column, keys, epsilon=1)
+    refuse(lambda: df.dp.partition("sex", [1, 2], epsilon=1), "as the column is")
     refuse(lambda: df.dp.partition("sex", ["F", "F"], epsilon=1), "keys", ArgumentValueError)
     owned = protected(people(), epsilon=3, unit="pid", max_rows=2, name=fresh())
     with refused(monkeypatch, owned, ArgumentValueError, "groupby\\('sex'"):
         owned.dp.partition("sex", ["F"], epsilon=1)
     with pytest.raises(UnverifiedFrameError):
         df.copy().dp.allot("a", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("values", "keys"),
+    [
+        (np.array([2**53 - 1, 2**53, 2**53 + 1, 1, 0]), [2**53, 2**53 - 1, 1.0, 0]),
+        (np.array([0.1, np.float32(0.1), 1, -0.0, np.nan, np.inf]), [0.1, float(np.float32(0.1)), 0, 1]),
+        (np.array([0.1, 0.2], dtype=np.float32), [0.1, float(np.float32(0.1)), 0.2]),
+        (pd.array([True, None, False], dtype="boolean"), [True, False]),
+        (pd.array(["a", "A", "a ", "\u00e9", "e\u0301", None], dtype="str"), ["a", "A", "a ", "\u00e9", "e\u0301"]),
+    ],
+)
+def test_no_row_is_in_two_parts(values, keys):
+    df = protected(pd.DataFrame({"x": values, "row": np.arange(len(values))}), epsilon=3)
+    parts = df.dp.partition("x", keys, epsilon=1)
+    rows = [row for part in parts.values() for row in part["row"]]
+    assert len(rows) == len(set(rows))
