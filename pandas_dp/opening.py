@@ -122,6 +122,7 @@ def join(
     if not isinstance(session, Session):
         raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
     session._open()
+    tables.check_no_part(session)
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
     facts = None if schema is None else Schema.of(schema)

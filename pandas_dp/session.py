@@ -158,6 +158,7 @@ class Session:
         unit column, and its contribution bound is then enforced as ever.
         """
         self._open()
+        tables.check_no_part(self)
         if not isinstance(reason, str) or not reason.strip():
             raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
         check_frame(frame, self.unit)
@@ -367,8 +368,10 @@ class Session:
         return next((t.schema for t in reversed(self._held.values())), Schema({}))
 
     def _open(self) -> None:
-        if self._closed or (self._whole is not None and self._whole._closed):
+        if self._closed:
             raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
+        if self._whole is not None:
+            self._whole._open()
 
     def __repr__(self) -> str:
         """Say what is protected, spent and left; nothing of the data."""

@@ -196,3 +196,12 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
     if unit.column is not None and unit.column not in frame.columns:
         close = did_you_mean(unit.column, frame.columns)
         raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
+
+
+def check_no_part(session: Session) -> None:
+    """Refuse more tables for a part of a budget: one of a partition answers for its own rows, or a row could be in two."""
+    if session._whole is not None:
+        raise ArgumentValueError(
+            "a part of a budget takes no other table: df2.dp.protect(session=...) with the session that it is a part of, "
+            "then df2.dp.allot(...) or df2.dp.partition(...)"
+        )

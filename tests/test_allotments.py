@@ -217,6 +217,7 @@ def test_refusals(monkeypatch):
         (np.array([0.1, np.float32(0.1), 1, -0.0, np.nan, np.inf]), [0.1, float(np.float32(0.1)), 0, 1]),
         (np.array([0.1, 0.2], dtype=np.float32), [0.1, float(np.float32(0.1)), 0.2]),
         (pd.array([True, None, False], dtype="boolean"), [True, False]),
+        (pd.array(["a", "a\0", "a\0\0", ""], dtype="string[python]"), ["a", "a\0", "a\0\0", "", "\0"]),
         (pd.array(["a", "A", "a ", "\u00e9", "e\u0301", None], dtype="str"), ["a", "A", "a ", "\u00e9", "e\u0301"]),
     ],
 )
@@ -225,3 +226,32 @@ def test_no_row_is_in_two_parts(values, keys):
     parts = df.dp.partition("x", keys, epsilon=1)
     rows = [row for part in parts.values() for row in part["row"]]
     assert len(rows) == len(set(rows))
+
+
+def test_a_part_answers_for_protected_columns_alone():
+    df = protected(people(), epsilon=3)
+    df["total"] = df["age"].sum()  # was never protected: every row tells of all others
+    part = df.dp.allot("a", epsilon=1)
+    assert list(part) == ["age", "sex", "pid", "ward"]
+    with pytest.raises(ArgumentValueError, match="total"):
+        part.dp(epsilon=0.5).mean("total", bounds=(0, 1e6))
+
+
+def test_a_part_takes_no_other_table(monkeypatch):
+    """Rows of the whole table could else be asked about in every part."""
+    df = protected(people(), epsilon=3)
+    for part in (df.dp.partition("sex", ["F", "M"], epsilon=1)["M"], df.dp.allot("a", epsilon=1)):
+        for inner in (part, part.dp.allot("b", epsilon=0.5)):
+            session, other = inner.dp.session, people()
+            with refused(monkeypatch, inner, ArgumentValueError, "takes no other table"):
+                other.dp.protect(session=session)
+            with refused(monkeypatch, inner, ArgumentValueError, "takes no other table"):
+                session.adopt(other, reason="the same people")
+
+
+def test_a_session_that_ends_ends_the_parts_of_its_parts():
+    df = protected(people(), epsilon=3)
+    inner = df.dp.allot("a", epsilon=1).dp.allot("b", epsilon=0.5)
+    df.dp.session.close()
+    with pytest.raises(NoSessionError):
+        inner.dp(epsilon=0.1).count()

@@ -181,7 +181,7 @@ def _arrow_text(values: Values) -> Any:
 
 def _python_text(values: Values) -> Any:
     if isinstance(values.data, str):
-        return values.data
+        return np.array(values.data, dtype=object)  # numpy's own text would lose NULs at its end
     cells = np.array(values.data, dtype=object)
     cells[values.incomparable] = ""
     return cells
