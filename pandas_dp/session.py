@@ -352,7 +352,7 @@ class Session:
         token = tables.new_token() if version is None else repr((lineage, table, version))
         held = self._held.get(f"{lineage}:{table}")
         if version is None and look:
-            equal = next((t for t in self._held.values() if t.source.equals(source) and t.lineage == lineage), None)
+            equal = next((t for t in self._held.values() if t.equals(source) and t.lineage == lineage), None)
             if equal is not None:
                 token, whole = equal.token, whole or equal.whole
         if schema is None:

@@ -210,6 +210,15 @@ def test_refusals(monkeypatch):
         df.copy().dp.allot("a", epsilon=1)
 
 
+class Liar(str):
+    """Text that says it equals everything."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        return True
+
+
 @pytest.mark.parametrize(
     ("values", "keys"),
     [
@@ -217,6 +226,7 @@ def test_refusals(monkeypatch):
         (np.array([0.1, np.float32(0.1), 1, -0.0, np.nan, np.inf]), [0.1, float(np.float32(0.1)), 0, 1]),
         (np.array([0.1, 0.2], dtype=np.float32), [0.1, float(np.float32(0.1)), 0.2]),
         (pd.array([True, None, False], dtype="boolean"), [True, False]),
+        (pd.array([Liar("a"), "b"], dtype="string[python]"), ["a", "b", "c"]),
         (pd.array(["a", "a\0", "a\0\0", ""], dtype="string[python]"), ["a", "a\0", "a\0\0", "", "\0"]),
         (pd.array(["a", "A", "a ", "\u00e9", "e\u0301", None], dtype="str"), ["a", "A", "a ", "\u00e9", "e\u0301"]),
     ],
@@ -255,3 +265,31 @@ def test_a_session_that_ends_ends_the_parts_of_its_parts():
     df.dp.session.close()
     with pytest.raises(NoSessionError):
         inner.dp(epsilon=0.1).count()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "double[pyarrow]"])
+def test_tables_that_steps_tell_apart_share_no_part(dtype):
+    """1 / -0.0 is not 1 / 0.0, though both zeros are equal: each row would lie in one part here and in the other there."""
+    name, spent = fresh(), []
+    for zero in (0.0, -0.0):
+        df = protected(
+            pd.DataFrame({"x": pd.array([zero] * 9 + [None], dtype="Float64")}).astype(dtype), name=name, epsilon=5
+        )
+        df.dp.assign(up=lambda d: 1 / d["x"] > 0).dp.partition("up", [True, False], epsilon=1)
+        spent.append(df.dp.session.spent)
+    assert spent == ["epsilon=1", "epsilon=2"]
+
+
+def test_what_a_crash_left_paid_is_not_paid_again(monkeypatch):
+    df = protected(people(), epsilon=3)
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pandas_dp.opening.part_of", crash)
+        with pytest.raises(KeyboardInterrupt):
+            df.dp.allot("a", epsilon=1)
+    assert df.dp.session.spent == "epsilon=1"
+    assert df.dp.allot("a", epsilon=1).dp.session.left == "epsilon=1"
+    assert df.dp.session.spent == "epsilon=1"
