@@ -293,3 +293,21 @@ def test_what_a_crash_left_paid_is_not_paid_again(monkeypatch):
     assert df.dp.session.spent == "epsilon=1"
     assert df.dp.allot("a", epsilon=1).dp.session.left == "epsilon=1"
     assert df.dp.session.spent == "epsilon=1"
+
+
+@pytest.mark.parametrize("table", [None, "people"])
+def test_one_version_is_one_content(table):
+    """Two contents would share parts, and a row could lie in one part here and in the other there."""
+    terms = {"epsilon": 5, "name": fresh(), "table": table, "version": "1"}
+    df, same, other = people(), people(), people()
+    other["sex"] = other["sex"].map({"F": "M", "M": "F"})
+    df.dp.protect(**terms)
+    df.dp.partition("sex", ["F", "M"], epsilon=1)
+    with pytest.raises(ArgumentValueError, match="another version"):
+        other.dp.protect(**terms)
+    other.dp.protect(**terms | {"version": "2"})
+    other.dp.partition("sex", ["F", "M"], epsilon=1)
+    assert df.dp.session.spent == "epsilon=2"
+    same.dp.protect(**terms)
+    same.dp.partition("sex", ["F", "M"], epsilon=1)
+    assert df.dp.session.spent == "epsilon=2"
