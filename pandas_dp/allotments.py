@@ -36,7 +36,8 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     text = f"allot({name!r}, epsilon={show(total)})"
     table.verify(frame, table.source.columns)
     part = _part(session, name, total, total, session.unit, text)
-    return _on(part, frame.copy(deep=False), table, ())
+    # the protected columns alone: others that were put into the frame since may hold anything
+    return _on(part, table.source.copy(deep=False), table, ())
 
 
 def partition(
@@ -66,7 +67,7 @@ def partition(
         # a cell is compared with these as an exact integer or as a float64, and then equals one of them at most
         raise ArgumentValueError(f"keys must be numbers of at most 2**53: {line}")
     whose = repr((table.token, table.steps, by, keyed.keys, total))
-    label = f"{by}{MARK}{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    label = f"{by}{MARK}{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
     # one row changes one part, or under replace_one leaves one and enters another: an insertion or a deletion in each
     sides = 1 if session.unit.add_remove else 2
     conditions = [steps.filter_(_equals(by, key), empty) for key in keyed.keys]
@@ -99,7 +100,7 @@ def _part(session: Session, name: str, total: Fraction, charged: Fraction, unit:
             f"this part of the budget has epsilon={show(known[0].epsilon)}, which stays what it is: type that, or another name"
         )
     key = f"part {name} {total}"
-    if known is None or session._ledger.stored(session.name, key) is None:
+    if session._ledger.stored(session.name, key) is None:  # what a crash left paid and not yet opened is paid
         loss = PrivacyLoss.pure(charged)
         sequence = session._ledger.reserve(session.name, key, text, f"epsilon={show(charged)}", loss, session.unit)
         session._ledger.record(session.name, sequence, "[]")

@@ -118,7 +118,8 @@ class Frames:
         -------
         dict of key to DataFrame
             In the listed order. The same partition of the same table again is the same one, for nothing, across restarts where
-            the table has a version.
+            the table has a version. That version must stand for one content: give corrected rows another one, or a row
+            could lie in one part before and in another after, and twice epsilon would be spent on it.
 
         Raises
         ------

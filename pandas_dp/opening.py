@@ -90,6 +90,8 @@ def protect(
     with _lock:
         session = _find(opened, name)
         check_free(frame, session)
+        if session is not None:
+            check_version(frame, session, table, version)
         mistaken, implicit = (False, False) if session is None else (session._answers(frame), session._implicit)
         first = opened.open(name, budget, unit, mistaken, implicit)
         whole = first and not (_mark(frame) or "").endswith(DERIVED)
@@ -122,6 +124,7 @@ def join(
     if not isinstance(session, Session):
         raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
     session._open()
+    tables.check_no_part(session)
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
     facts = None if schema is None else Schema.of(schema)
@@ -152,6 +155,17 @@ def check_free(frame: pd.DataFrame, session: Session | None) -> None:
             f"this table already spends from the budget {known.session.name!r}; tables about the same people belong on "
             "one budget. If that was a mistake: df.dp.session.close(), then protect again; what both release adds up"
         )
+
+
+def check_version(frame: pd.DataFrame, session: Session, table: str | None, version: str | None) -> None:
+    """A version is one content, or two would share answers and parts: a look at the data that is the owner's, in `protect`."""
+    held = session._held.get(f"source:{table}")
+    if version is None or held is None or held.token != repr(("source", table, version)) or held.equals(frame):
+        return
+    raise ArgumentValueError(
+        "this version already stands for other content: give this one another version, or if it is another table another "
+        "name: df.dp.protect(..., table='visits', version='2')"
+    )
 
 
 def _mark(frame: pd.DataFrame) -> str | None:

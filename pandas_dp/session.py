@@ -158,6 +158,7 @@ class Session:
         unit column, and its contribution bound is then enforced as ever.
         """
         self._open()
+        tables.check_no_part(self)
         if not isinstance(reason, str) or not reason.strip():
             raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
         check_frame(frame, self.unit)
@@ -351,7 +352,7 @@ class Session:
         token = tables.new_token() if version is None else repr((lineage, table, version))
         held = self._held.get(f"{lineage}:{table}")
         if version is None and look:
-            equal = next((t for t in self._held.values() if t.source.equals(source) and t.lineage == lineage), None)
+            equal = next((t for t in self._held.values() if t.equals(source) and t.lineage == lineage), None)
             if equal is not None:
                 token, whole = equal.token, whole or equal.whole
         if schema is None:
@@ -367,8 +368,10 @@ class Session:
         return next((t.schema for t in reversed(self._held.values())), Schema({}))
 
     def _open(self) -> None:
-        if self._closed or (self._whole is not None and self._whole._closed):
+        if self._closed:
             raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
+        if self._whole is not None:
+            self._whole._open()
 
     def __repr__(self) -> str:
         """Say what is protected, spent and left; nothing of the data."""

@@ -76,6 +76,14 @@ class Table:
         """Names and dtypes of the columns, without a row."""
         return self.source.iloc[:0]
 
+    def equals(self, frame: pd.DataFrame) -> bool:
+        """Whether a frame has the same cells, -0.0 apart from 0.0, which steps can tell apart: a look at the data."""
+        return self.source.equals(frame) and all(
+            np.array_equal(*(np.signbit(d[name].to_numpy(np.float64, na_value=np.nan)) for d in (self.source, frame)))
+            for name, dtype in frame.dtypes.items()
+            if getattr(dtype, "kind", "O") == "f"
+        )
+
     def unchanged(self, frame: pd.DataFrame) -> bool:
         """Whether every protected column of the frame is still the protected one."""
         try:
@@ -196,3 +204,12 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
     if unit.column is not None and unit.column not in frame.columns:
         close = did_you_mean(unit.column, frame.columns)
         raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
+
+
+def check_no_part(session: Session) -> None:
+    """Refuse more tables for a part of a budget: one of a partition answers for its own rows, or a row could be in two."""
+    if session._whole is not None:
+        raise ArgumentValueError(
+            "a part of a budget takes no other table: df2.dp.protect(session=...) with the session that it is a part of, "
+            "then df2.dp.allot(...) or df2.dp.partition(...)"
+        )

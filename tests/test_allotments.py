@@ -210,6 +210,15 @@ def test_refusals(monkeypatch):
         df.copy().dp.allot("a", epsilon=1)
 
 
+class Liar(str):
+    """Text that says it equals everything."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        return True
+
+
 @pytest.mark.parametrize(
     ("values", "keys"),
     [
@@ -217,6 +226,8 @@ def test_refusals(monkeypatch):
         (np.array([0.1, np.float32(0.1), 1, -0.0, np.nan, np.inf]), [0.1, float(np.float32(0.1)), 0, 1]),
         (np.array([0.1, 0.2], dtype=np.float32), [0.1, float(np.float32(0.1)), 0.2]),
         (pd.array([True, None, False], dtype="boolean"), [True, False]),
+        (pd.array([Liar("a"), "b"], dtype="string[python]"), ["a", "b", "c"]),
+        (pd.array(["a", "a\0", "a\0\0", ""], dtype="string[python]"), ["a", "a\0", "a\0\0", "", "\0"]),
         (pd.array(["a", "A", "a ", "\u00e9", "e\u0301", None], dtype="str"), ["a", "A", "a ", "\u00e9", "e\u0301"]),
     ],
 )
@@ -225,3 +236,78 @@ def test_no_row_is_in_two_parts(values, keys):
     parts = df.dp.partition("x", keys, epsilon=1)
     rows = [row for part in parts.values() for row in part["row"]]
     assert len(rows) == len(set(rows))
+
+
+def test_a_part_answers_for_protected_columns_alone():
+    df = protected(people(), epsilon=3)
+    df["total"] = df["age"].sum()  # was never protected: every row tells of all others
+    part = df.dp.allot("a", epsilon=1)
+    assert list(part) == ["age", "sex", "pid", "ward"]
+    with pytest.raises(ArgumentValueError, match="total"):
+        part.dp(epsilon=0.5).mean("total", bounds=(0, 1e6))
+
+
+def test_a_part_takes_no_other_table(monkeypatch):
+    """Rows of the whole table could else be asked about in every part."""
+    df = protected(people(), epsilon=3)
+    for part in (df.dp.partition("sex", ["F", "M"], epsilon=1)["M"], df.dp.allot("a", epsilon=1)):
+        for inner in (part, part.dp.allot("b", epsilon=0.5)):
+            session, other = inner.dp.session, people()
+            with refused(monkeypatch, inner, ArgumentValueError, "takes no other table"):
+                other.dp.protect(session=session)
+            with refused(monkeypatch, inner, ArgumentValueError, "takes no other table"):
+                session.adopt(other, reason="the same people")
+
+
+def test_a_session_that_ends_ends_the_parts_of_its_parts():
+    df = protected(people(), epsilon=3)
+    inner = df.dp.allot("a", epsilon=1).dp.allot("b", epsilon=0.5)
+    df.dp.session.close()
+    with pytest.raises(NoSessionError):
+        inner.dp(epsilon=0.1).count()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "double[pyarrow]"])
+def test_tables_that_steps_tell_apart_share_no_part(dtype):
+    """1 / -0.0 is not 1 / 0.0, though both zeros are equal: each row would lie in one part here and in the other there."""
+    name, spent = fresh(), []
+    for zero in (0.0, -0.0):
+        df = protected(
+            pd.DataFrame({"x": pd.array([zero] * 9 + [None], dtype="Float64")}).astype(dtype), name=name, epsilon=5
+        )
+        df.dp.assign(up=lambda d: 1 / d["x"] > 0).dp.partition("up", [True, False], epsilon=1)
+        spent.append(df.dp.session.spent)
+    assert spent == ["epsilon=1", "epsilon=2"]
+
+
+def test_what_a_crash_left_paid_is_not_paid_again(monkeypatch):
+    df = protected(people(), epsilon=3)
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pandas_dp.opening.part_of", crash)
+        with pytest.raises(KeyboardInterrupt):
+            df.dp.allot("a", epsilon=1)
+    assert df.dp.session.spent == "epsilon=1"
+    assert df.dp.allot("a", epsilon=1).dp.session.left == "epsilon=1"
+    assert df.dp.session.spent == "epsilon=1"
+
+
+@pytest.mark.parametrize("table", [None, "people"])
+def test_one_version_is_one_content(table):
+    """Two contents would share parts, and a row could lie in one part here and in the other there."""
+    terms = {"epsilon": 5, "name": fresh(), "table": table, "version": "1"}
+    df, same, other = people(), people(), people()
+    other["sex"] = other["sex"].map({"F": "M", "M": "F"})
+    df.dp.protect(**terms)
+    df.dp.partition("sex", ["F", "M"], epsilon=1)
+    with pytest.raises(ArgumentValueError, match="another version"):
+        other.dp.protect(**terms)
+    other.dp.protect(**terms | {"version": "2"})
+    other.dp.partition("sex", ["F", "M"], epsilon=1)
+    assert df.dp.session.spent == "epsilon=2"
+    same.dp.protect(**terms)
+    same.dp.partition("sex", ["F", "M"], epsilon=1)
+    assert df.dp.session.spent == "epsilon=2"

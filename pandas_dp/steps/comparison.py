@@ -181,7 +181,9 @@ def _arrow_text(values: Values) -> Any:
 
 def _python_text(values: Values) -> Any:
     if isinstance(values.data, str):
-        return values.data
+        return np.array(values.data, dtype=object)  # numpy's own text would lose NULs at its end
     cells = np.array(values.data, dtype=object)
     cells[values.incomparable] = ""
+    odd = np.fromiter((type(cell) is not str for cell in cells), bool, len(cells))  # they could compare as they like
+    cells[odd] = [str.__str__(cell) for cell in cells[odd]]
     return cells
