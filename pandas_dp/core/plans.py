@@ -81,7 +81,7 @@ def grid_step(parts: Parts) -> Fraction:
 
 def law_of_losses(parts: Parts, step: Fraction) -> NDArray[np.float64]:
     """Probability of each sum of the positive losses, in steps; shape (cells + 1,)."""
-    law = np.ones(1)
+    law = np.ones(1)  # floats: sums and products of positive numbers, whose error `Plan.slack` covers
     for epsilon, times in parts:
         cells = math.ceil(epsilon / step)
         no = math.exp(-float(cells * step))

@@ -47,7 +47,10 @@ class DiscreteLaplace:
         return add_noise(exact.open(), self.scale, self.scale, draw_discrete_laplace, discrete_laplace_vector, fill)
 
     def half_width(self, level: float) -> int:
-        """Smallest t with P(|Z| > t) <= 1 - level: 2 p^(t+1) / (1 + p) <= 1 - level, p = exp(-1/scale)."""
+        """Smallest t with P(|Z| > t) <= 1 - level: 2 p^(t+1) / (1 + p) <= 1 - level, p = exp(-1/scale).
+
+        For display, like all floats here: they decide no draw.
+        """
         scale = float(self.scale)
         log_tail = math.log(1 - level) - math.log(2) + math.log1p(math.exp(-1 / scale))
         return max(0, math.ceil(-log_tail * scale - 1 + 1e-9))

@@ -86,6 +86,7 @@ class Quantile:
         """Rows by which the answer's rank may miss, with probability at least `level`.
 
         P(score <= best - (ln(points) + t) / rate) <= exp(-t), with at most cells + 1 points and best score 0.
+        For display: these floats decide no draw.
         """
         return (math.log(self.cells + 1) - math.log(1 - level)) / float(self.rate)
 

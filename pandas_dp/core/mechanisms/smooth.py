@@ -152,7 +152,7 @@ def admissible(law: str, epsilon: Fraction, delta: Fraction, dimension: int = 1)
     if law == "laplace":
         return e / 2, _largest(lambda b: laplace_delta(float(e), float(e) / 2, b), float(e) / 2, float(d))
     e = min(e, MOST_GAUSSIAN)
-    smooth = float(e) / (4 + 4 * math.log(2 / d))
+    smooth = float(e) / (4 + 4 * math.log(2 / d))  # any beta will do: alpha is found for this very float
     return _largest(lambda a: gaussian_delta(float(e), a, smooth), float(e), float(d)), Fraction(smooth)
 
 
@@ -177,6 +177,7 @@ def in_space(law: str, e: Fraction, delta: Fraction, d: int) -> tuple[Fraction, 
         slope, dilation = SLOPES[law]
         return e / 2 / slope, e / 2 / dilation / d
     if law in NEED_DELTA:
+        # floats, rounded to the safe side by a billionth of themselves
         e, log = min(e, MOST_IN_SPACE), Fraction(math.log(2 / delta) * (1 + 1e-9))
         alpha = e / 2 if law == "laplace" else e / 5 / Fraction(math.sqrt(2 * log) * (1 + 1e-9))
         return alpha, e / (4 * (d + log))
@@ -202,6 +203,7 @@ def laplace_delta(epsilon: float, alpha: float, beta: float) -> float:
     From (epsilon + beta -+ alpha) / (exp(beta) - 1) on the loss exceeds epsilon, and the tail exceeds exp(epsilon) times the
     neighbour's by the share 1 - exp(-beta) of its mass.
     """
+    # floats: positive terms without cancellation, so wrong by far less than the millionth that `_largest` keeps back
     wider = math.expm1(beta)
     tails = (math.exp(-(epsilon + beta + side * alpha) / wider) for side in (-1, 1))
     return sum(tails) * -math.expm1(-beta) / 2
@@ -214,6 +216,8 @@ def gaussian_delta(epsilon: float, alpha: float, beta: float) -> float:
     ratio, w the root as the neighbour sees it and r = exp(beta): the densities are equal there up to exp(epsilon).
     1 where that does not apply.
     """
+    # floats: at 60 digits, epsilon 1e-5 to 45 and delta 1e-2 to 1e-100, the exact delta of what `_largest` returns is at most
+    # 0.999999 of the claim
     r = math.exp(beta)
     a, b, c = math.expm1(2 * beta) / 2, r * alpha, alpha * alpha / 2 - beta - epsilon
     if c >= 0 or a == 0:
