@@ -28,8 +28,10 @@ from pandas_dp.errors import (
     PandasDPError,
 )
 from pandas_dp.release import Provenance, Release, make_release
-from pandas_dp.report.allowance import group_text, left_text, raised
+from pandas_dp.report import odometer
+from pandas_dp.report.allowance import group_text, raised
 from pandas_dp.report.books import COLUMNS, Books
+from pandas_dp.report.odometer import Odometer
 from pandas_dp.schema import Schema
 from pandas_dp.tables import Table, check_frame, open_view
 
@@ -94,14 +96,14 @@ class Session:
         return recorded[0]
 
     @property
-    def spent(self) -> str:
-        """What is spent, in every currency: exact where a short decimal or fraction is, else rounded down, "about"."""
-        return self._ledger.rule(self.name).spent(self._state)
+    def spent(self) -> Odometer:
+        """What is spent, as a text in every currency, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
+        return odometer.spent(self._ledger.rule(self.name), self._state, self.unit)
 
     @property
-    def left(self) -> str:
-        """What is left, exact or "about"; with a delta also how many more calls like the last one that is."""
-        return left_text(self._ledger.rule(self.name), self._state, self._typical)
+    def left(self) -> Odometer:
+        """What is left, as ``spent``; with a delta also how many more calls like the last one that is."""
+        return odometer.left(self._ledger.rule(self.name), self._state, self.unit, self._typical)
 
     def group(self, size: int) -> str:
         """What the whole budget promises a group of units, such as a household of three, in words.
@@ -379,16 +381,13 @@ class Session:
             spent, left = self.spent, self.left
         except PandasDPError as error:
             return f"<pandas_dp session {self.name!r}: {error}>"
+        path = self._ledger.path
+        place = "ends with the process" if path is None else f"ledger {os.path.basename(path)!r}"
         state = "closed, " if self._closed else "implicit, " if self._implicit else ""
         return (
             f"<pandas_dp session {self.name!r}: {state}protects {self.unit} ({self.unit.relation}); "
-            f"spent {spent}; left {left}; {self._place}>"
+            f"spent {spent}; left {left}; {place}>"
         )
-
-    @property
-    def _place(self) -> str:
-        path = self._ledger.path
-        return "ends with the process" if path is None else f"ledger {os.path.basename(path)!r}"
 
     def _repr_html_(self) -> str:
         from html import escape  # pandas loads it only to show frames, too
