@@ -90,7 +90,7 @@ def test_a_session_says_what_it_promises_and_to_whom():
     assert session.left.guarantee == promise + ", also where questions depend on answers"
     assert session.spent.epsilon == session.spent.delta == 0
     df.dp(rho=0.001).count()
-    assert 0 < session.spent.epsilon < 1
+    assert 1 < session.spent.epsilon < 1.5  # a divergence of one order converts to so much from the first answer on
     assert session.spent.delta < Decimal("1e-6")
     assert session.spent.epsilon + session.left.epsilon == 3
 
