@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from pandas_dp import accounting, local, teaching
     from pandas_dp.aggregates.prices import geometric_prices
     from pandas_dp.queries import Query, query
+    from pandas_dp.splitting import split
 
 __version__ = "0.1.0"
 LATER = {
     "Query": "pandas_dp.queries",
     "geometric_prices": "pandas_dp.aggregates.prices",
     "query": "pandas_dp.queries",
+    "split": "pandas_dp.splitting",
 }
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "geometric_prices",
     "local",
     "query",
+    "split",
     "teaching",
 ]
 
