@@ -112,7 +112,8 @@ class Frames:
         keys : list, optional
             Listed values; from the schema where left out. Rows with other values belong to no part.
         epsilon : number
-            What each part may spend, at prices and on questions that may depend on answers about all parts.
+            What each part may spend, at prices and on questions that may depend on answers about all parts. For more later, ask
+            for another total: that opens another set of the same parts, charged beside the first.
 
         Returns
         -------

@@ -311,3 +311,15 @@ def test_one_version_is_one_content(table):
     same.dp.protect(**terms)
     same.dp.partition("sex", ["F", "M"], epsilon=1)
     assert df.dp.session.spent == "epsilon=2"
+
+
+@pytest.mark.parametrize(("neighbors", "charged"), [("add_remove", "epsilon=1.5"), ("replace_one", "epsilon=3")])
+def test_parts_that_ran_dry_get_another_set_beside_the_first(neighbors, charged):
+    df = protected(people(), epsilon=4, neighbors=neighbors)
+    for part in df.dp.partition("sex", ["F", "M"], epsilon=1).values():
+        part.dp(epsilon=1).count()
+    for part in df.dp.partition("sex", ["F", "M"], epsilon=0.5).values():
+        part.dp(epsilon=0.5).count("age")
+        with pytest.raises(BudgetExceededError):
+            part.dp(epsilon=0.01).count("age")
+    assert df.dp.session.spent == charged
