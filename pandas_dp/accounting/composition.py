@@ -84,5 +84,5 @@ def _note(answer: Answer, plain: Fraction | None) -> str:
     if answer.epsilon is None or plain is None or answer.epsilon <= plain:
         return answer.note
     digits = 3 if answer.epsilon > plain * Fraction(101, 100) else 6
-    worse = f"worse than plain addition: {float(answer.epsilon):.{digits}g} > {float(plain):.{digits}g}"
+    worse = f"worse than plain addition: {float_above(answer.epsilon):.{digits}g} > {float(plain):.{digits}g}"
     return f"{worse}; {answer.note}" if answer.note else worse

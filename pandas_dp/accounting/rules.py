@@ -116,12 +116,12 @@ def gaussian(losses: Losses, delta: Fraction) -> Answer:
 
 
 def pld(losses: Losses, delta: Fraction) -> Answer:
-    """Convolution of privacy loss distributions."""
+    """Convolution of privacy loss distributions, which hold the deltas of the losses too."""
     if sum(times for _, times in losses) > MOST_QUERIES:
         return Answer(None, f"not computed for more than {MOST_QUERIES:,} queries")
     if delta < 10 * FAST_FOURIER_ERROR:
         return Answer(None, "its rounding errors are too large for a delta below 1e-11")
-    epsilon = pld_epsilon(losses, delta)
+    epsilon = pld_epsilon(losses, delta + total_of(losses).delta)
     return Answer(epsilon, INSTALL if epsilon is None else "")
 
 
