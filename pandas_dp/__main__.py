@@ -1,4 +1,4 @@
-"""``python -m pandas_dp demo``: the main job on bundled real data."""
+"""The command line, ``pandas-dp`` or ``python -m pandas_dp``: a tour on bundled real data, and the books of a ledger file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 
 import pandas_dp
-from pandas_dp import datasets, dp
+from pandas_dp import datasets, dp, ledger_commands
 
 EDUCATION = ["HS-grad", "Some-college", "Bachelors", "Masters", "Doctorate"]
 OCCUPATION = ["Adm-clerical", "Craft-repair", "Exec-managerial", "Other-service", "Prof-specialty", "Sales"]
@@ -58,7 +58,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="answer five questions about a bundled census table")
-    parser.parse_args(arguments)
+    ledger_commands.add(commands)
+    options = parser.parse_args(arguments)
+    if options.command == "ledger":
+        sys.exit(ledger_commands.run(options))
     demo()
 
 

@@ -47,6 +47,7 @@ LEVELS = {
     "queries": 11,
     "splitting": 12,
     "": 13,
+    "ledger_commands": 13,
     "__main__": 14,
 }
 

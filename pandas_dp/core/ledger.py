@@ -129,6 +129,12 @@ class Ledger:
 
         return not self._store.transact(READ, look) and self._store.transact(DURABLE, settle) is None
 
+    def heads(self) -> dict[str, str]:
+        """Return the names of all budgets, oldest first, and the digest of each one's last entry."""
+        query = "SELECT name, head FROM budgets ORDER BY id"
+        rows = self._store.transact(READ, lambda connection: connection.execute(query).fetchall())
+        return dict(rows)
+
     def budget(self, name: str) -> tuple[Budget, PrivacyUnit] | None:
         """Return the terms of a budget, or None when there is none of this name."""
         row = self._store.transact(READ, lambda connection: self._find(connection, name))

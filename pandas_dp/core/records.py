@@ -21,7 +21,7 @@ from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import LedgerError
 
 APPLICATION_ID = int.from_bytes(b"pdDP", "big")
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # 1, without plans, was never released
 SCHEMA = f"""
 BEGIN;
 PRAGMA application_id = {APPLICATION_ID};

@@ -247,6 +247,8 @@ def _check(path: str) -> None:
     version = int.from_bytes(header[60:64], "big")
     if version > SCHEMA_VERSION:
         raise LedgerError("the ledger was written by a newer pandas_dp: type pip install --upgrade pandas_dp")
+    if 0 < version < SCHEMA_VERSION:
+        raise LedgerError("the ledger was written by an unreleased pandas_dp, which this one cannot go on with")
     if version < 1 or header[18:20] != b"\2\2":  # not in write-ahead mode: its log would be ignored
         raise LedgerError(DAMAGED)
     writable = os.access(path, os.R_OK | os.W_OK) and os.access(os.path.dirname(path), os.W_OK)

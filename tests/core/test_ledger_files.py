@@ -104,6 +104,12 @@ def newer(path):
     connection.close()
 
 
+def unreleased(path):
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version=1")
+    connection.close()
+
+
 def rollback_mode(path):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode=DELETE")
@@ -116,6 +122,7 @@ FOREIGN = {
     "short": (lambda p: p.write_bytes(p.read_bytes()[:60]), "not a ledger"),
     "database": (foreign_database, "not a ledger"),
     "newer": (newer, "newer pandas_dp"),
+    "unreleased": (unreleased, "unreleased pandas_dp"),
     "rollback": (rollback_mode, "damaged"),
     "read-only": (lambda p: p.chmod(0o400), "read-only"),
     "hard link": (lambda p: os.link(p, p.parent / "second"), "second name"),

@@ -1,0 +1,89 @@
+"""``pandas-dp ledger show|verify|export FILE``: the books of a ledger file, for whoever answers for it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.errors import LedgerError
+from pandas_dp.report import odometer
+
+
+def add(commands: Any) -> None:
+    """Add the command to a parser's subcommands."""
+    ledger = commands.add_parser("ledger", help="show, verify or export the books of a ledger file")
+    what = ledger.add_subparsers(dest="what", required=True)
+    texts = {
+        "show": "every budget: what it protects, spent and left",
+        "verify": "read every entry and check that none was changed; exit code 1 if one was",
+        "export": "every entry as one line of JSON, without the stored answers",
+    }
+    for name, text in texts.items():
+        what.add_parser(name, help=text, description=text).add_argument("file", metavar="FILE")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry it out; the exit code is 1 where the file cannot be read as a ledger or is damaged."""
+    try:
+        if not os.path.isfile(options.file):  # opening would make a new one
+            raise LedgerError("there is no such file")
+        ledger = open_ledger(options.file)
+        lines = {"show": _shown, "verify": _verified, "export": _exported}[options.what](ledger)
+        for line in lines:
+            print(line)
+    except LedgerError as error:
+        print(f"{options.file}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _shown(ledger: Ledger) -> Iterator[str]:
+    for name in ledger.heads():
+        rule, state, (_, unit) = ledger.rule(name), ledger.state(name), ledger.budget(name) or (None, PrivacyUnit())
+        entries = ledger.entries(name)
+        yield f"{name}: protects {unit} ({unit.relation})"
+        yield f"  promise  {odometer.promise(rule, unit)}"
+        yield f"  spent    {rule.spent(state)}"
+        yield f"  left     {rule.left(state)}"
+        yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"
+
+
+def _verified(ledger: Ledger) -> Iterator[str]:
+    ledger.verify()
+    for name, head in ledger.heads().items():
+        yield f"{name}: {len(ledger.entries(name)):,} entries, none changed; head of the chain {head}"
+
+
+def _exported(ledger: Ledger) -> Iterator[str]:
+    ledger.verify()
+    for name in ledger.heads():
+        for entry in ledger.entries(name):
+            yield json.dumps(_plain(name, entry))
+
+
+def _plain(name: str, entry: LedgerEntry) -> dict[str, Any]:
+    charge = entry.charge
+    charged = (
+        None
+        if charge is None
+        else {
+            "epsilon": None if charge.epsilon is None else str(charge.epsilon),
+            "renyi": str(charge.renyi),
+            "delta": str(charge.delta),
+        }
+    )
+    return {
+        "budget": name,
+        "sequence": entry.sequence,
+        "time": entry.time.isoformat(),
+        "kind": entry.kind,
+        "query": entry.query,
+        "price": entry.price,
+        "charge": charged,
+    }

@@ -1,0 +1,89 @@
+"""The books of a ledger file from the command line."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+from support.frames import people
+
+from pandas_dp.__main__ import main
+
+
+@pytest.fixture
+def books(tmp_path):
+    path = tmp_path / "visits.dpledger"
+    df = people()
+    session = df.dp.protect(epsilon=3, unit="pid", max_rows=2, ledger=path, name="visits")
+    df.dp(epsilon=0.5).count()
+    df.dp(epsilon=0.25).query("age > 40").count()
+    other = people()
+    other.dp.protect(epsilon=1, delta=1e-6, ledger=path, name="rows")
+    other.dp(rho=0.01).count()
+    yield path
+    session._ledger.close()
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main(["ledger", *map(str, arguments)])
+    told = capsys.readouterr()
+    return end.value.code, told.out, told.err
+
+
+def test_show_tells_what_is_protected_spent_and_left(capsys, books):
+    code, out, err = run(capsys, "show", books)
+    assert (code, err) == (0, "")
+    assert "visits: protects all rows of one 'pid' (at most 2 count) (add_remove)" in out
+    assert "spent    epsilon=0.75\n" in out
+    assert "left     epsilon=2.25\n" in out
+    assert "all answers together: epsilon=1, delta=0.000001, for one row more or less" in out
+
+
+def test_verify_counts_the_chain_and_finds_a_changed_entry(capsys, books):
+    code, out, _ = run(capsys, "verify", books)
+    assert code == 0
+    assert "visits: 3 entries, none changed; head of the chain " in out
+    assert "rows: 2 entries" in out
+    with sqlite3.connect(books) as connection:
+        connection.execute("UPDATE entries SET price = 'epsilon=0.1' WHERE budget = 1 AND sequence = 2")
+    connection.close()
+    for what in ("verify", "export"):
+        code, out, err = run(capsys, what, books)
+        assert (code, out) == (1, "")
+        assert "damaged" in err
+
+
+def test_export_writes_a_line_for_each_entry_without_answers(capsys, books):
+    code, out, _ = run(capsys, "export", books)
+    entries = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [(e["budget"], e["kind"]) for e in entries] == [
+        ("visits", "open"),
+        ("visits", "query"),
+        ("visits", "query"),
+        ("rows", "open"),
+        ("rows", "query"),
+    ]
+    assert entries[1]["charge"] == {"epsilon": "1/2", "renyi": "0", "delta": "0"}
+    assert entries[4]["charge"]["epsilon"] is None
+    assert all(set(e) == {"budget", "sequence", "time", "kind", "query", "price", "charge"} for e in entries)
+
+
+@pytest.mark.parametrize("what", ["show", "verify", "export"])
+def test_what_is_no_ledger_is_refused_and_none_is_made(capsys, tmp_path, what):
+    code, out, err = run(capsys, what, tmp_path / "none.dpledger")
+    assert (code, out) == (1, "")
+    assert "no such file" in err
+    assert not (tmp_path / "none.dpledger").exists()
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    code, _, err = run(capsys, what, tmp_path / "table.csv")
+    assert code == 1
+    assert "not a ledger" in err
+
+
+def test_a_wrong_command_is_a_usage_error(capsys):
+    code, _, err = run(capsys, "erase", "visits.dpledger")
+    assert code == 2
+    assert "invalid choice" in err
