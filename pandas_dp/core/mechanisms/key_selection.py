@@ -35,17 +35,21 @@ class NoisyThreshold:
     Notes
     -----
     Let x and x' be neighbours, A the keys that only x' has, A' those that only x has, B the common ones. The unit in which they
-    differ owns all rows of A in x', and of A' in x: at most j = `keys` keys with at most c = `linf` rows each. Such a key is
-    listed with probability at most q = P(c + noise >= threshold); none of A is with probability 1 - t, t <= j q, and none
-    of A' with probability 1 - t', t' <= j q. Keys have noise of their own: where nothing of A is listed, x' gives what its
-    counts of B alone give, call it U', and where nothing of A' is, x gives U. So for every delta >= j q there are V, V' with
+    differ owns all rows of A in x', and of A' in x. A key of v rows is listed with chance q(v) = P(noise >= threshold - v),
+    so any of A is with probability t, at most the sum of q(v) over A, and any of A' with t' likewise. Keys have noise of their
+    own: where nothing of A is listed, x' gives what its counts of B alone give, call it U', and where nothing of A' is,
+    x gives U. So for every delta >= t, t' there are V and V' with
 
         law of x = (1 - delta) U + delta V,    law of x' = (1 - delta) U' + delta V',
 
     and U, U' are noisy counts of the same keys, which one unit moves by at most the stated L1 and L2 norms, cut at a
     threshold. All that the noise guarantees for them, pure, Renyi or zCDP, thus holds outside an event of probability delta,
-    under add/remove (A or A' is empty) as under replace-one, whose doubled norms enter the noise, not j. In particular
+    under add/remove (A or A' is empty) as under replace-one, whose doubled norms enter the noise, not t. In particular
     law of x (S) <= e^epsilon law of x' (S) + delta. Keys without rows are never looked at and cannot be listed.
+
+    A unit has K = `rows` rows in j <= m = `keys` keys, 1 to c = `linf` in each. q is convex below the threshold, so q(v) is at
+    most the chord q(1) + (v - 1) d, d = (q(c) - q(1)) / (c - 1), and t at most j q(1) + (K - j) d. That is linear in j, and
+    fewer than K / c keys hold fewer rows: the larger of the values at m and at K / c, rounded up, bounds t.
 
     Computed are upper bounds of q, in integers. Laplace: P(Z >= r) = p^r / (1 + p) for r >= 0. Gaussian: with the variance V
     of the fine lattice P(Z >= t) <= exp(-t^2 / 2V) / ((1 - exp(-t / V)) sqrt(2 pi V)), since (t + i)^2 >= t^2 + 2 t i,
@@ -63,13 +67,13 @@ class NoisyThreshold:
         cls, noise: DiscreteLaplace | DiscreteGaussian, sensitivity: KeySensitivity, delta: Fraction
     ) -> NoisyThreshold:
         """Return the lowest threshold that delta pays for."""
-        return cls(noise, sensitivity.linf + _reach(noise, delta / sensitivity.keys), delta)
+        return cls(noise, _least_threshold(noise, sensitivity, delta), delta)
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         """Return that of the noise, and delta; see the class notes."""
         if not isinstance(sensitivity, KeySensitivity):
             raise TypeError("this selection needs counts by key")
-        if not _rarely(self.noise, self.threshold - sensitivity.linf, self.delta / sensitivity.keys):
+        if not _rarely(self.noise, self.threshold, sensitivity, self.delta):
             raise TypeError("this threshold is too low for its delta")
         return self.noise.loss(sensitivity) + PrivacyLoss(delta=self.delta)
 
@@ -88,36 +92,49 @@ def _in_order(listing: Listing) -> Listing:
 
 
 @lru_cache(maxsize=256)
-def _reach(noise: DiscreteLaplace | DiscreteGaussian, share: Fraction) -> int:
-    """Least r >= 0 with P(noise carries a count over a threshold that it is r below) <= share, as far as can be shown."""
-    high = 1
-    while not _rarely(noise, high, share):
-        high *= 2
-    low = -1
+def _least_threshold(noise: DiscreteLaplace | DiscreteGaussian, sensitivity: KeySensitivity, delta: Fraction) -> int:
+    """Least threshold, no lower than the rows of one unit in a key, that `_rarely` finds high enough."""
+    low, span = sensitivity.linf - 1, 1
+    while not _rarely(noise, low + span, sensitivity, delta):
+        span *= 2
+    high = low + span
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _rarely(noise, middle, share) else (middle, high)
+        low, high = (low, middle) if _rarely(noise, middle, sensitivity, delta) else (middle, high)
     return high
 
 
-def _rarely(noise: DiscreteLaplace | DiscreteGaussian, reach: int, share: Fraction) -> bool:
-    """Whether it is certain that P(count - reach + noise >= count) <= share; for all inputs a True is true."""
-    bits = (share.denominator // share.numerator).bit_length() + WORD
-    if isinstance(noise, DiscreteLaplace):
-        if reach < 0:
+def _rarely(
+    noise: DiscreteLaplace | DiscreteGaussian, threshold: int, sensitivity: KeySensitivity, delta: Fraction
+) -> bool:
+    """Whether keys of one unit are listed with probability at most delta: for all inputs a True is true."""
+    keys, rows, most = sensitivity.keys, sensitivity.rows, sensitivity.linf
+    bits = int(keys / delta).bit_length() + WORD
+    full, single = (_tail_bound(noise, threshold - count, bits) for count in (most, 1))
+    if most == 1:
+        return keys * full <= delta
+    for j in {keys, -(-rows // most)}:
+        heavy = Fraction(rows - j, most - 1)  # keys of c rows; j - heavy have one: neither is negative
+        if heavy * full + (j - heavy) * single > delta:
             return False
+    return True
+
+
+def _tail_bound(noise: DiscreteLaplace | DiscreteGaussian, reach: int, bits: int) -> Fraction:
+    """At least the probability that noise lifts a count to a threshold `reach` above it."""
+    if isinstance(noise, DiscreteLaplace):
         above, below = noise.scale.as_integer_ratio()
         power, p = exp_bounds(-reach * below, above, bits)[1], exp_bounds(-below, above, bits)[0]
-        return power * share.denominator <= share.numerator * ((1 << bits) + p)
+        return Fraction(power, (1 << bits) + p) if reach >= 0 else Fraction(1)
     steps = (reach << noise.refine) - (1 << noise.refine >> 1)  # what is rounded up to the threshold reaches it
     if steps <= 0:
-        return False
+        return Fraction(1)
     above, below = noise.variance.as_integer_ratio()
     bits += above.bit_length()
     density = exp_bounds(-steps * steps * below, 2 * above, bits)[1]
     ratio = exp_bounds(-steps * below, above, bits)[1]
     root = isqrt((above * TWO_PI.numerator << 2 * bits) // (below * TWO_PI.denominator))  # 2**bits sqrt(2 pi V), cut
-    return density * share.denominator << bits <= share.numerator * ((1 << bits) - ratio) * root
+    return Fraction(density << bits, ((1 << bits) - ratio) * root)
 
 
 @dataclass(frozen=True)

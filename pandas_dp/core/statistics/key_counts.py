@@ -17,11 +17,13 @@ class KeySensitivity(Sensitivity):
 
     Attributes
     ----------
-    keys : int
-        At most this many keys hold rows of one unit, at most `linf` in each. `touched` counts those of both neighbours.
+    keys, rows : int
+        One unit has at most `rows` rows (or units) in at most `keys` keys, at most `linf` in each. `touched` counts the keys of
+        both neighbours.
     """
 
     keys: int = 1
+    rows: int = 1
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class KeyCounts:
         l1, squared, most = unit.rows_in_parts, unit.squared_rows_in_parts, min(unit.rows_per_group, unit.rows)
         if self.distinct:
             l1, squared, most = keys, keys, 1
-        return KeySensitivity(sides * l1, sides * squared, most, touched=sides * keys, keys=keys)
+        return KeySensitivity(sides * l1, sides * squared, most, touched=sides * keys, keys=keys, rows=l1)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Positive counts, and what their keys are: (list of int, positions -> list of keys)."""
