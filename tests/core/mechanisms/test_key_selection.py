@@ -15,11 +15,11 @@ from support.views import table
 
 from pandas_dp.core import bounding
 from pandas_dp.core.measurement import Exact
-from pandas_dp.core.mechanisms import key_selection
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds, switch
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import GaussianLoss, LaplaceLoss, NeighboringRelation, PrivacyUnit, PureLoss, Sensitivity
+from pandas_dp.core.randomness import Bits, Lazy
 from pandas_dp.core.samplers.enclosure import exp_bounds
 from pandas_dp.core.statistics.key_counts import KeyCounts, KeySensitivity
 
@@ -315,16 +315,13 @@ def test_more_bits_decide_where_a_word_does_not():
         queue = [word.to_bytes(8, "little") for word in given]
         return lambda count: b"".join(queue.pop(0) if queue else bytes(8) for _ in range(count // 8))
 
-    def listed(first, then):
-        # the stream of further words is read from the end of what it fetched
-        fill = words(first)
-        return rule._below(
-            key_selection.Lazy(key_selection.Bits(lambda n: then.to_bytes(8, "little") * (n // 8)), first, 64), 3
-        ), fill
+    def below(then):
+        further = Bits(lambda count: then.to_bytes(8, "little") * (count // 8))
+        return rule._below(Lazy(further, edge, 64), 3)
 
     assert low <= edge <= high
-    assert listed(edge, rest - 2)[0] is True
-    assert listed(edge, rest + 2)[0] is False
+    assert below(rest - 2)
+    assert not below(rest + 2)
     assert rule.draw(named([3]), words(low - 1)) == [["k000000"]]
     assert rule.draw(named([3]), words(high)) == []
 
