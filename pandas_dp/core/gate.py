@@ -20,7 +20,7 @@ import numpy as np
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.measurement import Interactive, Measurement, Mechanism, Noisy, Reply, View
+from pandas_dp.core.measurement import Interactive, Listing, Measurement, Mechanism, Noisy, Reply, View
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.randomness import random_bytes
 from pandas_dp.errors import (
@@ -96,8 +96,8 @@ def release(request: Request) -> Any:
     """Answer one query: from the store for nothing, or by a new charge and a new draw.
 
     For all inputs: the ledger holds the full charge before any column is read; the sum of the losses of the looks that
-    were taken is at most the charge; what is returned is the recipe's answer, a function of noisy integers and public
-    facts; an exception after the charge is `QueryFailedError` with a constant text and no chain.
+    were taken is at most the charge; what is returned is the recipe's answer, a function of noisy integers, listed keys
+    and public facts; an exception after the charge is `QueryFailedError` with a constant text and no chain.
 
     Raises
     ------
@@ -229,7 +229,7 @@ class _Run:
 
     def __init__(self, request: Request) -> None:
         self.request, self.view, self.recipe = request, request.view(), request.recipe()
-        self.transcript: list[Noisy] = []
+        self.transcript: list[Noisy | Listing] = []
         self.spent = PrivacyLoss()
         self.started: dict[Interactive, Mechanism] = {}
 
@@ -244,7 +244,7 @@ class _Run:
                 return step
             sent = self._look(step)
 
-    def _look(self, look: Measurement) -> Noisy:
+    def _look(self, look: Measurement) -> Noisy | Listing:
         """Debit, compute, draw."""
         request, mechanism = self.request, look.mechanism
         sensitivity = look.statistic.sensitivity(request.unit)
@@ -264,7 +264,7 @@ class _Run:
         return noisy
 
 
-def _answer(request: Request) -> tuple[Any, list[Noisy]]:
+def _answer(request: Request) -> tuple[Any, list[Noisy | Listing]]:
     """Drive the recipe on the data."""
     run = _Run(request)
     reply = run.resume()
@@ -279,8 +279,8 @@ def covers(declared: Charge, charge: Charge) -> bool:
     return (bounded or declared.epsilon is None) and charge.renyi <= declared.renyi and charge.delta <= declared.delta
 
 
-def _replay(recipe: Generator[Measurement | Reply, Any, Any], transcript: list[Noisy]) -> Any:
-    """Drive the recipe on stored noisy integers: the same answer, no data, no charge."""
+def _replay(recipe: Generator[Measurement | Reply, Any, Any], transcript: list[Noisy | Listing]) -> Any:
+    """Drive the recipe on stored noisy integers and listed keys: the same answer, no data, no charge."""
     try:
         next(recipe)
         for noisy in transcript:

@@ -18,6 +18,13 @@ from pandas_dp.core.randomness import Fill
 Noisy = list[int]
 """What a measurement releases: public integers, one for each entry of the statistic."""
 
+Listing = list[list[Any]]
+"""What a selection of keys releases: a list for each listed key, which is text or a number, in an order that follows from
+the keys alone, with its noisy count where one was drawn. JSON keeps it as it is."""
+
+Names = Callable[[NDArray[np.intp]], list[Any]]
+"""codes of keys -> the keys, as text or plain numbers (of dates and durations their nanoseconds)."""
+
 
 class View(Protocol):
     """The prepared rows of one table, as raw numbers and codes. Only statistics, inside the gate, look at it."""
@@ -35,6 +42,9 @@ class View(Protocol):
 
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Unit of each row (-1: the key is missing, the row does not count) and the number of units."""
+
+    def keys(self, column: str) -> tuple[NDArray[np.int64], int, Names]:
+        """Code of the key of each row (-1: none), the number of codes, and what they stand for."""
 
     def computed(self, expression: Any) -> Raw:
         """Raw numbers of what a row-wise expression makes of each row."""
@@ -97,8 +107,8 @@ class Mechanism(Protocol):
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         """Privacy loss of one draw, for any statistic of this sensitivity."""
 
-    def draw(self, exact: Exact, fill: Fill) -> Noisy:
-        """Draw the public integers."""
+    def draw(self, exact: Exact, fill: Fill) -> Noisy | Listing:
+        """Draw the public integers, or the keys that become public."""
 
 
 class Interactive(ABC):

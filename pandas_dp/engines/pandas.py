@@ -12,8 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
+from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Partition
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
+from pandas_dp.engines.found import found_keys
 from pandas_dp.kinds import is_missing, kind_or_none
 
 
@@ -84,6 +86,13 @@ class PandasView:
             self._cache[key] = self._stored(column).units()
         codes, count = self._cache[key]
         return codes, count
+
+    def keys(self, column: str) -> tuple[NDArray[np.int64], int, Names]:
+        """Codes of keys that nobody listed (-1: none), how many, and what they stand for; the order of codes says nothing."""
+        key = ("found", column, self._nulls.get(column))
+        if key not in self._cache:
+            self._cache[key] = found_keys(self._values(column))
+        return self._cache[key]  # type: ignore[no-any-return]
 
     def computed(self, expression: Any) -> Raw:
         """Raw numbers of what an expression of steps makes of each row; missing values of columns are missing in it."""

@@ -102,6 +102,10 @@ class PricedColumn:
         """See `PricedFrame.value_counts`."""
         return self._frame.value_counts(self._column, keys=keys, sort=sort, other=other, null=null)
 
+    def unique(self) -> Release:
+        """See `PricedFrame.unique`."""
+        return self._frame.unique(self._column)
+
     def mode(self, *, keys: Any = None) -> Release:
         """See `PricedFrame.mode`."""
         return self._frame.mode(self._column, keys=keys)

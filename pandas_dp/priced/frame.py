@@ -20,6 +20,7 @@ from pandas_dp.priced.choices import ChoiceQuestions
 from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.groups import PricedGroups
+from pandas_dp.priced.keys import FoundGroups, KeyQuestions
 from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.priced.ranges import RangeQuestions
@@ -33,6 +34,7 @@ class PricedFrame(
     BlockQuestions,
     ChoiceQuestions,
     GraphQuestions,
+    KeyQuestions,
     LocalQuestions,
     QuantileQuestions,
     RangeQuestions,
@@ -323,23 +325,6 @@ class PricedFrame(
         text = call_text("histogram", column, None, bins=edges(labels.values, binned.bins))
         return self._ask(text, CountBy(binned, labels, name="count"), (column,))
 
-    def value_counts(
-        self, column: str, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False
-    ) -> Release:
-        """Count rows by listed key, largest first as in pandas; see ``histogram``.
-
-        Parameters
-        ----------
-        column : str
-        keys : list, optional
-        sort : bool
-            Sort by the noisy counts; False keeps the listed order.
-        other, null : bool
-        """
-        keyed, labels = self._keys("value_counts", column, keys, other, null)
-        aggregate = CountBy(keyed, labels, name="count", sort=bool(sort))
-        return self._ask(call_text("value_counts", column, None, keys=keyed.keys), aggregate, (column,))
-
     def mode(self, column: str, *, keys: Any = None) -> Release:
         """Return the most common of the listed keys.
 
@@ -374,11 +359,15 @@ class PricedFrame(
         ----------
         by : str
         keys : list, optional
-            Listed values, in the order wanted; from the schema where left out. Every one comes back.
+            Listed values, in the order wanted; from the schema where left out. Every one comes back. Without any, and with a
+            ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of epsilon and
+            the whole delta find them as in ``unique``.
         other, null : bool
             One more group for unlisted values, and for missing ones.
         """
         if not isinstance(by, str):
             raise ArgumentTypeError(ONE_GROUPING)
+        if self._finds("groupby", by, keys, other, null):
+            return FoundGroups(self, by, self._kind(by))
         keyed, labels = self._keys("groupby", by, keys, other, null)
         return PricedGroups(self, keyed, labels)

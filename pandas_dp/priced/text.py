@@ -19,7 +19,7 @@ _HINTS = {
     "min": "the smallest value is one row's: ask .quantile({column}0.01, bounds=(lower, upper)), or use the public bound",
     "max": "the largest value is one row's: ask .quantile({column}0.99, bounds=(lower, upper)), or use the public bound",
     "describe": "ask .mean({column}bounds=(lower, upper)), .std(...) and .quantile({column}[0.25, 0.5, 0.75], ...) one by one",
-    "nunique unique": "list the public keys and count each: .histogram({column}keys=[...])",
+    "nunique": "list the public keys and count each: .histogram({column}keys=[...])",
     "hist plot": "ask .histogram({column}bins=[...]) and type .plot() after the answer",
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape": _ROWS,
     "agg aggregate apply pipe transform map": _OWN,

@@ -16,7 +16,8 @@ from pandas_dp.aggregates.above_threshold import AboveThreshold, plain_epsilon
 from pandas_dp.aggregates.base import Aggregate, Answer, Guarantee, Terms, noise_of, pure_epsilon
 from pandas_dp.aggregates.blocks import choose, combined, look_at
 from pandas_dp.aggregates.choices import Choice, TopK
-from pandas_dp.aggregates.count import Count, CountBy
+from pandas_dp.aggregates.count import Count, CountBy, Labels
+from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys, chances
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.oracles import SIZE_SHARE, Oracle, Passed
 from pandas_dp.aggregates.private_bounds import SHARE, PrivateBounds
@@ -30,10 +31,12 @@ from pandas_dp.aggregates.vectors import UNIT, ByName, VectorOfBlocks
 from pandas_dp.aggregates.winsorized import WinsorizedMean
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
+from pandas_dp.core.mechanisms.key_selection import OptimalSelection
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.randomized_response import RandomizedResponse
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
+from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums
 from pandas_dp.kinds import Kind
@@ -124,6 +127,27 @@ def _count(aggregate: Count, terms: Terms, rows: int | None) -> Outlook:
 @outlook.register
 def _counts(aggregate: CountBy, terms: Terms, rows: int | None) -> Outlook:
     return _noisy(noise_of(aggregate.look(terms)), Fraction(1), ROWS, "each ")
+
+
+@outlook.register
+def _found_counts(aggregate: FoundCounts, terms: Terms, rows: int | None) -> Outlook:
+    answer = aggregate.answer([], aggregate.look(terms), terms)
+    threshold = f"keys are listed from a noisy count of {aggregate.selection(terms).threshold:,} on"
+    found = _noisy(aggregate.selection(terms).noise, Fraction(1), ROWS, "each ")
+    return replace(found, mechanism=answer.mechanism, notes=(threshold,))
+
+
+@outlook.register
+def _found_keys(aggregate: FoundKeys, terms: Terms, rows: int | None) -> Outlook:
+    (seen,) = chances(aggregate.look(terms), terms.unit)
+    return Outlook(OptimalSelection.name, None, seen)
+
+
+@outlook.register
+def _by_found_key(aggregate: ByFoundKey, terms: Terms, rows: int | None) -> Outlook:
+    grouped = replace(aggregate.question, by=Keys(aggregate.column, ()), labels=Labels(aggregate.column, ()))
+    found = outlook(grouped, aggregate.rest(terms), rows)
+    return replace(found, notes=(*found.notes, *chances(aggregate.keys_look(terms), terms.unit)))
 
 
 @outlook.register

@@ -9,7 +9,18 @@ from functools import partial
 import pandas as pd
 import pytest
 from support.frames import fresh, people, protected
-from support.questions import ADDITIVE, BY_DATA, BY_ROWS, EVERY, FROM_BLOCKS, GUARANTEED, ROW_BY_ROW, STREAMS, table
+from support.questions import (
+    ADDITIVE,
+    BY_DATA,
+    BY_ROWS,
+    EVERY,
+    FOUND,
+    FROM_BLOCKS,
+    GUARANTEED,
+    ROW_BY_ROW,
+    STREAMS,
+    table,
+)
 
 from pandas_dp import session as session_module
 from pandas_dp import tables
@@ -59,7 +70,7 @@ def test_every_question_is_among_those_tested():
         def __getitem__(self, column):
             return self
 
-    for ask in EVERY.values():
+    for ask in (EVERY | FOUND).values():
         ask(Recorder())
     questions = {name for name in dir(PricedFrame) if not name.startswith("_") and not hasattr(PreparedFrame, name)}
     assert questions <= asked

@@ -124,4 +124,14 @@ STREAMS: dict[str, Question] = {
 ROW_BY_ROW: dict[str, Question] = {  # under replace_one alone
     "randomized_response": lambda d: d.randomized_response("ward", keys=KEYS),
 }
+FOUND: dict[str, Question] = {  # with a delta in the price alone
+    "unique": lambda d: d.unique("ward"),
+    "unique by column": lambda d: d["cost"].unique(),
+    "found counts": lambda d: d.value_counts("ward"),
+    "found dates": lambda d: d["day"].value_counts(),
+    "sizes of found groups": lambda d: d.groupby("ward").size(),
+    "counts of found groups": lambda d: d.groupby("ward").count("cost"),
+    "sums of found groups": lambda d: d.groupby("ward")["cost"].sum(bounds=(0, 100)),
+    "means of found groups": lambda d: d.groupby("ward")["cost"].mean(bounds=(0, 100)),
+}
 EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | STREAMS | ROW_BY_ROW

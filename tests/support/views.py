@@ -49,6 +49,12 @@ class ArrayView:
         place = {name: i for i, name in enumerate(names)}
         return np.array([-1 if c is None else place[c] for c in cells], dtype=np.int64), len(names)
 
+    def keys(self, column):
+        cells = self.columns[column]
+        names = sorted({c for c in cells if c is not None})
+        codes = [-1 if c is None else names.index(c) for c in cells]
+        return np.array(codes, dtype=np.int64), len(names), lambda wanted: [names[place] for place in wanted]
+
 
 def table(rows: list[tuple], names: str = "u g x") -> ArrayView:
     """Rows of (unit, group, value)."""

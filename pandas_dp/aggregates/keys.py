@@ -1,0 +1,220 @@
+"""Keys that nobody listed: which there are, how often they occur, and what is asked of the groups they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.base import (
+    Accuracy,
+    Aggregate,
+    Answer,
+    Caution,
+    SingleLook,
+    Steps,
+    Terms,
+    in_numbers,
+    least_epsilon,
+)
+from pandas_dp.aggregates.count import Labels, int64s
+from pandas_dp.aggregates.moments import Mean
+from pandas_dp.aggregates.sums import Sum
+from pandas_dp.core.measurement import Listing, Measurement
+from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
+from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.partition import Keys
+from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.statistics.key_counts import KeyCounts
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.kinds import Kind
+from pandas_dp.uncertainty import Additive
+
+SHARE = Fraction(1, 2)  # of epsilon, for the keys of groups
+RARE = "how many keys are left out, and which, is not said"
+
+
+@dataclass(frozen=True)
+class FoundCounts(SingleLook):
+    """Number of rows, or of rows with a value in `counted`, of the keys of a column that have many.
+
+    One noisy count of each key decides whether it is listed, and is the answer where it is. Under the unit's bounds rows are
+    counted, not units: with c rows a key the threshold is c - 1 higher. Of Laplace noise at (epsilon, delta) and Gaussian
+    noise, which shares delta with the threshold, the one with the lower threshold is taken: public numbers decide.
+
+    Parameters
+    ----------
+    column : str
+    kind : Kind
+        Of its keys.
+    counted : str or None
+    name : str
+        Name of the answer.
+    sort : bool
+        Largest first, equal counts by key; otherwise by key.
+    """
+
+    column: str
+    kind: Kind
+    counted: str | None = None
+    name: str = "count"
+    sort: bool = True
+
+    def look(self, terms: Terms) -> Measurement:
+        """One listing."""
+        statistic = KeyCounts(self.column, self.counted)
+        return Measurement(statistic, _lowest_threshold(statistic, terms.price, terms.unit))
+
+    def answer(self, noisy: Any, look: Measurement, terms: Terms) -> Answer:
+        """Return a Series over the listed keys."""
+        noise, least = self.selection(terms).noise, self.selection(terms).threshold
+        index = Labels(self.column, labels(noisy, self.kind)).index()
+        series = pd.Series(int64s([count for _, count in noisy]), index=index, name=self.name)
+        if self.sort:
+            series = series.sort_values(ascending=False, kind="stable")
+        notes: tuple[str, ...] = (
+            f"keys with a noisy count of {least:,} or more; one near that may owe it to its noise; {RARE}",
+        )
+        if not noisy:
+            notes = (Caution(f"no key has a noisy count of {least:,} rows, which it takes at this price"),)
+        return Answer(series, f"{noise.name}, keys by threshold", Additive(noise), notes)
+
+    def selection(self, terms: Terms) -> NoisyThreshold:
+        """Return the mechanism: its noise and its threshold are public."""
+        mechanism = self._look(terms).mechanism
+        if not isinstance(mechanism, NoisyThreshold):
+            raise TypeError("this look selects no keys")
+        return mechanism
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the half-width of the noise of each count."""
+        in_numbers(wanted)
+
+        def fits(epsilon: Fraction) -> bool:
+            offered = replace(terms, price=Price(epsilon, wanted.delta))
+            return self.selection(offered).noise.half_width(wanted.level) <= wanted.within
+
+        return least_epsilon(fits)
+
+
+@dataclass(frozen=True)
+class FoundKeys(SingleLook):
+    """The keys of a column that many units hold, without counts, by the rule that lists the most of them."""
+
+    column: str
+    kind: Kind
+
+    def look(self, terms: Terms) -> Measurement:
+        """One listing."""
+        return listing_of(self.column, _epsilon(terms.price), terms.price.delta, terms.unit)
+
+    def answer(self, noisy: Any, look: Measurement, terms: Terms) -> Answer:
+        """Return a Series of keys, sorted."""
+        values = pd.Series(Labels(None, labels(noisy, self.kind)).index(), name=self.column)
+        return Answer(values, OptimalSelection.name, None, chances(look, terms.unit))
+
+
+@dataclass(frozen=True)
+class ByFoundKey(Aggregate):
+    """A question by group, asked of the keys that a first look finds.
+
+    `SHARE` of epsilon and the whole delta list the keys, the rest of epsilon answers the question by those keys, as if they had
+    been typed: they are public then, and the two looks compose. The question's noise depends on no key, so its loss is
+    known before.
+
+    Parameters
+    ----------
+    column : str
+    kind : Kind
+        Of its keys.
+    question : Sum or Mean
+        By no keys yet.
+    """
+
+    column: str
+    kind: Kind
+    question: Sum | Mean
+
+    def keys_look(self, terms: Terms) -> Measurement:
+        """Return the first look."""
+        return listing_of(self.column, SHARE * _epsilon(terms.price), terms.price.delta, terms.unit)
+
+    def rest(self, terms: Terms) -> Terms:
+        """Return what the question is asked on."""
+        return replace(terms, price=Price((1 - SHARE) * _epsilon(terms.price)))
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """Both looks."""
+        look = self.keys_look(terms)
+        return look.mechanism.loss(look.statistic.sensitivity(terms.unit)) + self.question.loss(self.rest(terms))
+
+    def steps(self, terms: Terms) -> Steps:
+        """The keys, then the question, which needs no look where there are none."""
+        look = self.keys_look(terms)
+        values = labels((yield look), self.kind)
+        notes = (f"{show(100 * SHARE)} % of epsilon and the whole delta found the keys", *chances(look, terms.unit))
+        found = Labels(self.column, values)
+        if not values:
+            empty = pd.Series([], index=found.index(), name=self.question.column, dtype="float64")
+            return Answer(empty, OptimalSelection.name, None, (Caution("no key was found at this price"), *notes))
+        question = replace(self.question, by=Keys(self.column, values), labels=found)
+        answer = yield from question.steps(self.rest(terms))
+        return replace(answer, notes=(*answer.notes, *notes))
+
+
+def labels(listing: Listing, kind: Kind) -> tuple[Any, ...]:
+    """Keys as they left the gate, as values of the column's kind: dates and durations were nanoseconds."""
+    if kind.name in ("datetime", "timedelta"):
+        return tuple(kind.value(Fraction(entry[0])) for entry in listing)
+    return tuple(bool(entry[0]) if kind.name == "bool" else entry[0] for entry in listing)
+
+
+def listing_of(column: str, epsilon: Fraction, delta: Fraction, unit: PrivacyUnit) -> Measurement:
+    """Return the look that lists keys: each of those that a unit can touch gets an equal part of epsilon and delta."""
+    statistic = KeyCounts(column, distinct=True)
+    touched = statistic.sensitivity(unit).touched
+    return Measurement(statistic, OptimalSelection(epsilon / touched, delta / touched))
+
+
+def chances(look: Measurement, unit: PrivacyUnit) -> tuple[str, ...]:
+    """Say which keys are seen: from the price alone."""
+    if not isinstance(look.mechanism, OptimalSelection):
+        return ()
+    half = listed_half_the_time(look.mechanism)
+    of = "rows" if unit.column is None else f"different {unit.column!r}"
+    return (f"a key of {half:,} {of} is listed with probability 1/2, rarer ones seldom; {RARE}",)
+
+
+def listed_half_the_time(selection: OptimalSelection) -> int:
+    """Least number of units of a key that is listed with probability at least 1/2."""
+
+    def often(n: int) -> bool:
+        return chance_bounds(selection.epsilon, selection.delta, n, 64)[0] >= 1 << 63
+
+    low, high = 0, 1
+    while not often(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if often(middle) else (middle, high)
+    return high
+
+
+def _epsilon(price: Price) -> Fraction:
+    if price.epsilon is None or not price.delta:
+        raise ArgumentTypeError("finding keys takes a price with a delta: df.dp(epsilon=1, delta=1e-6)")
+    return price.epsilon
+
+
+def _lowest_threshold(statistic: KeyCounts, price: Price, unit: PrivacyUnit) -> NoisyThreshold:
+    """Return the selection that sees the most keys, of those that an epsilon and a delta buy."""
+    sensitivity, epsilon = statistic.sensitivity(unit), _epsilon(price)
+    laplace = NoisyThreshold.calibrate(DiscreteLaplace.calibrate(epsilon, sensitivity), sensitivity, price.delta)
+    if epsilon < SMALLEST_GAUSSIAN_EPSILON:
+        return laplace
+    noise = DiscreteGaussian.calibrate(sensitivity, epsilon, price.delta / 2, None)
+    gaussian = NoisyThreshold.calibrate(noise, sensitivity, price.delta / 2)
+    return gaussian if gaussian.threshold < laplace.threshold else laplace

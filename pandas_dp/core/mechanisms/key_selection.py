@@ -1,0 +1,263 @@
+"""Which keys are there? Selections that list a key only where many units hold it, so that no unit shows by a key of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+
+import numpy as np
+
+from pandas_dp.core.measurement import Exact, Listing
+from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.privacy import PrivacyLoss, PureLoss, Sensitivity
+from pandas_dp.core.randomness import Bits, Fill, Lazy, random_bytes, random_words
+from pandas_dp.core.samplers.enclosure import exp_bounds
+from pandas_dp.core.statistics.key_counts import KeySensitivity
+
+WORD = 64
+TWO_PI = Fraction(314159265358979, 50 * 10**12)  # rounded down
+
+
+@dataclass(frozen=True)
+class NoisyThreshold:
+    """Adds noise to each positive count, and lists the keys whose noisy count reaches a threshold, with that count.
+
+    Parameters
+    ----------
+    noise : DiscreteLaplace or DiscreteGaussian
+    threshold : int
+    delta : Fraction
+        At least the probability that any of the keys that one unit alone holds is listed.
+
+    Notes
+    -----
+    Let x and x' be neighbours, A the keys that only x' has, A' those that only x has, B the common ones. The unit in which they
+    differ owns all rows of A in x', and of A' in x. A key of v rows is listed with chance q(v) = P(noise >= threshold - v),
+    so any of A is with probability t, at most the sum of q(v) over A, and any of A' with t' likewise. Keys have noise of their
+    own: where nothing of A is listed, x' gives what its counts of B alone give, call it U', and where nothing of A' is,
+    x gives U. So for every delta >= t, t' there are V and V' with
+
+        law of x = (1 - delta) U + delta V,    law of x' = (1 - delta) U' + delta V',
+
+    and U, U' are noisy counts of the same keys, which one unit moves by at most the stated L1 and L2 norms, cut at a
+    threshold. All that the noise guarantees for them, pure, Renyi or zCDP, thus holds outside an event of probability delta,
+    under add/remove (A or A' is empty) as under replace-one, whose doubled norms enter the noise, not t. In particular
+    law of x (S) <= e^epsilon law of x' (S) + delta. Keys without rows are never looked at and cannot be listed.
+
+    A unit has K = `rows` rows in j <= m = `keys` keys, 1 to c = `linf` in each. q is convex below the threshold, so q(v) is at
+    most the chord q(1) + (v - 1) d, d = (q(c) - q(1)) / (c - 1), and t at most j q(1) + (K - j) d. That is linear in j, and
+    fewer than K / c keys hold fewer rows: the larger of the values at m and at K / c, rounded up, bounds t.
+
+    Computed are upper bounds of q, in integers. Laplace: P(Z >= r) = p^r / (1 + p) for r >= 0. Gaussian: with the variance V
+    of the fine lattice P(Z >= t) <= exp(-t^2 / 2V) / ((1 - exp(-t / V)) sqrt(2 pi V)), since (t + i)^2 >= t^2 + 2 t i,
+    and since the sum of exp(-z^2 / 2V) over the integers is at least sqrt(2 pi V) (Poisson summation).
+    The order of codes, which may follow the rows, enters nothing: equal noise for each, and what is listed is sorted by key.
+    Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Gaussian: Wilkins, Kifer, Zhang, Karrer 2024.
+    """
+
+    noise: DiscreteLaplace | DiscreteGaussian
+    threshold: int
+    delta: Fraction
+
+    @classmethod
+    def calibrate(
+        cls, noise: DiscreteLaplace | DiscreteGaussian, sensitivity: KeySensitivity, delta: Fraction
+    ) -> NoisyThreshold:
+        """Return the lowest threshold that delta pays for."""
+        return cls(noise, _least_threshold(noise, sensitivity, delta), delta)
+
+    def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
+        """Return that of the noise, and delta; see the class notes."""
+        if not isinstance(sensitivity, KeySensitivity):
+            raise TypeError("this selection needs counts by key")
+        if not _rarely(self.noise, self.threshold, sensitivity, self.delta):
+            raise TypeError("this threshold is too low for its delta")
+        return self.noise.loss(sensitivity) + PrivacyLoss(delta=self.delta)
+
+    def draw(self, exact: Exact, fill: Fill = random_bytes) -> Listing:
+        """Listed keys with their noisy counts."""
+        counts, names = exact.open()
+        noisy = self.noise.draw(Exact(counts), fill)
+        listed = [place for place, count in enumerate(noisy) if count >= self.threshold]
+        cells = names(np.array(listed, dtype=np.intp))
+        return _in_order([[cell, noisy[place]] for cell, place in zip(cells, listed, strict=True)])
+
+
+def _in_order(listing: Listing) -> Listing:
+    """Sort by key: numbers, then texts, by code point."""
+    return sorted(listing, key=lambda entry: (isinstance(entry[0], str), *entry))
+
+
+@lru_cache(maxsize=256)
+def _least_threshold(noise: DiscreteLaplace | DiscreteGaussian, sensitivity: KeySensitivity, delta: Fraction) -> int:
+    """Least threshold, no lower than the rows of one unit in a key, that `_rarely` finds high enough."""
+    low, span = sensitivity.linf - 1, 1
+    while not _rarely(noise, low + span, sensitivity, delta):
+        span *= 2
+    high = low + span
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _rarely(noise, middle, sensitivity, delta) else (middle, high)
+    return high
+
+
+def _rarely(
+    noise: DiscreteLaplace | DiscreteGaussian, threshold: int, sensitivity: KeySensitivity, delta: Fraction
+) -> bool:
+    """Whether keys of one unit are listed with probability at most delta: for all inputs a True is true."""
+    keys, rows, most = sensitivity.keys, sensitivity.rows, sensitivity.linf
+    bits = int(keys / delta).bit_length() + WORD
+    full, single = (_tail_bound(noise, threshold - count, bits) for count in (most, 1))
+    if most == 1:
+        return keys * full <= delta
+    for j in {keys, -(-rows // most)}:
+        heavy = Fraction(rows - j, most - 1)  # keys of c rows; j - heavy have one: neither is negative
+        if heavy * full + (j - heavy) * single > delta:
+            return False
+    return True
+
+
+def _tail_bound(noise: DiscreteLaplace | DiscreteGaussian, reach: int, bits: int) -> Fraction:
+    """At least the probability that noise lifts a count to a threshold `reach` above it."""
+    if isinstance(noise, DiscreteLaplace):
+        above, below = noise.scale.as_integer_ratio()
+        power, p = exp_bounds(-reach * below, above, bits)[1], exp_bounds(-below, above, bits)[0]
+        return Fraction(power, (1 << bits) + p) if reach >= 0 else Fraction(1)
+    steps = (reach << noise.refine) - (1 << noise.refine >> 1)  # what is rounded up to the threshold reaches it
+    if steps <= 0:
+        return Fraction(1)
+    above, below = noise.variance.as_integer_ratio()
+    bits += above.bit_length()
+    density = exp_bounds(-steps * steps * below, 2 * above, bits)[1]
+    ratio = exp_bounds(-steps * below, above, bits)[1]
+    root = isqrt((above * TWO_PI.numerator << 2 * bits) // (below * TWO_PI.denominator))  # 2**bits sqrt(2 pi V), cut
+    return Fraction(density << bits, ((1 << bits) - ratio) * root)
+
+
+@dataclass(frozen=True)
+class OptimalSelection:
+    """Lists each key with the largest probability that (epsilon, delta) allows for the number of units that hold it.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        Of each key.
+
+    Notes
+    -----
+    A key of n units is listed with probability pi(n), pi(0) = 0, independently of all others. Its decision is
+    (epsilon, delta)-private for counts that differ by 1 if and only if
+
+        pi(n + 1) <= e^epsilon pi(n) + delta  and  1 - pi(n) <= e^epsilon (1 - pi(n + 1)) + delta
+
+    (the other two follow where pi does not fall), and pi takes the largest value that both allow. The first binds up to the
+    least n with pi(n) >= (1 - delta) / (e^epsilon + 1), call it s: pi(n) = delta (e^(n epsilon) - 1) / (e^epsilon - 1) for
+    n <= s. The second binds from there on, so 1 - pi(s + i) = e^(-i epsilon) (1 - pi(s) + g) - g with
+    g = delta / (e^epsilon - 1), until that is 0.
+    Any pair of laws that is (epsilon, delta)-close both ways arises from one draw of (1 - delta) U + delta V and of
+    (1 - delta) U' + delta V' with |ln dU/dU'| <= epsilon (Kairouz, Oh, Viswanath 2015), so the loss of a key is a pure epsilon
+    outside an event of probability delta. A unit touches `touched` keys, each count by 1: that many such losses.
+    Both sides of every comparison are integers that close in on the real numbers until it is decided.
+    Source: Desfontaines, Voss, Gipson, Mandayam 2022, Theorem 1.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+
+    name = "optimal selection of keys"
+
+    def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
+        """Epsilon and delta for each key that one unit can touch."""
+        if not isinstance(sensitivity, KeySensitivity) or sensitivity.linf > 1:
+            raise TypeError("this selection needs the number of units by key")
+        return PrivacyLoss(((PureLoss(self.epsilon), 1),), self.delta).times(sensitivity.touched)
+
+    def draw(self, exact: Exact, fill: Fill = random_bytes) -> Listing:
+        """Listed keys, without a count."""
+        counts, names = exact.open()
+        different, which = np.unique(np.array(counts, dtype=np.int64), return_inverse=True)
+        bounds = [chance_bounds(self.epsilon, self.delta, n, WORD) for n in different.tolist()]
+        # a uniform in [w, w + 1] / 2**64 is below pi where w < low, not below it where w >= high; 0 < low for n >= 1
+        last = [np.array([max(end[side], 1) - 1 for end in bounds], dtype=np.uint64) for side in (0, 1)]
+        sure = np.array([low > 0 for low, _ in bounds], dtype=bool)
+        words = random_words(which.size, fill)
+        listed = (words <= last[0].take(which)) & sure.take(which)  # shape (keys that are there,)
+        bits = Bits(fill)
+        for place in np.flatnonzero(~listed & (words <= last[1].take(which))).tolist():
+            listed[place] = self._below(Lazy(bits, int(words[place]), WORD), counts[place])
+        return _in_order([[cell] for cell in names(np.flatnonzero(listed))])
+
+    def _below(self, u: Lazy, n: int) -> bool:
+        """Whether u < pi(n), with more bits of the same u until that is certain."""
+        while True:
+            low, high = chance_bounds(self.epsilon, self.delta, n, u.n)
+            if u.a < low:
+                return True
+            if u.a >= high:
+                return False
+            u.extend()
+
+
+Ends = tuple[Fraction, Fraction]
+
+
+def _power(epsilon: Fraction, n: int, bits: int) -> Ends:
+    """Ends around e^(-n epsilon)."""
+    low, high = exp_bounds(-n * epsilon.numerator, epsilon.denominator, bits)
+    return Fraction(low, 1 << bits), Fraction(min(high, 1 << bits), 1 << bits)
+
+
+def _room(epsilon: Fraction, delta: Fraction) -> int:
+    """Bits that differences and quotients below lose: those of 1 / epsilon, delta / epsilon and 1 / delta."""
+    return (epsilon.denominator // epsilon.numerator).bit_length() + 2 * (1 / delta).__ceil__().bit_length() + 16
+
+
+@lru_cache(maxsize=256)
+def switch(epsilon: Fraction, delta: Fraction) -> int:
+    """Least n with pi(n) >= (1 - delta) / (e^epsilon + 1), where delta (1 - x) (1 + y) >= (1 - delta) (1 - y) x.
+
+    Here x = e^(-n epsilon) and y = e^(-epsilon), transcendental: the two sides are never equal.
+    """
+    low, high = 0, 1
+    while not _past(epsilon, delta, high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _past(epsilon, delta, middle) else (middle, high)
+    return high
+
+
+def _past(epsilon: Fraction, delta: Fraction, n: int) -> bool:
+    bits = _room(epsilon, delta) + WORD
+    while True:
+        x, y = _power(epsilon, n, bits), _power(epsilon, 1, bits)
+        if delta * (1 - x[1]) * (1 + y[0]) > (1 - delta) * (1 - y[0]) * x[1]:
+            return True
+        if delta * (1 - x[0]) * (1 + y[1]) < (1 - delta) * (1 - y[1]) * x[0]:
+            return False
+        bits *= 2
+
+
+@lru_cache(maxsize=1 << 14)
+def chance_bounds(epsilon: Fraction, delta: Fraction, n: int, bits: int) -> tuple[int, int]:
+    """Integers low <= 2**bits pi(n) <= high, for n >= 1; see `OptimalSelection`."""
+    work = bits + _room(epsilon, delta)
+    s = switch(epsilon, delta)
+    y = _power(epsilon, 1, work)
+    ends = _rising(delta, y, _power(epsilon, min(n, s), work), _power(epsilon, min(n, s) - 1, work))
+    if n > s:
+        power = _power(epsilon, n - s, work)
+        g = delta * y[0] / (1 - y[0]), delta * y[1] / (1 - y[1])
+        ends = 1 + g[0] - power[1] * (1 - ends[0] + g[1]), 1 + g[1] - power[0] * (1 - ends[1] + g[0])
+    low, high = (min(max(end, Fraction(0)), Fraction(1)) for end in ends)
+    return int(low * (1 << bits)), -int(-high * (1 << bits) // 1)
+
+
+def _rising(delta: Fraction, y: Ends, x: Ends, before: Ends) -> Ends:
+    """Ends around delta (1 - x) / (before (1 - y)), x = e^(-n epsilon) and before = e^(-(n - 1) epsilon)."""
+    if before[0] == 1:
+        return delta, delta
+    return delta * (1 - x[1]) / (before[1] * (1 - y[0])), delta * (1 - x[0]) / (before[0] * (1 - y[1]))

@@ -1,0 +1,162 @@
+"""Questions about keys that nobody listed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pandas_dp import arguments
+from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.aggregates.count import CountBy, Labels
+from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys
+from pandas_dp.aggregates.moments import Mean
+from pandas_dp.aggregates.sums import Sum
+from pandas_dp.core.partition import Keys
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.kinds import Kind
+from pandas_dp.priced.groups import PricedGroups
+from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.text import bounds_text, call_text
+from pandas_dp.release import Release
+
+
+class KeyQuestions(PreparedFrame):
+    """Counts by key, and keys themselves."""
+
+    __slots__ = ()
+
+    def value_counts(
+        self, column: str, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False
+    ) -> Release:
+        """Count rows by key, largest first as in pandas; see ``histogram`` for listed keys.
+
+        Parameters
+        ----------
+        column : str
+        keys : list, optional
+            Listed values, which all come back; from the schema where left out. Without any, and with a ``delta`` in the
+            price, the keys are found: those with a noisy count above a threshold come back.
+        sort : bool
+            Sort by the noisy counts; False keeps the listed order, or that of the found keys.
+        other, null : bool
+            With listed keys: one more for other values, and for missing ones.
+
+        Returns
+        -------
+        Release
+            An integer Series over the keys.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Found keys: noise is added to the count of every key that occurs, and the same noisy count is compared and released.
+        Any of the keys that one unit alone holds (at most max_groups, with max_rows_per_group rows each) is listed with
+        probability at most delta; otherwise the guarantee is that of the noise. That is Laplace noise, or Gaussian noise,
+        to which half of delta goes, where the threshold is lower with it; 15 rows at (1, 1e-6) for one row a unit.
+        The delta is charged to the session's ``delta_reserved``. Text, numbers, bools and dates can be found; in columns of
+        objects or categories text and whole numbers, and all else counts as missing.
+        Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Wilkins, Kifer, Zhang, Karrer 2024.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900 + ["Rust"]})
+        >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="value_counts example")
+        >>> list(df.dp(epsilon=1, delta=1e-6).value_counts("city").index)
+        ['Bonn', 'Ulm']
+        """
+        if self._finds("value_counts", column, keys, other, null):
+            question = FoundCounts(column, self._kind(column), sort=bool(sort))
+            return self._ask(call_text("value_counts", column, None), question, (column,))
+        keyed, labels = self._keys("value_counts", column, keys, other, null)
+        aggregate = CountBy(keyed, labels, name="count", sort=bool(sort))
+        return self._ask(call_text("value_counts", column, None, keys=keyed.keys), aggregate, (column,))
+
+    def unique(self, column: str) -> Release:
+        """List the keys of a column that many units hold; a rare one, or one of a single unit, is not listed.
+
+        Parameters
+        ----------
+        column : str
+
+        Returns
+        -------
+        Release
+            A Series of keys, sorted; as ``keys=`` of other questions it is public.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A key that n units hold is listed with the largest probability that epsilon and delta allow, at most delta for n = 1.
+        With max_groups = m each key gets (epsilon / m, delta / m), half of that under replace_one. It takes fewer units than
+        ``value_counts`` does, which gives counts as well. Which kinds of keys can be found is said there.
+        Source: Desfontaines, Voss, Gipson, Mandayam 2022.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900 + ["Rust"]})
+        >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="unique example")
+        >>> list(df.dp(epsilon=0.5, delta=1e-7).unique("city"))
+        ['Bonn', 'Ulm']
+        """
+        kind = self._kind(column)
+        if not self._price.delta:
+            raise ArgumentTypeError(
+                f"unique() takes a price with a delta: df.dp(epsilon=1, delta=1e-6).unique({column!r})"
+            )
+        return self._ask(call_text("unique", column, None), FoundKeys(column, kind), (column,))
+
+    def _finds(self, call: str, column: str, keys: Any, other: bool, null: bool) -> bool:
+        """Whether the keys of a column must be found: nobody listed any, and a bool column has but two.
+
+        Raises
+        ------
+        ArgumentTypeError
+            The price has no delta, or there is more to list than keys.
+        """
+        kind = self._kind(column)
+        if keys is not None or self._facts(column).keys is not None or kind.name == "bool":
+            return False
+        if not self._price.delta:
+            example = arguments.KEYS.get(kind.name, arguments.KEYS["key"])
+            finding = f"let the price find them: df.dp(epsilon=1, delta=1e-6).{call}({column!r})"
+            line = f"{call}({column!r}, keys={example}), or {finding}"
+            arguments.keys(None, other, null, kind, self._facts(column), call, column, line)
+        if other or null:
+            raise ArgumentTypeError(f"other= and null= go with listed keys: {call}({column!r}, keys=[...], other=True)")
+        return True
+
+
+class FoundGroups(PricedGroups):
+    """Groups of keys that nobody listed: those that the answer's own price finds."""
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, frame: PreparedFrame, by: str, kind: Kind, column: str | None = None) -> None:
+        super().__init__(frame, Keys(by, ()), Labels(by, ()), column)
+        self._kind = kind
+
+    def __getitem__(self, column: str) -> FoundGroups:
+        """Select one column, as in pandas."""
+        checked = super().__getitem__(column)
+        return FoundGroups(self._frame, self._keys.column, self._kind, checked._column)
+
+    def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None) -> Release:
+        by = self._keys.column
+        if isinstance(aggregate, CountBy):
+            question: Aggregate = FoundCounts(by, self._kind, aggregate.column, aggregate.name or "size", sort=False)
+        elif isinstance(aggregate, Sum | Mean):
+            question = ByFoundKey(by, self._kind, aggregate)
+        else:
+            raise ArgumentTypeError(
+                f"{name}() of groups that are found needs bounds: .groupby({by!r})[{column!r}].{name}(bounds=(lower, upper))"
+            )
+        selected = "" if column is None else f"[{column!r}]"
+        text = f"groupby({by!r}){selected}.{name}({bounds_text(bounds).rstrip(', ')})"
+        return self._frame._ask(text, question, (by,) if column is None else (by, column))

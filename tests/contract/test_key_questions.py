@@ -1,0 +1,296 @@
+"""Keys that nobody listed: what comes back, in which order, at which price, and what is refused.
+
+At (50, 1e-9) noise changes a count with probability below 1e-21, and a threshold of two rows keeps delta: answers are
+known there, and tests with them fail by chance less often than once in 1e15 runs.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from support.frames import fresh, protected, refused, watching
+from support.questions import FOUND, table
+
+import pandas_dp
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.release import Release
+
+SURE = {"epsilon": 50, "delta": 1e-9}
+SESSIONS = {
+    "rows": {},
+    "units": {"unit": "uid", "max_rows": 3},
+    "rows replaced": {"neighbors": "replace_one"},
+    "units replaced": {
+        "neighbors": "replace_one",
+        "unit": "uid",
+        "max_rows": 4,
+        "max_groups": 2,
+        "max_rows_per_group": 2,
+    },
+}
+each_session = pytest.mark.parametrize("terms", SESSIONS.values(), ids=SESSIONS)
+each_question = pytest.mark.parametrize("name", FOUND)
+
+
+def opened(cells, **terms) -> pd.DataFrame:
+    """A table of one column x beside numbers."""
+    column = pd.Series(cells)
+    frame = pd.DataFrame({"x": column, "cost": np.arange(len(column)) % 50})
+    return protected(frame, epsilon=10**4, delta=1e-4, **terms)
+
+
+def small(**terms) -> pd.DataFrame:
+    return protected(table(), epsilon=10**4, delta=1e-2, **terms)
+
+
+CITIES = ["Ulm"] * 20 + ["Bonn"] * 30 + ["Rust"] + [None] * 40 + ["Aalen"] * 20
+
+
+def test_keys_that_many_hold_come_back_with_their_counts():
+    q = opened(CITIES).dp(**SURE)
+    counts = q.value_counts("x")
+    assert counts.to_dict() == {"Bonn": 30, "Aalen": 20, "Ulm": 20}
+    assert list(counts.index) == ["Bonn", "Aalen", "Ulm"]  # equal counts by key
+    assert (counts.name, counts.index.name, counts.dtype) == ("count", "x", np.int64)
+    assert list(q.value_counts("x", sort=False).index) == ["Aalen", "Bonn", "Ulm"]
+    assert list(q["x"].value_counts().index) == list(counts.index)
+    assert q.groupby("x").size().to_dict() == {"Aalen": 20, "Bonn": 30, "Ulm": 20}
+    assert list(q.groupby("x").size().index) == ["Aalen", "Bonn", "Ulm"]
+    assert q.groupby("x")["cost"].count().name == "cost"
+    assert q.groupby("x").count("x").to_dict() == {"Aalen": 20, "Bonn": 30, "Ulm": 20}
+    found = q.unique("x")
+    assert list(found) == ["Aalen", "Bonn", "Ulm"]
+    assert found.name == "x"
+    assert list(q["x"].unique()) == list(found)
+
+
+def test_sums_and_means_of_found_groups():
+    frame = opened(["b"] * 500 + ["a"] * 500 + ["rare"])
+    q = frame.dp(epsilon=100, delta=1e-9)
+    exact = frame.iloc[:1000].groupby("x")["cost"]
+    for answer, truth in (
+        (q.groupby("x")["cost"].mean(bounds=(0, 50)), exact.mean()),
+        (q.groupby("x").sum("cost", bounds=(0, 50)), exact.sum()),
+    ):
+        assert list(answer.index) == ["a", "b"]
+        assert np.allclose(answer, truth, atol=40 * 50 / 50)  # 40 scales of the noise of a sum
+        assert any("50 % of epsilon and the whole delta" in note for note in answer.notes)
+
+
+def test_found_keys_are_public_keys():
+    frame = opened(CITIES)
+    keys = frame.dp(**SURE).unique("x")
+    assert list(frame.dp(epsilon=50).groupby("x", keys=keys).size().index) == ["Aalen", "Bonn", "Ulm"]
+
+
+def test_keys_that_are_listed_are_not_looked_for():
+    frame = opened(CITIES, schema={"x": {"keys": ["Ulm", "Rom"]}})
+    assert list(frame.dp(**SURE).value_counts("x", sort=False).index) == ["Ulm", "Rom"]
+    assert list(frame.dp(**SURE).value_counts("x", keys=["Rust"]).index) == ["Rust"]
+    flags = opened([True] * 9)
+    assert list(flags.dp(**SURE).value_counts("x", sort=False).index) == [False, True]  # a bool column has no others
+    assert list(flags.dp(**SURE).unique("x")) == [True]
+
+
+DAY = pd.Timestamp("2013-01-31")
+KINDS = {
+    "whole numbers": ([3, 1, -(2**62)], "int64", [-(2**62), 1, 3]),
+    "small numbers": ([3, 1], "Int8", [1, 3]),
+    "large numbers": ([2**64 - 1, 1], "uint64", [1, 2**64 - 1]),
+    "floats": ([0.5, -0.0, float("inf"), 1e-300], "float64", [0.0, 1e-300, 0.5, float("inf")]),
+    "dates": ([DAY, DAY - pd.Timedelta("1D")], "datetime64[us]", [DAY - pd.Timedelta("1D"), DAY]),
+    "zoned": ([DAY.tz_localize("Europe/Berlin")], None, [DAY.tz_localize("Europe/Berlin")]),
+    "days": ([date(2013, 1, 31)], pd.ArrowDtype(pa.date32()), [DAY]),
+    "durations": ([pd.Timedelta("90 min"), pd.Timedelta("5 s")], None, [pd.Timedelta("5 s"), pd.Timedelta("90 min")]),
+    "texts": (["é", "Z", "a", "日本", "z\0"], None, ["Z", "a", "z\0", "é", "日本"]),
+    "objects": ([1, "a", 10**30, "\ud800"], object, [1, 10**30, "a", "\ud800"]),
+    "categories": (["b", "a"], "category", ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize(("cells", "dtype", "expected"), KINDS.values(), ids=KINDS)
+def test_a_ledger_gives_the_same_keys_again_after_a_restart(cells, dtype, expected, tmp_path):
+    column = pd.Series(cells * 20, dtype=dtype)
+    frame = pd.DataFrame({"x": column, "cost": 1})
+    terms = {"epsilon": 10**4, "delta": 1e-4, "ledger": tmp_path / "books.dpledger", "version": "1", "name": "keys"}
+    asked = [
+        lambda q: q.value_counts("x"),
+        lambda q: q.groupby("x").size(),
+        lambda q: q.unique("x"),
+        lambda q: q.groupby("x")["cost"].sum(bounds=(0, 9)),
+    ]
+    session = frame.dp.protect(**terms)
+    first = [ask(frame.dp(**SURE)) for ask in asked]
+    spent = session.spent
+    session.close()
+    again = pd.DataFrame({"x": column, "cost": 1})
+    session = again.dp.protect(**terms)
+    second = [ask(again.dp(**SURE)) for ask in asked]
+    assert session.spent == spent
+    for one, two in zip(first, second, strict=True):
+        assert one.value.equals(two.value)
+        assert one.index.dtype == two.index.dtype
+    assert list(first[2]) == expected
+    assert list(first[1].index) == expected
+    assert first[1].tolist() == [20] * len(expected)
+
+
+def test_neither_the_order_of_rows_nor_of_categories_nor_the_backend_shows():
+    rng = np.random.default_rng(1)
+    orders = [CITIES, CITIES[::-1], *(list(rng.permutation(np.array(CITIES, dtype=object))) for _ in range(3))]
+    columns = [pd.Series(order, dtype=dtype) for order in orders for dtype in ("str", object, "string", "category")]
+    columns.append(pd.Series(pd.Categorical(CITIES, categories=["Ulm", "Rom", "Rust", "Bonn", "Aalen"])))
+    for ask in (lambda q: q.value_counts("x"), lambda q: q.unique("x"), lambda q: q.groupby("x").size()):
+        answers = {ask(opened(column).dp(**SURE)).to_json() for column in columns}
+        assert len(answers) == 1
+
+
+def test_nothing_is_said_of_keys_that_are_left_out():
+    common = ["a"] * 50 + ["b"] * 40
+    for name, ask in FOUND.items():
+        if name in ("unique", "found counts", "sizes of found groups"):
+            said = set()
+            for rare in ([], ["x"], [f"x{i}" for i in range(100)], [None] * 7):
+                frame = pd.DataFrame({"ward": pd.Series(common + rare, dtype="str")})
+                release = ask(protected(frame, epsilon=100, delta=1e-4).dp(**SURE))
+                said.add((release.to_json(), repr(release), release._repr_html_()))
+            assert len(said) == 1
+
+
+def test_no_rows_and_no_keys():
+    for cells in (pd.Series([], dtype="str"), pd.Series([None, None], dtype="str"), pd.Series(["a"], dtype="str")):
+        q = opened(cells).dp(**SURE)
+        for answer in (
+            q.value_counts("x"),
+            q.groupby("x").size(),
+            q.unique("x"),
+            q.groupby("x").mean("cost", bounds=(0, 9)),
+        ):
+            assert len(answer) == 0
+            repr(answer)
+            answer.to_json()
+        assert "no key has a noisy count of 2 rows" in repr(q.value_counts("x"))
+
+
+# --------------------------------------------------------------------------------------------------------------- price
+def test_the_price_is_charged_as_it_stands():
+    frame = opened(CITIES)
+    session = frame.dp.session
+    frame.dp(epsilon=1, delta=1e-7).value_counts("x")
+    assert (session._state.epsilon, session._state.delta) == (1, Fraction(1, 10**7))
+    frame.dp(epsilon=1, delta=1e-7).value_counts("x")  # stored
+    frame.dp(epsilon=0.5, delta=1e-7).unique("x")
+    assert (session._state.epsilon, session._state.delta) == (Fraction(3, 2), Fraction(2, 10**7))
+    frame.dp(epsilon=1, delta=1e-7).groupby("x")["cost"].mean(bounds=(0, 9))
+    assert (session._state.epsilon, session._state.delta) == (Fraction(5, 2), Fraction(3, 10**7))
+    assert not session._state.unbounded
+
+
+def test_units_with_many_keys_get_gaussian_noise_where_the_threshold_is_lower_with_it():
+    few, many = ({"unit": "uid", "max_rows": rows, "max_rows_per_group": 1} for rows in (2, 60))
+    few, many = (small(**terms).dp(epsilon=1, delta=1e-6) for terms in (few, many))
+    assert few.value_counts("ward").mechanism == "discrete Laplace, keys by threshold"
+    release = many.value_counts("ward")
+    assert release.mechanism == "discrete Gaussian, keys by threshold"
+    state = many._frame.dp.session._state
+    assert state.unbounded
+    assert state.delta == Fraction(1, 2 * 10**6)  # the other half is in the noise
+
+
+def test_within_finds_a_price():
+    frame = opened(CITIES)
+    counts = frame.dp(within=1, delta=1e-7).value_counts("x")
+    assert len(counts) == 3  # at an epsilon of 3 it takes noise of 12 rows to hide one
+    assert (counts.table()["upper"] - counts.value).max() <= 1
+    with pytest.raises(ArgumentTypeError, match="depends on the data"):
+        frame.dp(within=10, delta=1e-7).unique("x")
+
+
+@each_session
+@each_question
+def test_a_preview_says_what_is_charged(name, terms):
+    frame, ask = small(**terms), FOUND[name]
+    session = frame.dp.session
+    preview = ask(frame.dp.preview(epsilon=1, delta=1e-5))
+    before = session._state
+    answer = ask(frame.dp(epsilon=1, delta=1e-5))
+    assert isinstance(answer, Release)
+    assert preview.affordable
+    assert session._state == before.plus(preview.charge)
+    assert preview.left == session.left
+    assert preview.mechanism == answer.mechanism or not len(answer)
+    assert any("threshold" in text or "listed" in text for text in (*preview.notes, preview.error))
+    assert ask(frame.dp.preview(epsilon=1, delta=1e-5)).stored
+
+
+@each_question
+def test_a_preview_reads_nothing(name, monkeypatch):
+    frame = small()
+    with watching(monkeypatch) as watch:
+        repr(FOUND[name](frame.dp.preview(epsilon=1, delta=1e-5, rows=100)))
+    assert watch.opened == 0
+
+
+@each_question
+def test_questions_without_a_frame(name):
+    query = FOUND[name](pandas_dp.query(epsilon=1, delta=1e-5))
+    frame = small()
+    assert isinstance(query(frame), Release)
+    assert pandas_dp.Query.from_dict(query.to_dict()) == query
+    assert query.preview(frame).stored
+
+
+# ------------------------------------------------------------------------------------------------------------ refusals
+def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
+    frame = opened(CITIES)
+    cases = [
+        (
+            lambda q: q.value_counts("x"),
+            r"keys=\['A', 'B'\]\), or let .*: df.dp\(epsilon=1, delta=1e-6\).value_counts\('x'\)",
+        ),
+        (lambda q: q.groupby("x"), r"groupby\('x', keys=\['A', 'B'\]\), or let .* delta=1e-6\).groupby\('x'\)"),
+        (lambda q: q.groupby("cost"), r"keys=\[0, 1, 2\]"),
+        (
+            lambda q: q.unique("x"),
+            r"unique\(\) takes a price with a delta: df.dp\(epsilon=1, delta=1e-6\).unique\('x'\)",
+        ),
+    ]
+    for ask, line in cases:
+        for price in ({"epsilon": 1}, {"rho": 1}, {"within": 5}):
+            with refused(monkeypatch, frame, ArgumentTypeError, line):
+                ask(frame.dp(**price))
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "match"),
+    [
+        (lambda q: q.value_counts("x", other=True), ArgumentTypeError, "go with listed keys"),
+        (lambda q: q.groupby("x", null=True), ArgumentTypeError, "go with listed keys"),
+        (lambda q: q.value_counts("y"), ArgumentValueError, "no column named 'y'"),
+        (lambda q: q.unique(["x"]), ArgumentTypeError, "name one column"),
+        (lambda q: q.groupby("x")["cost"].mean(), ArgumentTypeError, "public bounds"),
+        (lambda q: q.groupby("x")["cost"].mean(bounds="private"), ArgumentTypeError, "needs bounds"),
+        (lambda q: q.groupby("x").sum(bounds=(0, 9)), ArgumentTypeError, "needs a column"),
+        (lambda q: q.groupby("x").median("cost"), AttributeError, "count, size, sum and mean"),
+    ],
+)
+def test_what_does_not_fit_is_refused(ask, error, match, monkeypatch):
+    frame = opened(CITIES)
+    with refused(monkeypatch, frame, error, match):
+        ask(frame.dp(**SURE))
+
+
+@pytest.mark.parametrize("ask", [lambda q: q.value_counts("x"), lambda q: q.unique("x")])
+def test_a_session_must_have_a_delta_for_it(ask, monkeypatch):
+    pure = protected(pd.DataFrame({"x": CITIES}), epsilon=5)
+    with refused(monkeypatch, pure, BudgetExceededError, "this session has delta=0|This session has delta=0"):
+        ask(pure.dp(epsilon=1, delta=1e-6))
+    little = protected(pd.DataFrame({"x": CITIES}), epsilon=5, delta=1e-6, name=fresh())
+    with refused(monkeypatch, little, BudgetExceededError, "reserved for key discovery"):
+        ask(little.dp(epsilon=1, delta=1e-6))
+    ask(little.dp(epsilon=1, delta=1e-7))

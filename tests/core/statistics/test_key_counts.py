@@ -1,0 +1,97 @@
+"""No unit moves counts by found keys by more than they say: both relations, units of several rows, nulls, units and rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.coupling import first_of_each
+from support.views import table
+
+from pandas_dp.core import bounding
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.statistics.key_counts import KeyCounts
+
+ROWS = st.tuples(st.sampled_from(["a", "b", "c", "d", "e", None]), st.sampled_from([None, 1]))
+UNITS = st.lists(ROWS, max_size=6)
+BOUNDS = [(1, 1, 1), (2, 2, 2), (3, 1, 3), (3, 2, 2), (4, 2, 3), (5, 3, 1), (4, 4, 4)]
+STATISTICS = [KeyCounts("g"), KeyCounts("g", "x"), KeyCounts("g", distinct=True)]
+
+
+@pytest.fixture(autouse=True)
+def coupled(monkeypatch):
+    monkeypatch.setattr(bounding, "keep_at_most", first_of_each)
+
+
+def counts_of(statistic: KeyCounts, rows: list[tuple], unit: PrivacyUnit) -> dict[str, int]:
+    counts, names = statistic.compute(table(rows or [(None, None, None)]), unit).open()
+    keys = names(np.arange(len(counts)))
+    assert len(set(keys)) == len(keys)
+    return dict(zip(keys, counts, strict=True))
+
+
+def check(statistic: KeyCounts, before: list[tuple], after: list[tuple], unit: PrivacyUnit) -> None:
+    stated = statistic.sensitivity(unit)
+    one, two = (counts_of(statistic, rows, unit) for rows in (before, after))
+    assert all(n > 0 for n in (*one.values(), *two.values()))
+    moved = [two.get(key, 0) - one.get(key, 0) for key in {*one, *two}]
+    assert sum(map(abs, moved)) <= stated.l1
+    assert sum(d * d for d in moved) <= stated.l2_squared
+    assert max(map(abs, moved), default=0) <= stated.linf
+    assert sum(d != 0 for d in moved) <= stated.touched
+    for alone in ([two[key] for key in two.keys() - one.keys()], [one[key] for key in one.keys() - two.keys()]):
+        assert len(alone) <= stated.keys
+        assert sum(alone) <= stated.rows
+        assert max(alone, default=0) <= stated.linf
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    others=st.lists(UNITS, max_size=3),
+    unit=UNITS,
+    other=UNITS,
+    bounds=st.sampled_from(BOUNDS),
+    relation=st.sampled_from(list(NeighboringRelation)),
+)
+def test_units_of_several_rows(others, unit, other, bounds, relation):
+    privacy = PrivacyUnit("u", *bounds, relation)
+    second = other if relation is NeighboringRelation.REPLACE_ONE else []
+    ahead = [(i, *row) for i, rows in enumerate(others) for row in rows]
+    before, after = ([*ahead, *((9, *row) for row in rows)] for rows in (unit, second))
+    for statistic in STATISTICS:
+        check(statistic, before, after, privacy)
+
+
+@settings(max_examples=200, deadline=None)
+@given(others=st.lists(ROWS, max_size=5), row=ROWS, other=ROWS, relation=st.sampled_from(list(NeighboringRelation)))
+def test_rows_as_units(others, row, other, relation):
+    after = [*others, other] if relation is NeighboringRelation.REPLACE_ONE else others
+    for statistic in STATISTICS:
+        tables = ([(i, *r) for i, r in enumerate(rows)] for rows in ([*others, row], after))
+        check(statistic, *tables, PrivacyUnit(relation=relation))
+
+
+def test_the_bounds_are_reached():
+    """A twin that states less is found by some unit."""
+    unit = PrivacyUnit("u", 5, 3, 2, NeighboringRelation.REPLACE_ONE)
+    before = [(9, key, 1) for key in "aabbc"]
+    after = [(9, key, 1) for key in "ddeef"]
+    for statistic, l1, squared, keys, rows in [(KeyCounts("g"), 10, 18, 3, 5), (STATISTICS[2], 6, 6, 3, 3)]:
+        one, two = (counts_of(statistic, table_, unit) for table_ in (before, after))
+        stated = statistic.sensitivity(unit)
+        assert sum(one.values()) + sum(two.values()) == l1 == stated.l1
+        assert sum(n * n for n in (*one.values(), *two.values())) == squared == stated.l2_squared
+        assert len(one) == keys == stated.keys
+        assert sum(one.values()) == rows == stated.rows
+        assert max(one.values()) == stated.linf
+
+
+def test_units_are_counted_once_and_not_rows():
+    rows = [(1, "a", 0)] * 4 + [(2, "a", 0), (2, "b", None), (None, "a", 0), (3, None, 0)]
+    unit = PrivacyUnit("u", 4, 2, 3)
+    assert counts_of(KeyCounts("g", distinct=True), rows, unit) == {"a": 2, "b": 1}
+    assert counts_of(KeyCounts("g"), rows, unit) == {"a": 4, "b": 1}
+    assert counts_of(KeyCounts("g", "x"), rows, unit) == {"a": 4}
+    assert counts_of(KeyCounts("g"), rows, PrivacyUnit()) == {"a": 6, "b": 1}
+    assert counts_of(KeyCounts("g"), [], unit) == {}

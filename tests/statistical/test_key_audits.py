@@ -1,0 +1,128 @@
+"""What found keys give away: the whole way from the public call to the noise, both relations, rows and units.
+
+Each audit accuses a right question with probability at most 1e-6. The twins' events have probability
+0.09 and above on one side and none on the other, where 0.05 is claimed: 20 standard deviations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.auditor import audit
+from support.drawing import Drawer, capture
+from support.frames import protected
+from support.neighbours import ADD_REMOVE, RELATIONS, REPLACE_ONE, Pair, Rows, added, replaced, several
+
+from pandas_dp.core.measurement import Exact
+from pandas_dp.core.mechanisms import key_selection
+from pandas_dp.core.statistics.key_counts import KeyCounts
+
+ALPHA, SAMPLES, FEW, DELTA, EPSILON = 1e-6, 20_000, 600, 0.05, 1
+NAMES = ["a", "b", "c", "y", "z"]
+
+pytestmark = pytest.mark.slow
+
+SOME: Rows = several(1, 3, "a", "p") + several(1, 2, "b", "q")
+TWO = [("z", 1.0, "y"), ("z", 1.0, "z")]  # a unit with two keys of its own
+TWICE = several(1, 2, "z", "z")  # and one with two rows in one
+PAIRS = {
+    ADD_REMOVE: [
+        added("a key of one row", several(1, 1, "z"), SOME),
+        added("a key of other rows", several(1, 1, "b"), SOME),
+        added("two keys of one unit", TWO, SOME, max_rows=2),
+        added("two rows of one unit", TWICE, SOME, max_rows=2),
+    ],
+    REPLACE_ONE: [
+        replaced("one key becomes another", several(1, 1, "y"), several(1, 1, "z"), SOME),
+        replaced("a key of others becomes one of its own", several(1, 1, "a"), several(1, 1, "z"), SOME),
+        replaced("two rows move", TWICE, several(1, 2, "a", "z"), SOME, max_rows=2),
+    ],
+}
+CASES = [(relation, pair) for relation in RELATIONS for pair in PAIRS[relation]]
+QUESTIONS: dict[str, Callable[[Any], Any]] = {
+    "value_counts": lambda dp: dp.value_counts("g"),
+    "unique": lambda dp: dp.unique("g"),
+}
+
+
+def draws(pair: Pair, relation: str, name: str, **more: Any) -> list[Drawer]:
+    """One for each table, which has a budget of its own: a question takes much of the delta that one has for keys."""
+    made = []
+    for one in pair.frames():
+        table = protected(one, 10, delta=0.9, delta_reserved=0.5, **pair.terms(relation), **more)
+        made.append(Drawer(capture(lambda table=table: QUESTIONS[name](table.dp(epsilon=EPSILON, delta=DELTA)))))
+    return made
+
+
+def listed(one: Drawer) -> Callable[[int], np.ndarray]:
+    """Count of each key there could be, -99 where it is not listed: all that is released, as numbers.
+
+    No unit here has more rows than count, so no random choice of rows enters: the mechanism draws for n copies at once.
+    """
+    look = next(one.request.recipe())
+    counts, names = look.statistic.compute(one.view, one.request.unit).open()
+    keys = [NAMES.index(name) for name in names(np.arange(len(counts)))]
+
+    def draw(n: int) -> np.ndarray:
+        found = np.full((n, len(NAMES)), -99.0)
+        for place, *count in look.mechanism.draw(Exact((counts * n, lambda places: places.tolist()))):
+            found[place // len(counts), keys[place % len(counts)]] = count[0] if count else 1
+        return found
+
+    return draw
+
+
+def found(pair: Pair, relation: str, name: str, **more: Any) -> Any:
+    sides = map(listed, draws(pair, relation, name, **more))
+    return audit(*sides, SAMPLES, EPSILON, ALPHA, delta=DELTA, batch=True)
+
+
+@pytest.mark.parametrize(("relation", "pair"), CASES, ids=str)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_keys_and_counts_spend_no_more_than_epsilon_and_delta(name, relation, pair):
+    result = found(pair, relation, name)
+    assert not result.violated, str(result)
+
+
+def test_the_delta_is_used():
+    """Without it the claim is not kept: a key of one row shows, at times."""
+    sides = map(listed, draws(PAIRS[ADD_REMOVE][0], ADD_REMOVE, "unique"))
+    assert audit(*sides, SAMPLES, EPSILON, ALPHA, batch=True).violated
+
+
+def test_the_order_of_rows_does_not_show():
+    """Neither what is listed nor its order: one law on both tables, so every claim holds, also that of 0.01."""
+    rows = several(1, 9, "b") + several(1, 9, "a") + several(1, 2, "z")
+    pair = Pair("order", (rows, rows[::-1]))
+    sides = draws(pair, ADD_REMOVE, "value_counts")
+    result = audit(*(lambda side=side: tuple(map(str, side.draw()[1])) for side in sides), FEW, 0.01, ALPHA)
+    assert not result.violated, str(result)
+
+
+# --------------------------------------------------------------------------------------------------------------- twins
+def test_a_threshold_that_is_one_too_low_is_caught(monkeypatch):
+    right = key_selection._rarely
+    monkeypatch.setattr(key_selection, "_rarely", lambda noise, at, *given: right(noise, at + 1, *given))
+    monkeypatch.setattr(key_selection, "_least_threshold", key_selection._least_threshold.__wrapped__)
+    result = found(PAIRS[ADD_REMOVE][0], ADD_REMOVE, "value_counts")
+    assert result.violated, str(result)
+
+
+def test_counting_rows_for_units_is_caught(monkeypatch):
+    """The twin hands the number of rows to the rule for units."""
+    right = KeyCounts.compute
+    monkeypatch.setattr(KeyCounts, "compute", lambda self, view, unit: right(KeyCounts(self.column), view, unit))
+    pair = added("six rows", several(1, 6, "z", "z"), SOME, max_rows=6)
+    result = found(pair, ADD_REMOVE, "unique", max_groups=1)
+    assert result.violated, str(result)
+
+
+def test_listing_in_the_order_of_rows_is_caught(monkeypatch):
+    monkeypatch.setattr(key_selection, "_in_order", lambda listing: listing)
+    rows = several(1, 9, "b") + several(1, 9, "a")
+    sides = draws(Pair("order", (rows, rows[::-1])), ADD_REMOVE, "value_counts")
+    result = audit(*(lambda side=side: [key for key, _ in side.draw()[1]] for side in sides), FEW, EPSILON, ALPHA)
+    assert result.violated, str(result)
