@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import arithmetic, comparison
+from pandas_dp.steps import arithmetic, comparison, dates
 from pandas_dp.steps.constants import ConstantValue, plain, read_constant
 from pandas_dp.steps.values import Mask, Values, booleans, read_column, truth, write
 
@@ -231,6 +231,7 @@ OPERATIONS: dict[str, Callable[..., Values]] = {
     "at_most": arithmetic.at_most,
     "round": arithmetic.round_half_even,
     "fillna": arithmetic.fill,
+    **{f"dt.{name}": functools.partial(dates.part, name) for name in dates.PARTS},
 }
 _ATOM, _UNARY, _COMPARED = 9, 7, 4
 _BINDING = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "negative": _UNARY, "**": 8}
@@ -241,6 +242,7 @@ _METHODS = {
     "round": "round({})",
     "at_least": "clip({})",
     "at_most": "clip(upper={})",
+    **{f"dt.{name}": f"dt.{name}" for name in dates.PARTS},
 }
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.dates import PARTS
 from pandas_dp.steps.expression import Constant, Expression, IsIn, Operation, shorten
 from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
 
+_ALIASES = {"weekday": "day_of_week", "dayofweek": "day_of_week", "dayofyear": "day_of_year"}
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -40,12 +43,8 @@ def negate(condition: Any) -> Expression:
     return Operation("not", (lift(condition),))
 
 
-def _isna(operand: Expression) -> Expression:
-    return Operation("isna", (operand,))
-
-
 def _notna(operand: Expression) -> Expression:
-    return negate(_isna(operand))
+    return negate(_operation("isna", operand))
 
 
 def _isin(operand: Expression, values: Any) -> Expression:
@@ -63,8 +62,8 @@ def _between(operand: Expression, left: Any, right: Any, inclusive: str = "both"
     return logical("and", above, compare("<=" if inclusive in ("both", "right") else "<", operand, right))
 
 
-def _abs(operand: Expression) -> Expression:
-    return Operation("abs", (operand,))
+def _operation(op: str, operand: Expression) -> Expression:
+    return Operation(op, (operand,))
 
 
 def _round(operand: Expression, decimals: Any = 0) -> Expression:
@@ -106,17 +105,24 @@ def _constant(value: Any, function: str) -> Constant:
 
 
 METHODS: dict[str, Callable[..., Expression]] = {
-    "isna": _isna,
-    "isnull": _isna,
+    "isna": functools.partial(_operation, "isna"),
+    "isnull": functools.partial(_operation, "isna"),
     "notna": _notna,
     "notnull": _notna,
     "isin": _isin,
     "between": _between,
-    "abs": _abs,
+    "abs": functools.partial(_operation, "abs"),
     "round": _round,
     "clip": _clip,
     "fillna": _fillna,
 }
+
+# Attributes that are not called.
+PROPERTIES: dict[str, Callable[[Expression], Expression]] = {
+    **{f"dt.{name}": functools.partial(_operation, f"dt.{name}") for name in PARTS},
+    **{f"dt.{alias}": functools.partial(_operation, f"dt.{name}") for alias, name in _ALIASES.items()},
+}
+ACCESSORS = ("dt",)
 
 
 def call(name: str, operand: Expression, args: Any, kwargs: Any) -> Expression:
@@ -138,5 +144,7 @@ def refusal(name: str) -> str:
     """Why a method or attribute that is none of ``METHODS`` is refused, and what to type instead."""
     if name in INTERNAL or name.startswith("_"):  # what pandas' own functions ask a column first
         return WHOLE_COLUMN
-    reason = REASONS.get(name, f"{NOT_TRACED}. Those that can: {', '.join(sorted(METHODS))}")
+    space = name.partition(".")[0]
+    offered = sorted(n for n in (*METHODS, *PROPERTIES) if n.startswith(f"{space}.") or space not in ACCESSORS)
+    reason = REASONS.get(name, f"{NOT_TRACED}. Those that can: {', '.join(offered)}")
     return f".{shorten(name, 40)} {reason.replace('{name}', name)}"

@@ -41,7 +41,10 @@ _GROUPS = (
     ),
     (_UNCHECKED, "apply map pipe applymap eval"),
     (_REPEATS, "explode repeat reindex melt stack join merge concat"),
-    (f"{NOT_TRACED}; dates compare and subtract as they are: (x - y) / pd.Timedelta('1 day')", "dt"),
+    (
+        "gives parts of dates: name one, such as x.dt.year; x - y is a duration, and (x - y) / pd.Timedelta('1 day') a number",
+        "dt",
+    ),
     (
         "is not needed: numbers are computed in float64 whatever stores them, true and false as 1 and 0",
         "astype",

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from pandas_dp.steps.dates import PARTS
 from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Operation
 
 NUMBER_STORAGE = {
@@ -154,6 +155,7 @@ def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
         st.builds(_operation, st.sampled_from(["at_least", "at_most"]), plain, _number_constants),
         st.builds(_operation, st.just("fillna"), plain, _number_constants),
         st.builds(_operation, st.just("/"), durations(depth - 1), durations(depth - 1)),
+        st.builds(_operation, st.sampled_from([f"dt.{name}" for name in PARTS]), dates(0) | st.just(Column("z"))),
     )
 
 

@@ -13,7 +13,8 @@ from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Opera
 from pandas_dp.steps.functions import compare, logical, negate
 from pandas_dp.steps.parse import parse_expression
 
-EMPTY = pd.DataFrame({"age": [1], "pay": [1.0], "hours per week": [1.0], "sex": ["f"], "class": ["x"]}).iloc[:0]
+EMPTY = pd.DataFrame({"age": [1], "pay": [1.0], "hours per week": [1.0], "sex": ["f"], "class": ["x"]})
+EMPTY = EMPTY.assign(when=pd.Timestamp(0)).iloc[:0]
 NAMES = ["age", "pay", "hours per week"]
 
 numbers = st.one_of(
@@ -81,6 +82,7 @@ def one(made):
         (steps.assign(EMPTY, **{"per hour": lambda d: -d.pay / (d.age - 1)}), "eval('`per hour` = -pay / (age - 1)')"),
         (steps.assign(EMPTY, wave="b"), """eval("wave = 'b'")"""),
         (steps.assign(EMPTY, root=lambda d: np.sqrt(d.pay)), "eval('root = np.sqrt(pay)')"),
+        (steps.assign(EMPTY, year=lambda d: d.when.dt.year - 1), "eval('year = when.dt.year - 1')"),
         (steps.eval_("x = age.clip(0, 9)", EMPTY), "eval('x = age.clip(0).clip(upper=9)')"),
         (steps.clip(0, None, EMPTY, columns="age"), "clip(0, None, columns=['age'])"),
         (steps.fillna({"pay": 0, "sex": "?"}, EMPTY), "fillna({'pay': 0, 'sex': '?'})"),
