@@ -16,12 +16,14 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import arithmetic, comparison, dates
+from pandas_dp.steps import arithmetic, comparison, dates, text
 from pandas_dp.steps.constants import ConstantValue, plain, read_constant
 from pandas_dp.steps.values import Mask, Values, booleans, read_column, truth, write
 
 MAX_DEPTH = 100  # keeps every walk over a tree, pickle's too, well inside Python's recursion limit
 MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
+
+Option = bool | int | str | None | tuple[str, ...]
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -211,6 +213,22 @@ class IsIn(Expression):
         return _write(self)[0]
 
 
+@dataclass(frozen=True, eq=False)
+class Method(Expression):
+    """A row-wise method whose options are public constants, by name and in one order."""
+
+    name: str
+    operands: tuple[Expression, ...]
+    options: tuple[tuple[str, Option], ...] = ()
+
+    def apply(self, *operands: Values) -> Values:
+        """Kind and dtype by the method, its options and the kinds of the operands."""
+        return ROWWISE[self.name](*operands, **dict(self.options))
+
+    def __str__(self) -> str:
+        return _write(self)[0]
+
+
 def _and(*conditions: Values) -> Values:
     return booleans(functools.reduce(np.logical_and, map(truth, conditions)))
 
@@ -232,6 +250,11 @@ OPERATIONS: dict[str, Callable[..., Values]] = {
     "round": arithmetic.round_half_even,
     "fillna": arithmetic.fill,
     **{f"dt.{name}": functools.partial(dates.part, name) for name in dates.PARTS},
+}
+ROWWISE: dict[str, Callable[..., Values]] = {
+    **{f"str.{name}": functools.partial(text.change, name) for name in text.CHANGES},
+    **{f"str.{name}": functools.partial(text.holds, name) for name in text.TESTS},
+    "str.len": text.length,
 }
 _ATOM, _UNARY, _COMPARED = 9, 7, 4
 _BINDING = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "negative": _UNARY, "**": 8}
@@ -256,6 +279,9 @@ def _write(node: Expression) -> tuple[str, int]:
     first = node.operands[0] if node.operands else node
     if isinstance(node, IsIn):
         return f"{inner(first, _COMPARED + 1)} in [{', '.join(map(str, node.constants))}]", _COMPARED
+    if isinstance(node, Method):
+        options = ", ".join(f"{name}={value!r}" for name, value in node.options if value is not None)
+        return f"{inner(first, _ATOM)}.{node.name}({options})", _ATOM
     if not isinstance(node, Operation):
         text = str(node)
         return text, _UNARY if text.startswith("-") else _ATOM

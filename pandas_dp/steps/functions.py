@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.accessors import TEXT_METHODS
 from pandas_dp.steps.dates import PARTS
 from pandas_dp.steps.expression import Constant, Expression, IsIn, Operation, shorten
 from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
@@ -115,6 +116,7 @@ METHODS: dict[str, Callable[..., Expression]] = {
     "round": _round,
     "clip": _clip,
     "fillna": _fillna,
+    **TEXT_METHODS,
 }
 
 # Attributes that are not called.
@@ -122,7 +124,7 @@ PROPERTIES: dict[str, Callable[[Expression], Expression]] = {
     **{f"dt.{name}": functools.partial(_operation, f"dt.{name}") for name in PARTS},
     **{f"dt.{alias}": functools.partial(_operation, f"dt.{name}") for alias, name in _ALIASES.items()},
 }
-ACCESSORS = ("dt",)
+ACCESSORS = ("dt", "str")
 
 
 def call(name: str, operand: Expression, args: Any, kwargs: Any) -> Expression:

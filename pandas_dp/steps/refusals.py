@@ -45,6 +45,7 @@ _GROUPS = (
         "gives parts of dates: name one, such as x.dt.year; x - y is a duration, and (x - y) / pd.Timedelta('1 day') a number",
         "dt",
     ),
+    ("has methods for text: name one, such as x.str.lower() or x.str.contains('a')", "str"),
     (
         "is not needed: numbers are computed in float64 whatever stores them, true and false as 1 and 0",
         "astype",

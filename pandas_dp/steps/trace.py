@@ -192,7 +192,7 @@ class TracedColumn:
 
 
 class TracedAccessor:
-    """``.dt`` of a traced column."""
+    """``.dt`` or ``.str`` of a traced column."""
 
     def __init__(self, column: TracedColumn, space: str) -> None:
         self._column = column
@@ -202,6 +202,11 @@ class TracedAccessor:
         if name.startswith("__"):
             raise AttributeError(name)
         return self._column._member(f"{self._space}.{name}")
+
+    def __getitem__(self, part: object) -> Any:
+        if self._space == "str" and isinstance(part, slice):
+            return self.slice(part.start, part.stop, part.step)
+        raise ArgumentValueError(f"{self._column._argument}: write .str[0:1] or .str.slice(0, 1) for a part of a text")
 
 
 class _Names:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from pandas_dp.steps.dates import PARTS
-from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Operation
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Method, Operation
 
 NUMBER_STORAGE = {
     "float64": "float64",
@@ -155,6 +155,7 @@ def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
         st.builds(_operation, st.sampled_from(["at_least", "at_most"]), plain, _number_constants),
         st.builds(_operation, st.just("fillna"), plain, _number_constants),
         st.builds(_operation, st.just("/"), durations(depth - 1), durations(depth - 1)),
+        changed_texts().map(lambda changed: Method("str.len", (changed,))),
         st.builds(_operation, st.sampled_from([f"dt.{name}" for name in PARTS]), dates(0) | st.just(Column("z"))),
     )
 
@@ -184,6 +185,39 @@ def dates(depth: int = 2) -> st.SearchStrategy[Expression]:
     return leaves | st.builds(_operation, st.sampled_from(["+", "-"]), dates(depth - 1), durations(depth - 1))
 
 
+def changed_texts() -> st.SearchStrategy[Expression]:
+    """Text made from text, objects and categories."""
+    column = st.sampled_from([*_columns["text"], "c", "ci"]).map(lambda name: (Column(name),))
+    bounds = st.none() | st.integers(-3, 3)
+    steps = st.sampled_from([None, 1, 2, -1])
+    return st.one_of(
+        st.builds(Method, st.sampled_from(["str.lower", "str.upper", "str.strip"]), column),
+        st.builds(Method, st.just("str.rstrip"), column, st.just((("to_strip", "ab"),))),
+        st.builds(
+            lambda x, *cut: Method("str.slice", x, tuple(zip(("start", "stop", "step"), cut, strict=True))),
+            column,
+            bounds,
+            bounds,
+            steps,
+        ),
+    )
+
+
+def text_tests() -> st.SearchStrategy[Expression]:
+    """Truth values of text."""
+    column = st.one_of(
+        st.sampled_from([*_columns["text"], "c", "ci"]).map(lambda name: (Column(name),)),
+        changed_texts().map(lambda changed: (changed,)),
+    )
+    searched = st.builds(
+        lambda pat, case: (("pat", pat), ("case", case), ("regex", False)), _clean_texts, st.booleans()
+    )
+    begun = st.builds(lambda pat: (("pat", pat),), _clean_texts | st.lists(_clean_texts, max_size=2).map(tuple))
+    return st.builds(Method, st.just("str.contains"), column, searched) | st.builds(
+        Method, st.sampled_from(["str.startswith", "str.endswith"]), column, begun
+    )
+
+
 def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
     """Expressions that give truth values."""
     order = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
@@ -200,6 +234,7 @@ def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
         st.builds(_operation, order, st.just(Column("z")), st.just(Constant("2024-03-31 12:00"))),
         st.builds(_operation, st.just("isna"), anything),
         st.builds(IsIn, st.tuples(st.sampled_from(["s", "sp", "o", "c", "ci"]).map(Column)), text_list),
+        text_tests(),
         st.builds(IsIn, st.tuples(st.sampled_from(["f", "i", "u", "ni", "ci"]).map(Column)), number_list),
     )
     if not depth:
@@ -228,4 +263,4 @@ def expressions() -> st.SearchStrategy[Expression]:
         st.builds(_operation, st.just("fillna"), st.just(Column("nb")), st.booleans().map(Constant)),
         st.builds(_operation, st.just("fillna"), st.just(Column("z")), st.just(Constant("2024-03-31 12:00"))),
     )
-    return numbers() | durations() | dates() | conditions() | filled
+    return numbers() | durations() | dates() | changed_texts() | conditions() | filled

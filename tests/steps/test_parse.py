@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Operation
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Method, Operation
 from pandas_dp.steps.parse import parse_assignments, parse_expression
 
 COLUMNS = ["x", "y", "g", "when", "flag", "a b", "count", "class", "per cent"]
@@ -23,6 +23,10 @@ x, y, g, flag = Column("x"), Column("y"), Column("g"), Column("flag")
 
 def op(name: str, *operands: object) -> Expression:
     return Operation(name, tuple(o if isinstance(o, Expression) else Constant(o) for o in operands))
+
+
+def method(name: str, operand: Expression, **options: object) -> Expression:
+    return Method(name, (operand,), tuple(options.items()))  # type: ignore[arg-type]
 
 
 def among(operand: Expression, *constants: object) -> Expression:
@@ -98,6 +102,32 @@ SPELLINGS = {
         pd.col("when").dt.year == 2024,
     ],
     op("dt.day_of_week", Column("when")): ["when.dt.weekday", lambda d: d["when"].dt.dayofweek],
+    method("str.lower", g): ["g.str.lower()", lambda d: d.g.str.lower(), pd.col("g").str.lower()],
+    op(">", method("str.len", g), 3): ["g.str.len() > 3", lambda d: d.g.str.len() > 3, pd.col("g").str.len() > 3],
+    method("str.strip", method("str.strip", g), to_strip=".-"): [
+        "g.str.strip().str.strip('.-')",
+        lambda d: d.g.str.strip().str.strip(to_strip=".-"),
+    ],
+    method("str.contains", g, pat="a b", case=True, regex=False): [
+        "g.str.contains('a b')",
+        lambda d: d.g.str.contains("a b", na=False),
+        pd.col("g").str.contains("a b", regex=False),
+    ],
+    method("str.contains", g, pat="a.", case=False, regex=False): [
+        "g.str.contains('a.', False, regex=False)",
+        lambda d: d.g.str.contains("a.", regex=False, case=False),
+    ],
+    method("str.startswith", g, pat=("a", "b")): [
+        "g.str.startswith(('b', 'a', 'a'))",
+        lambda d: d.g.str.startswith(("a", "b"), na=False),
+    ],
+    method("str.endswith", g, pat="z"): ["g.str.endswith('z')", pd.col("g").str.endswith("z")],
+    method("str.slice", g, start=None, stop=2, step=None): [
+        "g.str.slice(stop=2)",
+        "g.str.slice(None, 2)",
+        lambda d: d.g.str[:2],
+        pd.col("g").str[:2],
+    ],
     Constant(True): ["True", lambda d: True],
     Constant(4.5): [lambda d: 4.5],
     Constant(-1): ["-1"],
@@ -144,6 +174,21 @@ def test_precedence_is_that_of_pandas_query(text):
         (lambda d: d.when.dt.strftime("%Y"), "Those that can: dt.day, "),
         (lambda d: d.when.dt.year(), r"leave out the \(\)"),
         (lambda d: d.when.dt.year.mean(), "as in x - 40"),
+        (lambda d: d.g.str, r"such as x\.str\.lower"),
+        (lambda d: d.g.str[0], r"\.str\[0:1\]"),
+        (lambda d: d.g.str.slice(0, "1"), r"\.str\.slice\(0, 3\)"),
+        (lambda d: d.g.str[::0], "step cannot be 0"),
+        (lambda d: d.g.str.contains("a|b"), r"regex=False.*joined by \|"),
+        (lambda d: d.g.str.contains("a", regex=True), "regular expressions are not read"),
+        (lambda d: d.g.str.contains("a", flags=2), "regular expressions are not read"),
+        (lambda d: d.g.str.contains("a", na=True), r"\| d\.x\.isna\(\)"),
+        (lambda d: d.g.str.contains("a", case=1), "True or False"),
+        (lambda d: d.g.str.contains(d.g), r"public text, as in \.str\.contains\('a'\)"),
+        (lambda d: d.g.str.startswith(3), r"public text, as in \.str\.startswith\('a'\)"),
+        (lambda d: d.g.str.replace("a", "b"), "Those that can: str.contains, "),
+        (lambda d: d.g.str.lower("a"), "too many positional arguments"),
+        ("g.str.len > 3", r"called on a column: x\.str\.len\(\.\.\.\)"),
+        ("g.str.match('a')", "str.match is not among"),
         ("when.dt.year() > 3", r"x\.dt\.year is written without \(\)"),
         ("when.dt > 3", r"such as x\.dt\.year"),
         ("when.dt.year.mean() > 3", "as in x - 40"),
@@ -173,7 +218,7 @@ def test_a_refusal_says_what_to_type_instead(source, advice):
         "x > x.mean()",
         "x.rank() > 2",
         "x.shift() > 0",
-        "x > g.str.len()",
+        "x > g.str.count('a')",
         "x.__class__",
         "x.values > 1",
         "x.max",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.steps import steps
-from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Operation
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Method, Operation
 from pandas_dp.steps.functions import compare, logical, negate
 from pandas_dp.steps.parse import parse_expression
 
@@ -41,9 +41,15 @@ def deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
 
 arithmetic = st.recursive(numbers, deeper, max_leaves=8)
 compared = st.builds(compare, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), arithmetic, arithmetic)
+searched = st.builds(
+    lambda pat, case: Method("str.contains", (Column("sex"),), (("pat", pat), ("case", case), ("regex", False))),
+    st.sampled_from(["f", "it's", "a.b"]),
+    st.booleans(),
+)
 conditions = st.recursive(
     st.one_of(
         compared,
+        searched,
         st.sampled_from(NAMES).map(lambda name: Operation("isna", (Column(name),))),
         st.lists(st.sampled_from(["f", "m", "it's", '"'])).map(
             lambda keys: IsIn((Column("sex"),), tuple(map(Constant, keys)))
@@ -83,6 +89,11 @@ def one(made):
         (steps.assign(EMPTY, wave="b"), """eval("wave = 'b'")"""),
         (steps.assign(EMPTY, root=lambda d: np.sqrt(d.pay)), "eval('root = np.sqrt(pay)')"),
         (steps.assign(EMPTY, year=lambda d: d.when.dt.year - 1), "eval('year = when.dt.year - 1')"),
+        (
+            steps.query("sex.str.lower().str.startswith('f')", EMPTY),
+            """query("sex.str.lower().str.startswith(pat='f')")""",
+        ),
+        (steps.assign(EMPTY, s=lambda d: d.sex.str[:1]), "eval('s = sex.str.slice(stop=1)')"),
         (steps.eval_("x = age.clip(0, 9)", EMPTY), "eval('x = age.clip(0).clip(upper=9)')"),
         (steps.clip(0, None, EMPTY, columns="age"), "clip(0, None, columns=['age'])"),
         (steps.fillna({"pay": 0, "sex": "?"}, EMPTY), "fillna({'pay': 0, 'sex': '?'})"),
