@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import arithmetic, comparison, dates, text
+from pandas_dp.steps import arithmetic, comparison, conversion, dates, text
 from pandas_dp.steps.constants import ConstantValue, plain, read_constant
 from pandas_dp.steps.values import Mask, Values, booleans, read_column, truth, write
 
@@ -223,6 +223,8 @@ class Method(Expression):
 
     def apply(self, *operands: Values) -> Values:
         """Kind and dtype by the method, its options and the kinds of the operands."""
+        if any(np.ndim(operand.missing) == 0 for operand in operands):
+            raise ArgumentTypeError("needs a column, not a constant: change the constant itself")
         return ROWWISE[self.name](*operands, **dict(self.options))
 
     def __str__(self) -> str:
@@ -255,6 +257,7 @@ ROWWISE: dict[str, Callable[..., Values]] = {
     **{f"str.{name}": functools.partial(text.change, name) for name in text.CHANGES},
     **{f"str.{name}": functools.partial(text.holds, name) for name in text.TESTS},
     "str.len": text.length,
+    "astype": conversion.astype,
 }
 _ATOM, _UNARY, _COMPARED = 9, 7, 4
 _BINDING = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "negative": _UNARY, "**": 8}

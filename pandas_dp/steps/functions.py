@@ -7,13 +7,21 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.accessors import TEXT_METHODS
 from pandas_dp.steps.dates import PARTS
-from pandas_dp.steps.expression import Constant, Expression, IsIn, Operation, shorten
+from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, shorten
 from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
 
 _ALIASES = {"weekday": "day_of_week", "dayofweek": "day_of_week", "dayofyear": "day_of_year"}
+_DTYPES: dict[str, tuple[Any, ...]] = {  # what pandas calls each, and Python
+    "float64": ("float64", "Float64", "float", float, np.float64),
+    "int64": ("int64", "Int64", "int", int, np.int64),
+    "bool": ("bool", "boolean", bool, np.bool_),
+    "string": ("string", "str", str),
+}
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -105,6 +113,16 @@ def _constant(value: Any, function: str) -> Constant:
     return constant
 
 
+def _astype(operand: Expression, dtype: Any) -> Expression:
+    for target, names in _DTYPES.items():
+        if any(dtype is name or (isinstance(dtype, str | np.dtype) and dtype == name) for name in names):
+            return Method("astype", (operand,), (("dtype", target),))
+    raise ArgumentValueError(
+        "astype takes 'float64', 'int64', 'bool' or 'string'; categories are not needed, since text and numbers serve as "
+        "keys as they are, and a date comes from pd.to_datetime before the table is protected"
+    )
+
+
 METHODS: dict[str, Callable[..., Expression]] = {
     "isna": functools.partial(_operation, "isna"),
     "isnull": functools.partial(_operation, "isna"),
@@ -116,6 +134,7 @@ METHODS: dict[str, Callable[..., Expression]] = {
     "round": _round,
     "clip": _clip,
     "fillna": _fillna,
+    "astype": _astype,
     **TEXT_METHODS,
 }
 

@@ -46,10 +46,6 @@ _GROUPS = (
         "dt",
     ),
     ("has methods for text: name one, such as x.str.lower() or x.str.contains('a')", "str"),
-    (
-        "is not needed: numbers are computed in float64 whatever stores them, true and false as 1 and 0",
-        "astype",
-    ),
     (f"{NOT_TRACED}, or write condition * a + ~condition * b, .clip or .fillna", "where mask replace select"),
     ("is not traced: write .clip(lower=0) or .clip(upper=9) for a limit", "maximum minimum fmax fmin"),
 )

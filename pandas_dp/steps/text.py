@@ -116,6 +116,4 @@ def _column(name: str, operand: Values) -> Values:
         return categories.objects(operand)
     if operand.kind not in TEXTUAL:
         raise ArgumentTypeError(f"str.{name} needs text, not {operand.kind.value}{advice(operand)}")
-    if isinstance(operand.data, str):
-        raise ArgumentTypeError(f"str.{name} needs a column of text, not a constant: change the constant itself")
     return operand

@@ -68,7 +68,7 @@ def stored(cells: list[object], dtype: object) -> pd.Series:
 
 _floats = st.floats(width=64) | st.sampled_from([0.0, -0.0, 1.0, 1e308, -1e308, 5e-324, 2.0**53])
 _integers = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
-_texts = st.text(max_size=3) | st.sampled_from(["a", "b", "", "\x00", "\ud800", "Z"])
+_texts = st.text(max_size=3) | st.sampled_from(["a", "b", "", "\x00", "\ud800", "Z", "1", " -2.5e3"])
 _clean_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3) | st.sampled_from(["a", "b", "", "Z"])
 _counts = st.integers(-(2**63) + 1, 2**63 - 1) | st.integers(-(10**6), 10**6)
 
@@ -156,6 +156,11 @@ def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
         st.builds(_operation, st.just("fillna"), plain, _number_constants),
         st.builds(_operation, st.just("/"), durations(depth - 1), durations(depth - 1)),
         changed_texts().map(lambda changed: Method("str.len", (changed,))),
+        st.builds(
+            lambda name, dtype: Method("astype", (Column(name),), (("dtype", dtype),)),
+            st.sampled_from(["f", "i", "u", "ni", "ai", "b", "nb", "s", "sp", "o", "c", "ci"]),
+            st.sampled_from(["float64", "int64"]),
+        ),
         st.builds(_operation, st.sampled_from([f"dt.{name}" for name in PARTS]), dates(0) | st.just(Column("z"))),
     )
 
@@ -193,6 +198,9 @@ def changed_texts() -> st.SearchStrategy[Expression]:
     return st.one_of(
         st.builds(Method, st.sampled_from(["str.lower", "str.upper", "str.strip"]), column),
         st.builds(Method, st.just("str.rstrip"), column, st.just((("to_strip", "ab"),))),
+        st.sampled_from(["f", "i", "u", "ni", "nb", "o", "sp", "c", "ci"]).map(
+            lambda name: Method("astype", (Column(name),), (("dtype", "string"),))
+        ),
         st.builds(
             lambda x, *cut: Method("str.slice", x, tuple(zip(("start", "stop", "step"), cut, strict=True))),
             column,

@@ -94,6 +94,7 @@ def one(made):
             """query("sex.str.lower().str.startswith(pat='f')")""",
         ),
         (steps.assign(EMPTY, s=lambda d: d.sex.str[:1]), "eval('s = sex.str.slice(stop=1)')"),
+        (steps.assign(EMPTY, n=lambda d: d.sex.astype(int)), """eval("n = sex.astype(dtype='int64')")"""),
         (steps.eval_("x = age.clip(0, 9)", EMPTY), "eval('x = age.clip(0).clip(upper=9)')"),
         (steps.clip(0, None, EMPTY, columns="age"), "clip(0, None, columns=['age'])"),
         (steps.fillna({"pay": 0, "sex": "?"}, EMPTY), "fillna({'pay': 0, 'sex': '?'})"),
