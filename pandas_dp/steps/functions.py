@@ -11,6 +11,7 @@ import numpy as np
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.accessors import TEXT_METHODS
+from pandas_dp.steps.choices import CHOICES
 from pandas_dp.steps.dates import PARTS
 from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, shorten
 from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
@@ -135,6 +136,7 @@ METHODS: dict[str, Callable[..., Expression]] = {
     "clip": _clip,
     "fillna": _fillna,
     "astype": _astype,
+    **CHOICES,
     **TEXT_METHODS,
 }
 

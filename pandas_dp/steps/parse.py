@@ -240,10 +240,19 @@ class _Reader:
         """Return an argument of a call: a list of constants, None, the text of an option, or an expression."""
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return [self._argument(item) for item in node.elts]
+        if isinstance(node, ast.Dict) and all(node.keys):
+            entries = zip(node.keys, node.values, strict=True)
+            return {self._key(name): self._argument(value) for name, value in entries}
         if isinstance(node, ast.Constant):
             return node.value
         value = self._read(node)
         return value.value if isinstance(value, Constant) else lift(value)
+
+    def _key(self, node: ast.AST | None) -> Any:
+        key = None if node is None else self._argument(node)
+        if isinstance(key, list | dict | Expression):
+            raise ArgumentTypeError("the keys of a dict are public constants, as in {'a': 1, 'b': 2}")
+        return key
 
     def _refusal(self, node: ast.AST) -> ArgumentValueError:
         name = _first_refused(node)

@@ -15,7 +15,10 @@ _UNCHECKED = (
 )
 _REPEATS = "changes how many rows a person has. Do it before the table is protected"
 NOT_TRACED = "is not among the functions that can be checked. Make the column before the table is protected"
-WHOLE_COLUMN = f"a function that takes whole columns, like pd.cut or pd.factorize, {_UNCHECKED}"
+_CUT = "d.x.cut([0, 18, 65], labels=['child', 'adult'])"
+WHOLE_COLUMN = (
+    f"a function that takes whole columns, like pd.cut or pd.factorize, {_UNCHECKED}; for pd.cut write {_CUT}"
+)
 INTERNAL = ("ndim", "dtype", "dtypes", "name")
 
 _GROUPS = (
@@ -31,7 +34,7 @@ _GROUPS = (
         "rank sort argsort shift diff pct_change cumsum cumprod cummax cummin rolling expanding ewm ffill bfill pad backfill "
         "interpolate sort_values sort_index drop_duplicates duplicated groupby transform resample factorize unique "
         "value_counts cat asof pivot pivot_table reset_index is_unique is_monotonic_increasing index align update "
-        "combine combine_first cut qcut get_dummies",
+        "combine combine_first qcut get_dummies",
     ),
     (_POSITION, "head tail nlargest nsmallest iloc iat loc at sample first last take truncate xs get"),
     (
@@ -39,14 +42,21 @@ _GROUPS = (
         "values to_numpy array item tolist to_list to_dict to_frame items iterrows itertuples shape size empty copy "
         "hasnans memory_usage len",
     ),
-    (_UNCHECKED, "apply map pipe applymap eval"),
+    (f"{_UNCHECKED}; a dict of public values goes to .map({{'a': 1}})", "apply pipe applymap eval"),
     (_REPEATS, "explode repeat reindex melt stack join merge concat"),
     (
         "gives parts of dates: name one, such as x.dt.year; x - y is a duration, and (x - y) / pd.Timedelta('1 day') a number",
         "dt",
     ),
     ("has methods for text: name one, such as x.str.lower() or x.str.contains('a')", "str"),
-    (f"{NOT_TRACED}, or write condition * a + ~condition * b, .clip or .fillna", "where mask replace select"),
+    (
+        "is not traced: write .case_when([(d.x < 18, 'young'), (True, 'old')]) or d.x.where(d.x > 0, 0)",
+        "where select choose",
+    ),
+    (
+        "is not traced: write .map({'a': 'b'}), which leaves out what is not listed, or .case_when([(d.x == 'a', 'b')])",
+        "replace",
+    ),
     ("is not traced: write .clip(lower=0) or .clip(upper=9) for a limit", "maximum minimum fmax fmin"),
 )
 REASONS = {name: reason for reason, names in _GROUPS for name in names.split()}

@@ -107,6 +107,8 @@ class TracedColumn:
             )
         if isinstance(value, list | tuple | set | frozenset):
             return [TracedColumn._open(item) for item in value]
+        if isinstance(value, dict):
+            return {name: TracedColumn._open(item) for name, item in value.items()}
         return value
 
     __add__, __radd__ = _operator(_arithmetic, "+"), _operator(_arithmetic, "+", reflected=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from pandas_dp.steps.dates import PARTS
-from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Method, Operation
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Map, Method, Operation
 
 NUMBER_STORAGE = {
     "float64": "float64",
@@ -226,6 +226,65 @@ def text_tests() -> st.SearchStrategy[Expression]:
     )
 
 
+_some_numbers = st.integers(-3, 3) | st.sampled_from([0.5, 2.0**53, -1e308, np.inf, 2**63])
+_edges = st.lists(st.integers(-9, 9), min_size=2, max_size=4, unique=True).map(sorted).map(tuple)
+
+
+def _pairs(keys: st.SearchStrategy[object], values: st.SearchStrategy[object]) -> st.SearchStrategy[tuple]:
+    return st.dictionaries(keys, values, min_size=1, max_size=4).map(lambda pairs: tuple(pairs.items()))
+
+
+def _cut(column: str, edges: tuple, right: bool, lowest: bool, numbered: bool) -> Expression:
+    labels = tuple(range(len(edges) - 1)) if numbered else tuple(f"from {low}" for low in edges[:-1])
+    options = (("bins", edges), ("right", right), ("labels", labels), ("include_lowest", lowest))
+    return Method("cut", (Column(column),), options)
+
+
+def choices(depth: int = 1) -> st.SearchStrategy[Expression]:
+    """Values chosen by conditions, intervals and maps."""
+    condition = conditions(depth)
+    several = {
+        "number": numbers(1),
+        "text": st.sampled_from([*_columns["text"], "c", "ci"]).map(Column) | _clean_texts.map(Constant),
+        "arrow": st.just(Column("s")),
+        "date": st.sampled_from(_columns["date"]).map(Column) | st.datetimes().map(Constant),
+        "duration": st.sampled_from(_columns["duration"]).map(Column),
+        "truth": st.sampled_from(["b", "nb"]).map(Column),
+    }
+    number = st.sampled_from(["f", "i", "u", "ni", "ai", "b", "nb", "c", "ci"])
+    text = st.sampled_from([*_columns["text"], "c", "ci"])
+    values = [_clean_texts, _some_numbers, st.booleans(), st.datetimes().map(pd.Timestamp)]
+    maps = [_pairs(keys, value) for keys in (_some_numbers, _clean_texts) for value in values]
+    chosen = [
+        st.one_of(
+            st.builds(_operation, st.just("where"), st.sampled_from(columns).map(Column), condition, value),
+            st.builds(_operation, st.just("where"), st.sampled_from(columns).map(Column), condition),
+            st.builds(
+                _operation,
+                st.just("case_when"),
+                st.sampled_from(columns).map(Column),
+                condition,
+                value,
+                condition,
+                value,
+            ),
+        )
+        for value, columns in zip(
+            several.values(),
+            [["f", "i", "u", "ni"], ["s", "sp", "o", "c", "ci"], ["s"], ["d", "ds"], ["t", "tn"], ["b", "nb"]],
+            strict=True,
+        )
+    ]
+    return st.one_of(
+        *chosen,
+        st.builds(
+            _cut, st.sampled_from(["f", "i", "u", "ni", "ai"]), _edges, st.booleans(), st.booleans(), st.booleans()
+        ),
+        *(st.builds(lambda c, p: Map((Column(c),), p), number, pairs) for pairs in maps[:4]),
+        *(st.builds(lambda c, p: Map((Column(c),), p), text, pairs) for pairs in maps[4:]),
+    )
+
+
 def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
     """Expressions that give truth values."""
     order = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
@@ -271,4 +330,4 @@ def expressions() -> st.SearchStrategy[Expression]:
         st.builds(_operation, st.just("fillna"), st.just(Column("nb")), st.booleans().map(Constant)),
         st.builds(_operation, st.just("fillna"), st.just(Column("z")), st.just(Constant("2024-03-31 12:00"))),
     )
-    return numbers() | durations() | dates() | changed_texts() | conditions() | filled
+    return numbers() | durations() | dates() | changed_texts() | conditions() | filled | choices()

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Method, Operation
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Map, Method, Operation
 from pandas_dp.steps.parse import parse_assignments, parse_expression
 
 COLUMNS = ["x", "y", "g", "when", "flag", "a b", "count", "class", "per cent"]
@@ -138,6 +138,30 @@ SPELLINGS = {
     method("astype", g, dtype="float64"): ["g.astype('float')", lambda d: d.g.astype(float)],
     method("astype", x, dtype="string"): ["x.astype('string')", lambda d: d.x.astype(str)],
     method("astype", x, dtype="bool"): ["x.astype('bool')", lambda d: d.x.astype(bool)],
+    op("where", x, op(">", x, 0), 0): ["x.where(x > 0, 0)", lambda d: d.x.where(d.x > 0, other=0)],
+    op("where", x, op(">", x, 0)): ["x.where(x > 0)", pd.col("x").where(pd.col("x") > 0)],
+    op("where", x, op("not", op(">", x, 0)), y): ["x.mask(x > 0, y)", lambda d: d.x.mask(d.x > 0, d.y)],
+    op("case_when", x, op(">", x, 0), "some", True, "none"): [
+        "x.case_when([(x > 0, 'some'), (True, 'none')])",
+        "x.case_when(caselist=[[x > 0, 'some'], [True, 'none']])",
+        lambda d: d.x.case_when([(d.x > 0, "some"), (True, "none")]),
+        pd.col("x").case_when([(pd.col("x") > 0, "some"), (True, "none")]),
+    ],
+    method("cut", x, bins=(0, 1, 2.5), right=True, labels=("(0, 1]", "(1, 2.5]"), include_lowest=False): [
+        "x.cut([0, 1, 2.5])",
+        lambda d: d.x.cut((0, 1, 2.5)),
+        pd.col("x").cut([0, 1, 2.5]),
+    ],
+    method("cut", x, bins=(0, 1, 2), right=False, labels=(0, 1), include_lowest=True): [
+        "x.cut([0, 1, 2], right=False, labels=[0, 1], include_lowest=True)",
+        lambda d: d.x.cut(range(3), False, labels=False, include_lowest=True),
+    ],
+    Map((g,), (("a", 1), ("b", 2))): [
+        "g.map({'b': 2, 'a': 1})",
+        lambda d: d.g.map({"a": 1, "b": 2}),
+        lambda d: d.g.map({"a": 1, "b": 2}, na_action="ignore"),
+        pd.col("g").map({"b": np.int8(2), "a": 1}),
+    ],
     Constant(True): ["True", lambda d: True],
     Constant(4.5): [lambda d: 4.5],
     Constant(-1): ["-1"],
@@ -179,11 +203,37 @@ def test_precedence_is_that_of_pandas_query(text):
         (lambda d: d.x == None, r"\.isna\(\)"),  # noqa: E711
         (lambda d: np.sum(d.x), "as in x - 40"),
         (lambda d: np.maximum(d.x, 0), r"\.clip\(lower=0\)"),
-        (lambda d: pd.cut(d.x, 5), "before the table is protected"),
+        (lambda d: pd.cut(d.x, 5), r"d\.x\.cut\(\[0, 18, 65\], labels="),
         (lambda d: d.when.dt, r"such as x\.dt\.year"),
         (lambda d: d.when.dt.strftime("%Y"), "Those that can: dt.day, "),
         (lambda d: d.when.dt.year(), r"leave out the \(\)"),
         (lambda d: d.when.dt.year.mean(), "as in x - 40"),
+        (lambda d: np.where(d.x > 1, 1, 0), r"\.case_when\(\[\(d\.x < 18, 'young'\)"),
+        (lambda d: np.select([d.x > 1], [1], 0), r"\.case_when\("),
+        (lambda d: d.x.case_when(d.y), r"case_when takes pairs.*\(True, 'old'\)"),
+        (lambda d: d.x.case_when([]), "case_when takes pairs"),
+        (lambda d: d.x.case_when([(d.x > 1, 1, 2)]), "case_when takes pairs"),
+        (lambda d: d.x.where(d.x > 1, OUTSIDE.x), "Use columns of this table"),
+        (lambda d: d.x.cut(5), r"public edges in rising order, as in \.cut\(\[0, 18, 65, 120\]"),
+        (lambda d: d.x.cut([5]), "public edges"),
+        (lambda d: d.x.cut([1, d.y]), "public edges.*not columns"),
+        (lambda d: d.x.cut([1, 2, 3], labels=["a"]), "3 edges need 2 labels"),
+        (lambda d: d.x.cut([1, 2, 3], labels=["a", "a"]), "3 edges need 2 labels, each another one"),
+        (lambda d: d.x.cut([1, 2, 3], labels=["a", 1]), "one kind"),
+        (lambda d: d.x.cut([1, 2], labels="a"), "labels has to be a list"),
+        (lambda d: d.x.cut([1, 2], right=1), "True or False"),
+        (lambda d: d.g.map(str.upper), r"\.map\(\{'a': 'first'"),
+        (lambda d: d.g.map({}), r"\.map\(\{'a': 'first'"),
+        (lambda d: d.g.map({"a": d.x}), "constants, not columns"),
+        (lambda d: d.g.map({"a": 1, "b": "c"}), "values of one kind, not numbers and text"),
+        (lambda d: d.g.map({"a": None}), "missing value"),
+        (lambda d: d.g.map({1: "a", np.datetime64(0, "s"): "b"}, "x"), "na_action"),
+        (lambda d: d.g.map(OUTSIDE.g), "Use columns of this table"),
+        (lambda d: d.g.apply(str.upper), r"\.map\(\{'a': 1\}\)"),
+        (lambda d: d.g.replace({"a": "b"}), r"\.map\(\{'a': 'b'\}\)"),
+        ("g.map({**x}) > 1", "row by row"),
+        ("g.map({x: 1}) > 1", "public constants"),
+        ("g.map({[1]: 1}) > 1", "public constants"),
         (lambda d: d.g.str, r"such as x\.str\.lower"),
         (lambda d: d.g.str[0], r"\.str\[0:1\]"),
         (lambda d: d.g.str.slice(0, "1"), r"\.str\.slice\(0, 3\)"),

@@ -95,6 +95,16 @@ def one(made):
         ),
         (steps.assign(EMPTY, s=lambda d: d.sex.str[:1]), "eval('s = sex.str.slice(stop=1)')"),
         (steps.assign(EMPTY, n=lambda d: d.sex.astype(int)), """eval("n = sex.astype(dtype='int64')")"""),
+        (
+            steps.assign(EMPTY, a=lambda d: d.age.cut([0, 9, 99], labels=["a", "b"], right=False)),
+            "eval(\"a = age.cut(bins=[0, 9, 99], right=False, labels=['a', 'b'])\")",
+        ),
+        (steps.assign(EMPTY, a=lambda d: d.age.where(d.age > 0)), "eval('a = age.where(age > 0)')"),
+        (
+            steps.assign(EMPTY, a=lambda d: d.age.case_when([(d.age > 9, 1)])),
+            "eval('a = age.case_when([(age > 9, 1)])')",
+        ),
+        (steps.assign(EMPTY, a=lambda d: d.sex.map({"f": 1})), "eval(\"a = sex.map({'f': 1})\")"),
         (steps.eval_("x = age.clip(0, 9)", EMPTY), "eval('x = age.clip(0).clip(upper=9)')"),
         (steps.clip(0, None, EMPTY, columns="age"), "clip(0, None, columns=['age'])"),
         (steps.fillna({"pay": 0, "sex": "?"}, EMPTY), "fillna({'pay': 0, 'sex': '?'})"),

@@ -116,7 +116,8 @@ OTHER_ROWS = {
     "list beside a column": lambda d: d.x + [1, 2],
     "table": lambda d: d,
     "apply": lambda d: d.x.apply(lambda cell: cell + 1),
-    "map": lambda d: d.g.map({"a": 1}),
+    "map": lambda d: d.g.map(str.upper),
+    "map to a column": lambda d: d.g.map({"a": d.x}),
     "pipe": lambda d: d.pipe(lambda t: t.x),
     "dot": lambda d: d.x @ d.y,
     "assignment": lambda d: operator.setitem(d, "x", 1),
@@ -134,7 +135,7 @@ OTHER_ROWS = {
     "pd.col position": pd.col("x")[0],
     "pd.col str": pd.col("g").str.cat(),
     "pd.col foreign": pd.col("x") > OUTSIDE.x,
-    "pd.col case_when": pd.col("x").case_when([(pd.col("y") > 0, 1)]),
+    "pd.col case_when": pd.col("x").case_when([(pd.col("y") > 0, pd.col("y").max())]),
     "pd.col cumsum": np.cumsum,
 }
 
