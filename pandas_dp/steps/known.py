@@ -30,7 +30,8 @@ def known_values(expression: Expression) -> Known:
         case Constant(value=value):
             return (value,) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
         case Map(pairs=pairs):
-            return _union(known_values(Constant(value)) for _, value in pairs)
+            found = _union(known_values(Constant(value)) for _, value in pairs)
+            return None if found is None else tuple(sorted(found))  # of one kind, without an order of their own
         case Method(name="cut", options=options):
             return _union(known_values(Constant(label)) for label in dict(options)["labels"])  # type: ignore[union-attr]
         case Operation(op=op) if op in _CALENDAR:

@@ -108,6 +108,11 @@ def one(made):
         (steps.eval_("x = age.clip(0, 9)", EMPTY), "eval('x = age.clip(0).clip(upper=9)')"),
         (steps.clip(0, None, EMPTY, columns="age"), "clip(0, None, columns=['age'])"),
         (steps.fillna({"pay": 0, "sex": "?"}, EMPTY), "fillna({'pay': 0, 'sex': '?'})"),
+        (steps.dropna(["sex", "age"], EMPTY), "query('not age.isna() and not sex.isna()')"),
+        (
+            steps.merge({"sex": ["f", "m"], "k": [2, 1]}, "sex", "left", EMPTY),
+            "eval(\"k = sex.map({'f': 2, 'm': 1})\")",
+        ),
         (steps.drop(["sex", "age"], EMPTY), "drop(['age', 'sex'])"),
         (steps.rename({"age": "years"}, EMPTY), "rename({'age': 'years'})"),
     ],

@@ -149,6 +149,33 @@ def test_what_looks_at_other_rows_is_refused(source):
     assert len(text) > 50, "it has to say what to do instead"
 
 
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        (lambda d: d.x - d.x.mean(), r"as in x - 40; or pay for one first: df\.dp\(epsilon=\.\.\.\)\.mean"),
+        (lambda d: d.x / d.x.sum(), r"as in x - 40"),
+        (lambda d: d.x / d.x.std(), r"as in x - 40"),
+        (lambda d: d.x / d.x.max(), r"as in x / 100"),
+        (lambda d: d.x - d.x.min(), r"as in x - 18"),
+        (lambda d: d.x.rank(), r"d\.x\.cut\(\[0, 18, 65\]"),
+        (lambda d: d.x.shift(), "before the table is protected"),
+        (lambda d: d.x.cumsum(), "before the table is protected"),
+        (lambda d: d.x.ffill(), r"\.fillna\(0\)"),
+        (lambda d: d.x - d.groupby("g").x.transform("mean"), r"group\.map\(\{'a': 40, 'b': 50\}\)"),
+        (lambda d: d.sort_values("x").x, "leave it out"),
+        (lambda d: d.sample(3).x, r"df\.dp\.query\('x > 3'\)"),
+        (lambda d: d.head().x, r"df\.dp\.query\('x > 3'\)"),
+        (lambda d: d.drop_duplicates().x, "unit='person' and max_rows=1"),
+        (lambda d: d.g.cat.codes, r"\.map\(\{'a': 0, 'b': 1\}\)"),
+        (lambda d: d.merge(d, on="g").x, r"df\.dp\.merge\(lookup, on='code'\)"),
+        (lambda d: d.explode("g").g, "how many rows a person has"),
+    ],
+)
+def test_a_refusal_names_what_to_use_instead(source, advice):
+    with pytest.raises(ArgumentValueError, match=advice):
+        parse_expression(source, COLUMNS)
+
+
 def test_an_error_of_the_function_itself_is_its_cause():
     def broken(d: object) -> object:
         raise KeyError("no such thing")
