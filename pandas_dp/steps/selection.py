@@ -213,6 +213,7 @@ def _chosen_text(codes: Codes, values: list[Values], missing: Mask) -> Values:
     for position, value in enumerate(values):  # np.where would look into cells that are lists
         rows = codes == position
         cells[rows] = value.data if isinstance(value.data, str) else np.asarray(value.data, dtype=object)[rows]
+    cells[missing] = None
     none = np.zeros((), dtype=bool)
     foreign = _pick(codes, [none if value.foreign is None else value.foreign for value in values], False)
     return Values(Kind.OBJECT, cells, missing, foreign=foreign)

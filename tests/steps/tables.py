@@ -244,7 +244,11 @@ def choices(depth: int = 1) -> st.SearchStrategy[Expression]:
     """Values chosen by conditions, intervals and maps."""
     condition = conditions(depth)
     several = {
-        "number": numbers(1),
+        "number": st.one_of(
+            st.sampled_from(["f", "i", "u", "ni", "ai"]).map(Column),
+            _number_constants,
+            st.builds(_operation, st.sampled_from(["+", "*"]), numbers(0), numbers(0)),
+        ),
         "text": st.sampled_from([*_columns["text"], "c", "ci"]).map(Column) | _clean_texts.map(Constant),
         "arrow": st.just(Column("s")),
         "date": st.sampled_from(_columns["date"]).map(Column) | st.datetimes().map(Constant),

@@ -77,10 +77,10 @@ def test_the_storage_of_a_zoned_column_changes_nothing(zone):
             pd.testing.assert_series_equal(part(name, other), part(name, column), check_names=False)
 
 
-@pytest.mark.parametrize("zone", [None, *ZONES])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=4))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_no_date_is_too_far_away(zone, unit, counts):
     column = pd.Series(np.array(counts, dtype="int64").view(f"M8[{unit}]"))
     column = column if zone is None else column.dt.tz_localize("UTC").dt.tz_convert(zone)
