@@ -58,6 +58,43 @@ class Frames:
         """Replace missing values by a public constant, or by one for each column in a dict."""
         return self._made(steps.fillna(value, self._empty()))
 
+    def dropna(self, subset: Any = None) -> pd.DataFrame:
+        """Leave out rows in which one of these columns is missing, or any column where none is named."""
+        return self._made(steps.dropna(subset, self._empty()))
+
+    def merge(self, lookup: Any, on: str, how: str = "left") -> pd.DataFrame:
+        """Add the columns of a public lookup table, such as the labels of codes.
+
+        Parameters
+        ----------
+        lookup : DataFrame, or dict of lists by column
+            From outside the data, each key once. It is copied, and its content is part of the question.
+        on : str
+            The column of keys that both have.
+        how : str
+            ``"left"``, the only way: every row stays, with missing values where its key is not listed.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget. The keys of the new columns are known to questions.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"code": ["a", "b", "z"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="merge example")
+        >>> labelled = df.dp.merge({"code": ["a", "b"], "label": ["first", "second"]}, on="code")
+        >>> list(labelled.dp(epsilon=1).histogram("label").index)
+        ['first', 'second']
+        """
+        opening.check_public(lookup)
+        return self._made(steps.merge(lookup, on, how, self._empty()))
+
     def drop(self, columns: Any) -> pd.DataFrame:
         """Leave columns out."""
         return self._made(steps.drop(columns, self._empty()))

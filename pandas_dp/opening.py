@@ -168,6 +168,19 @@ def check_version(frame: pd.DataFrame, session: Session, table: str | None, vers
     )
 
 
+def check_public(lookup: Any) -> None:
+    """Refuse a protected table, and what was made of one, where public data is asked for."""
+    if not isinstance(lookup, pd.DataFrame):
+        return
+    columns = (lookup.iloc[:, place] for place in range(lookup.shape[1]))
+    if _mark(lookup) is not None or any(map(tables.holds, columns)):
+        raise ArgumentValueError(
+            "merge: the lookup is a protected table, or was made of one, and what it holds is private. A lookup is public, "
+            "such as the labels of codes: {'code': ['a', 'b'], 'label': ['first', 'second']}. Join two tables of people "
+            "before df.dp.protect"
+        )
+
+
 def _mark(frame: pd.DataFrame) -> str | None:
     return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
 

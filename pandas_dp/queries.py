@@ -336,11 +336,13 @@ def _kept(value: Any) -> Any:
         return type(value)(map(_kept, value))
     if isinstance(value, dict):
         return {key: _kept(entry) for key, entry in value.items()}
-    return value.copy() if isinstance(value, np.ndarray | pd.Series) else value
+    return value.copy() if isinstance(value, np.ndarray | pd.Series | pd.DataFrame) else value
 
 
 def _frozen(value: Any) -> Any:
-    """Something hashable that is equal for equal arguments; functions, expressions and tables equal themselves alone."""
+    """Something hashable that is equal for equal arguments; functions and expressions equal themselves alone."""
+    if isinstance(value, pd.DataFrame):
+        return pd.DataFrame, _frozen(value.columns), tuple(_frozen(value.iloc[:, k]) for k in range(value.shape[1]))
     if isinstance(value, Mapping):
         return dict, tuple((key, _frozen(entry)) for key, entry in value.items())
     if isinstance(value, list | tuple | range | np.ndarray | pd.Index | pd.Series):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -86,7 +87,10 @@ class Schema:
         return self._columns.get(column, ColumnFacts())
 
     def after(self, steps: Iterable[Step]) -> Schema:
-        """Facts of the columns that steps give: those of a column follow it to its new name."""
+        """Facts of the columns that steps give: those of a column follow it to its new name, and steps make others known.
+
+        A column of labels, mapped values or parts of dates has them for keys, and numbers among them for bounds.
+        """
         schema = self
         for step in steps:
             if step.renames:
@@ -95,6 +99,10 @@ class Schema:
                 moved = {new: schema._columns[old] for old, new in names.items() if old in schema._columns}
                 schema = Schema({})
                 schema._columns = kept | moved
+            if step.known:
+                made = {name: _listed(schema[name], values) for name, values in step.known.items()}
+                before, schema = schema._columns, Schema({})
+                schema._columns = before | made
         return schema
 
     @property
@@ -130,3 +138,12 @@ def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
                 raise ArgumentTypeError(f"{field} in a schema must be a list")
             given[field] = tuple(given[field])
     return ColumnFacts(**given)
+
+
+def _listed(facts: ColumnFacts, values: tuple[Any, ...]) -> ColumnFacts:
+    """Facts of a column that holds these values and no others."""
+    ends = None
+    numbers = all(not isinstance(value, str) and math.isfinite(value) for value in values)
+    if numbers and min(values) < max(values):
+        ends = (min(values), max(values))
+    return ColumnFacts(bounds=ends, keys=values, nulls=facts.nulls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 from support.frames import people, protected, refused
 
+import pandas_dp
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -21,6 +23,7 @@ from pandas_dp.steps.changes import Filter
 TOTAL = 10**6
 EXACT = TOTAL // 10  # so large an epsilon that the noise is 0 but for a chance below 1e-1000
 
+TOWNS = pd.DataFrame({"city": ["x", "y", "w"], "town": ["Xanten", "Ystad", "Wien"], "size": [1, 2, 3]})
 STEPS = {
     "query": lambda x: x.query("age >= 31 and sex == 'f'"),
     "filter": lambda x: x.filter(pd.col("age") >= 31),
@@ -30,6 +33,14 @@ STEPS = {
     "fillna": lambda x: x.fillna({"pay": 0.0, "city": "nowhere"}),
     "drop": lambda x: x.drop(["city", "sex"]),
     "rename": lambda x: x.rename({"age": "years", "sex": "gender"}),
+    "dropna": lambda x: x.dropna(["pay", "age"]),
+    "merge": lambda x: x.merge(TOWNS, on="city"),
+    "computed": lambda x: x.assign(
+        month=lambda d: d.when.dt.month,
+        band=lambda d: d.age.cut([0, 30, 99], labels=["young", "old"]),
+        initial=lambda d: d.city.str.upper().str[:1],
+        paid=lambda d: d.pay.case_when([(d.pay.isna(), -1)]).astype(int),
+    ),
 }
 PLAIN = {
     "query": lambda d: d.query("age >= 31 and sex == 'f'"),
@@ -40,6 +51,14 @@ PLAIN = {
     "fillna": lambda d: d.assign(pay=d.pay.fillna(0.0), city=d.city.astype(object).fillna("nowhere")),
     "drop": lambda d: d.drop(columns=["city", "sex"]),
     "rename": lambda d: d.rename(columns={"age": "years", "sex": "gender"}),
+    "dropna": lambda d: d.dropna(subset=["pay", "age"]),
+    "merge": lambda d: d.merge(TOWNS, on="city", how="left").assign(city=d.city),
+    "computed": lambda d: d.assign(
+        month=d.when.dt.month.astype(float),
+        band=pd.cut(d.age, [0, 30, 99], labels=["young", "old"]).astype("str"),
+        initial=d.city.astype(object).str.upper().astype(pd.StringDtype("python", na_value=np.nan)),
+        paid=np.trunc(d.pay.fillna(-1)),
+    ),
 }
 each_step = pytest.mark.parametrize("name", STEPS)
 
@@ -140,6 +159,10 @@ TOUCHES = {
     "clip": lambda x: x.clip(0, 3, columns="pid"),
     "fillna": lambda x: x.fillna({"pid": 0}),
 }
+READS = {
+    "dropna": lambda x: x.dropna(),
+    "merge by it": lambda x: x.merge({"pid": [1, 2], "site": ["a", "b"]}, on="pid"),
+}
 
 
 @pytest.mark.parametrize("name", TOUCHES)
@@ -157,6 +180,12 @@ def test_the_unit_column_does_not_come_back_under_its_name(monkeypatch):
     df = protected(unit="pid", max_rows=3)
     with refused(monkeypatch, df, ArgumentValueError, "unit column 'pid'"):
         df.dp(epsilon=1).drop("pid").rename({"age": "pid"}).count()
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_step_may_look_at_the_unit_column(name):
+    df = protected(epsilon=TOTAL, unit="pid", max_rows=3)
+    assert READS[name](df.dp).dp(epsilon=EXACT).count() == READS[name](df.dp(epsilon=EXACT)).count()
 
 
 def test_the_unit_column_may_be_read_and_still_bounds_each_unit():
@@ -242,6 +271,52 @@ def test_repeated_labels_and_empty_results_are_ordinary():
     assert none.dp(epsilon=EXACT).query("k > 1").mean("k", bounds=(0, 10)) == pytest.approx(5, abs=5)
 
 
+# Lookup tables
+
+
+def test_a_lookup_is_copied_and_its_content_is_part_of_the_question():
+    df, lookup = protected(epsilon=TOTAL), TOWNS.copy()
+    before = df.dp(epsilon=EXACT).merge(lookup, on="city")
+    query = pandas_dp.query(epsilon=EXACT).merge(lookup, on="city").dropna("town").count()
+    again = pandas_dp.query(epsilon=EXACT).merge(TOWNS, on="city").dropna("town").count()
+    lookup.loc[0, "town"] = "Xi'an"
+    assert list(before.histogram("town").index) == ["Wien", "Xanten", "Ystad"]
+    assert list(df.dp(epsilon=EXACT).merge(lookup, on="city").histogram("town").index) == ["Wien", "Xi'an", "Ystad"]
+    assert query == again
+    spent = df.dp.session.spent
+    assert query(df) == 6
+    assert again(df) == query(df) == df.dp.merge(TOWNS, on="city").dp(epsilon=EXACT).dropna(["town"]).count() == 6
+    assert df.dp.session.spent != spent
+
+
+def test_keys_and_bounds_of_new_columns_are_known():
+    df = protected(epsilon=TOTAL)
+    labelled = df.dp.merge(TOWNS, on="city")
+    assert list(labelled.dp(epsilon=EXACT).histogram("town")) == [0, 4, 2]
+    assert labelled.dp(epsilon=EXACT).mean("size") == pytest.approx(8 / 6, abs=1e-3)
+    months = df.dp(epsilon=EXACT).assign(month=lambda d: d.when.dt.month).value_counts("month")
+    assert months.tolist()[:3] == [7, 1, 0]
+    banded = df.dp(epsilon=EXACT).assign(band=lambda d: d.age.cut([0, 30, 99], labels=["young", "old"]))
+    assert list(banded.groupby("band").count()) == [3, 5]
+
+
+def test_a_plan_keeps_lookups_that_are_dicts():
+    asked = pandas_dp.query(epsilon=EXACT).merge({"city": ["x"], "town": ["Xanten"]}, on="city").dropna("town").count()
+    plan = pandas_dp.Query.from_dict(json.loads(json.dumps(asked.to_dict())))
+    assert plan == asked
+    assert plan(protected(epsilon=TOTAL)) == 4
+    with pytest.raises(ArgumentTypeError, match="keep this query in code"):
+        pandas_dp.query(epsilon=1).merge(TOWNS, on="city").count().to_dict()
+
+
+def test_a_protected_table_is_no_lookup(monkeypatch):
+    df, other = protected(), protected(TOWNS.copy())
+    for private in (df, other, other[["city", "town"]], other.dp.dropna("town"), other.copy()):
+        for start in (df.dp, df.dp(epsilon=1)):
+            with refused(monkeypatch, df, ArgumentValueError, "the lookup is a protected table"):
+                start.merge(private, on="city")
+
+
 # What is refused
 
 
@@ -264,6 +339,37 @@ BAD = {
     "fill with nothing": (ArgumentValueError, "missing", lambda x: x.fillna({"pay": None})),
     "fill with data": (ArgumentTypeError, "constant", lambda x: x.fillna({"pay": people().pay})),
     "drop nothing there": (ArgumentValueError, "no column 'agee'", lambda x: x.drop("agee")),
+    "drop missing of nothing": (ArgumentValueError, "name a column", lambda x: x.dropna([])),
+    "drop missing of no column": (ArgumentValueError, "no column 'agee'", lambda x: x.dropna("agee")),
+    "merge by rows": (ArgumentValueError, r"how='left'.*\.dropna", lambda x: x.merge(TOWNS, on="city", how="inner")),
+    "merge by no column": (ArgumentValueError, "no column 'town'", lambda x: x.merge(TOWNS, on="town")),
+    "merge by another": (ArgumentValueError, "lookup has no column 'age'", lambda x: x.merge(TOWNS, on="age")),
+    "merge by two": (ArgumentTypeError, "has to be text", lambda x: x.merge(TOWNS, on=["city", "town"])),
+    "merge twice the key": (
+        ArgumentValueError,
+        r"two keys are equal: lookup\.drop_duplicates\('city'\)",
+        lambda x: x.merge(pd.concat([TOWNS, TOWNS]), on="city"),
+    ),
+    "merge a column again": (
+        ArgumentValueError,
+        "'age' already",
+        lambda x: x.merge(TOWNS.rename(columns={"town": "age"}), on="city"),
+    ),
+    "merge no key": (
+        ArgumentValueError,
+        r"lookup\.dropna\(subset=\['city'\]\)",
+        lambda x: x.merge({"city": ["x", None], "town": ["X", "Y"]}, on="city"),
+    ),
+    "merge nothing": (ArgumentValueError, "columns besides 'city'", lambda x: x.merge(TOWNS[["city"]], on="city")),
+    "merge empty": (ArgumentValueError, "has no values", lambda x: x.merge({"city": ["x"], "town": [None]}, on="city")),
+    "merge lists": (ArgumentTypeError, "is no constant", lambda x: x.merge({"city": ["x"], "town": [[1]]}, on="city")),
+    "merge odd lists": (ArgumentTypeError, "one length", lambda x: x.merge({"city": ["x"], "town": []}, on="city")),
+    "merge no table": (ArgumentTypeError, "public DataFrame", lambda x: x.merge(3, on="city")),
+    "merge numbers to text": (
+        ArgumentTypeError,
+        "numbers cannot be looked for in text",
+        lambda x: x.merge({"sex": [1], "k": [1]}, on="sex"),
+    ),
     "rename into another": (ArgumentValueError, "same name", lambda x: x.rename({"age": "pay"})),
 }
 

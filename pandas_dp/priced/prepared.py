@@ -17,7 +17,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind, kind_of
-from pandas_dp.opening import table_of
+from pandas_dp.opening import check_public, table_of
 from pandas_dp.priced.text import missing_question
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
@@ -71,6 +71,15 @@ class PreparedFrame:
     def fillna(self, value: Any) -> Self:
         """Replace missing values by public constants."""
         return self._then(steps.fillna(value, self._empty()))
+
+    def dropna(self, subset: Any = None) -> Self:
+        """Leave out rows in which one of these columns is missing, or any column where none is named."""
+        return self._then(steps.dropna(subset, self._empty()))
+
+    def merge(self, lookup: Any, on: str, how: str = "left") -> Self:
+        """Add the columns of a public lookup table; see ``df.dp.merge``."""
+        check_public(lookup)
+        return self._then(steps.merge(lookup, on, how, self._empty()))
 
     def drop(self, columns: Any) -> Self:
         """Leave columns out."""

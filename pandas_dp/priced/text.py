@@ -22,9 +22,13 @@ _HINTS = {
     "nunique": "list the public keys and count each: .histogram({column}keys=[...])",
     "hist plot": "ask .histogram({column}bins=[...]) and type .plot() after the answer",
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape": _ROWS,
-    "agg aggregate apply pipe transform map": _OWN,
+    "agg aggregate apply pipe transform": _OWN,
     "dropna": "missing values are left out of every answer; .fillna(...) replaces them",
-    "astype str dt cat merge join": _BEFORE,
+    "cat join concat explode melt": _BEFORE,
+    "rank shift diff cumsum rolling ffill bfill interpolate drop_duplicates duplicated sort_index": _BEFORE,
+    "astype str dt map where mask case_when cut": (
+        "make a column first, as in .assign(month=lambda d: d.visit.dt.month) or .assign(band=lambda d: d.age.cut([0, 18, 65]))"
+    ),
 }
 HINTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
 _GROUPS = {

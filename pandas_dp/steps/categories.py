@@ -6,7 +6,7 @@ a dtype here, and cells are equal by their own value and kind whatever else is i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,21 @@ def fill(column: Values, constant: Values) -> Values:
     present = np.zeros(len(column.missing), dtype=bool)
     foreign = filled.incomparable & ~column.missing | (column.missing & (not text))
     return Values(Kind.OBJECT, filled.data, present, foreign=foreign)
+
+
+def positions(column: Values, keys: Iterable[tuple[object, ...]]) -> npt.NDArray[np.int64]:
+    """Position of the key that each cell equals, -1 where it equals none; shape (n,)."""
+    table: dict[object, int] = {}
+    for position, wanted in enumerate(keys):
+        table.setdefault(wanted, position)
+    found = np.array([-1 if level is None else table.get(level, -1) for level in _keys(column)], dtype=np.int64)
+    return np.where(column.missing, -1, _pick(found, column))
+
+
+def each(function: Callable[[Any], float], column: Values) -> npt.NDArray[np.float64]:
+    """A number made from each cell's own category, NaN where it is missing; shape (n,)."""
+    table = np.array([function(level) for level in column.data.categories.astype(object)], dtype=np.float64)
+    return np.where(column.missing, np.nan, _pick(table, column))
 
 
 def _keys(column: Values) -> list[tuple[object, ...] | None]:

@@ -13,8 +13,10 @@ from typing import ClassVar
 
 import pandas as pd
 
+from pandas_dp.steps.constants import ConstantValue
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
 from pandas_dp.steps.functions import METHODS
+from pandas_dp.steps.known import known_values
 
 
 class Step:
@@ -34,6 +36,8 @@ class Step:
         Columns that are written, removed or renamed.
     renames : dict
         New names by old ones.
+    known : dict
+        All values that rows of a new column can hold besides missing ones, by its name, where they are public.
     """
 
     factor: ClassVar[int] = 1
@@ -52,6 +56,11 @@ class Step:
     @property
     def renames(self) -> dict[str, str]:
         """New names by old ones."""
+        return {}
+
+    @property
+    def known(self) -> dict[str, tuple[ConstantValue, ...]]:
+        """Public values by column."""
         return {}
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -110,6 +119,12 @@ class Assign(Step):
     def touches(self) -> frozenset[str]:
         """The column written."""
         return frozenset((self.name,))
+
+    @property
+    def known(self) -> dict[str, tuple[ConstantValue, ...]]:
+        """Labels, mapped values or parts of the calendar."""
+        values = known_values(self.expression)
+        return {} if values is None else {self.name: values}
 
     def __str__(self) -> str:
         return f"eval({f'{Column(self.name)} = {self.expression}'!r})"

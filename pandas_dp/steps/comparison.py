@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories
 from pandas_dp.steps.dates import as_time, split_seconds
+from pandas_dp.steps.text import arrow_text, python_text
 from pandas_dp.steps.values import Kind, Mask, Values, advice, booleans, family
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -153,37 +154,17 @@ def _compare_times(op: str, left: Values, right: Values) -> Mask:
 def _compare_text(op: str, left: Values, right: Values) -> Mask:
     if isinstance(left.data, str) and isinstance(right.data, str):
         return np.asarray(OPERATORS[op](left.data, right.data))
-    x, y = _arrow_text(left), _arrow_text(right)
+    x, y = arrow_text(left), arrow_text(right)
     if x is not None and y is not None:  # UTF-8 sorts as its code points do, so both paths agree
         return np.asarray(_ARROW_OPERATORS[op](x, y).fill_null(False).to_numpy(zero_copy_only=False))
-    return np.asarray(OPERATORS[op](_python_text(left), _python_text(right)), dtype=bool)
+    return np.asarray(OPERATORS[op](python_text(left), python_text(right)), dtype=bool)
 
 
 def _text_isin(operand: Values, wanted: list[str]) -> Mask:
     if isinstance(operand.data, str):
         return np.asarray(operand.data in wanted)
-    cells = _arrow_text(operand)
+    cells = arrow_text(operand)
     if cells is None:
         known = set(wanted)
-        return np.fromiter((cell in known for cell in _python_text(operand)), bool, len(operand.missing))
+        return np.fromiter((cell in known for cell in python_text(operand)), bool, len(operand.missing))
     return np.asarray(pc.is_in(cells, value_set=pa.array(wanted, pa.large_string())).to_numpy(zero_copy_only=False))
-
-
-def _arrow_text(values: Values) -> Any:
-    """Return the text as Arrow holds it, or None where Python objects hold it (which may not be valid Unicode)."""
-    if isinstance(values.data, str):
-        return pa.scalar(values.data, pa.large_string())
-    if values.kind is Kind.OBJECT or getattr(values.data.dtype, "storage", "pyarrow") != "pyarrow":
-        return None
-    cells = values.data.__arrow_array__().cast(pa.large_string())
-    return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
-
-
-def _python_text(values: Values) -> Any:
-    if isinstance(values.data, str):
-        return np.array(values.data, dtype=object)  # numpy's own text would lose NULs at its end
-    cells = np.array(values.data, dtype=object)
-    cells[values.incomparable] = ""
-    odd = np.fromiter((type(cell) is not str for cell in cells), bool, len(cells))  # they could compare as they like
-    cells[odd] = [str.__str__(cell) for cell in cells[odd]]
-    return cells

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.constants import read_constant
-from pandas_dp.steps.values import DATES, NAT, PER_SECOND, TIMES, Kind, Values, numbers, times
+from pandas_dp.steps.values import DATES, NAT, PER_SECOND, TIMES, Kind, Values, advice, numbers, times
 
 _DATE_TEXT = re.compile(
     r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?", re.ASCII
@@ -19,6 +21,56 @@ _DURATION_TEXT = re.compile(
     r"[+-]?\d+(\.\d+)? ?(days?|hours?|minutes?|seconds?)|[+-]?(\d+ days? )?\d{1,2}:\d{2}:\d{2}(\.\d{1,9})?",
     re.ASCII,
 )
+
+DAY = 86_400
+# Between these seconds every day exists in every time zone, for Python's own dates as well.
+_FIRST, _LAST = (int(pd.Timestamp(day).as_unit("s").asm8.view("int64")) for day in ("0001-01-02", "9999-12-31"))
+
+
+def _in(unit: str, days: Any) -> Any:
+    """Days since 1970 as months or years since 1970."""
+    return days.view("M8[D]").astype(f"M8[{unit}]").astype(np.int64)
+
+
+def _since(unit: str, days: Any) -> Any:
+    """Days since the start of their month or year."""
+    return days - days.view("M8[D]").astype(f"M8[{unit}]").astype("M8[D]").astype(np.int64)
+
+
+# Each from the day, counted from 1970-01-01, a Thursday, and the second of that day.
+PARTS: dict[str, Callable[[Any, Any], Any]] = {
+    "year": lambda day, _: _in("Y", day) + 1970,
+    "quarter": lambda day, _: _in("M", day) % 12 // 3 + 1,
+    "month": lambda day, _: _in("M", day) % 12 + 1,
+    "day": lambda day, _: _since("M", day) + 1,
+    "day_of_week": lambda day, _: (day + 3) % 7,
+    "day_of_year": lambda day, _: _since("Y", day) + 1,
+    "hour": lambda _, second: second // 3600,
+    "minute": lambda _, second: second // 60 % 60,
+    "second": lambda _, second: second % 60,
+}
+
+
+def part(name: str, values: Values) -> Values:
+    """Year, month, hour and so on of dates, in float64; those with a time zone by the clocks there.
+
+    A missing date, and one outside the years 1 to 9999, has missing parts: Python's time zones know no others.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the values are no dates.
+    """
+    if values.kind not in DATES:
+        raise ArgumentTypeError(f"dt.{name} needs dates, not {values.kind.value}{advice(values)}")
+    seconds, _ = split_seconds(values)
+    missing = values.missing | (seconds < _FIRST) | (seconds >= _LAST)
+    seconds = np.where(missing, 0, seconds)
+    if values.kind is Kind.ZONED:
+        clocks: Any = pd.DatetimeIndex(np.ravel(seconds).view("M8[s]")).tz_localize("UTC").tz_convert(values.zone)
+        seconds = clocks.tz_localize(None).to_numpy().view(np.int64).reshape(seconds.shape)
+    found = PARTS[name](*np.divmod(np.asarray(seconds), DAY))
+    return numbers(np.where(missing, np.nan, found.astype(np.float64)))
 
 
 def as_time(values: Values, other: Values) -> Values:

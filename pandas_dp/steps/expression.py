@@ -8,6 +8,7 @@ privacy of steps rests on.
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +17,16 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import arithmetic, comparison
+from pandas_dp.steps import arithmetic, comparison, conversion, dates, selection, text
 from pandas_dp.steps.constants import ConstantValue, plain, read_constant
 from pandas_dp.steps.values import Mask, Values, booleans, read_column, truth, write
 
 MAX_DEPTH = 100  # keeps every walk over a tree, pickle's too, well inside Python's recursion limit
 MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
+
+MOST_PAIRS = 50  # a longer map is written as its digest
+_NO_COLUMN = "needs a column, not a constant: change the constant itself"
+Option = ConstantValue | None | tuple[ConstantValue, ...]
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -211,6 +216,63 @@ class IsIn(Expression):
         return _write(self)[0]
 
 
+@dataclass(frozen=True, eq=False)
+class Method(Expression):
+    """A row-wise method whose options are public constants, by name and in one order."""
+
+    name: str
+    operands: tuple[Expression, ...]
+    options: tuple[tuple[str, Option], ...] = ()
+
+    def apply(self, *operands: Values) -> Values:
+        """Kind and dtype by the method, its options and the kinds of the operands."""
+        if any(np.ndim(operand.missing) == 0 for operand in operands):
+            raise ArgumentTypeError(_NO_COLUMN)
+        return ROWWISE[self.name](*operands, **dict(self.options))
+
+    def __str__(self) -> str:
+        return _write(self)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Map(Expression):
+    """The value that belongs to the key a cell equals, missing where it equals none.
+
+    Attributes
+    ----------
+    operands : tuple of one Expression
+    pairs : tuple of pairs of constants
+        Keys, each once, and their values; in one order.
+    """
+
+    operands: tuple[Expression, ...]
+    pairs: tuple[tuple[ConstantValue, ConstantValue], ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pairs", tuple(sorted(self.pairs, key=lambda pair: repr(Constant(pair[0])))))
+        super().__post_init__()
+
+    def apply(self, *operands: Values) -> Values:
+        """Kind by that of the values."""
+        if np.ndim(operands[0].missing) == 0:
+            raise ArgumentTypeError(_NO_COLUMN)
+        return selection.mapped(operands[0], *zip(*self.pairs, strict=True))
+
+    @functools.cached_property
+    def _exact(self) -> str:
+        """All that is mapped, or the SHA-256 of it where it is long: what the node is equal and recorded by."""
+        listed = ", ".join(f"{Constant(wanted)!r}: {Constant(value)!r}" for wanted, value in self.pairs)
+        if len(self.pairs) <= MOST_PAIRS:
+            return f"{{{listed}}}"
+        return f"{{... {len(self.pairs):,} pairs, sha256 {hashlib.sha256(listed.encode()).hexdigest()}}}"
+
+    def __repr__(self) -> str:
+        return f"Map({self.operands[0]!r}, {self._exact})"
+
+    def __str__(self) -> str:
+        return _write(self)[0]
+
+
 def _and(*conditions: Values) -> Values:
     return booleans(functools.reduce(np.logical_and, map(truth, conditions)))
 
@@ -231,6 +293,22 @@ OPERATIONS: dict[str, Callable[..., Values]] = {
     "at_most": arithmetic.at_most,
     "round": arithmetic.round_half_even,
     "fillna": arithmetic.fill,
+    "where": selection.where,
+    "case_when": selection.case_when,
+    **{f"dt.{name}": functools.partial(dates.part, name) for name in dates.PARTS},
+}
+ROWWISE: dict[str, Callable[..., Values]] = {
+    **{f"str.{name}": functools.partial(text.change, name) for name in text.CHANGES},
+    **{f"str.{name}": functools.partial(text.holds, name) for name in text.TESTS},
+    "str.len": text.length,
+    "astype": conversion.astype,
+    "cut": selection.cut,
+}
+_DEFAULTS = {  # options that are not written
+    *((name, None) for name in ("start", "stop", "step")),
+    ("case", True),
+    ("right", True),
+    ("include_lowest", False),
 }
 _ATOM, _UNARY, _COMPARED = 9, 7, 4
 _BINDING = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "negative": _UNARY, "**": 8}
@@ -241,6 +319,7 @@ _METHODS = {
     "round": "round({})",
     "at_least": "clip({})",
     "at_most": "clip(upper={})",
+    **{f"dt.{name}": f"dt.{name}" for name in dates.PARTS},
 }
 
 
@@ -254,11 +333,25 @@ def _write(node: Expression) -> tuple[str, int]:
     first = node.operands[0] if node.operands else node
     if isinstance(node, IsIn):
         return f"{inner(first, _COMPARED + 1)} in [{', '.join(map(str, node.constants))}]", _COMPARED
+    if isinstance(node, Method):
+        options = ", ".join(
+            f"{name}={_option(value)}" for name, value in node.options if (name, value) not in _DEFAULTS
+        )
+        return f"{inner(first, _ATOM)}.{node.name}({options})", _ATOM
+    if isinstance(node, Map):
+        pairs = ", ".join(f"{Constant(wanted)}: {Constant(value)}" for wanted, value in node.pairs)
+        content = f"{{{pairs}}}" if len(node.pairs) <= MOST_PAIRS else node._exact
+        return f"{inner(first, _ATOM)}.map({content})", _ATOM
     if not isinstance(node, Operation):
         text = str(node)
         return text, _UNARY if text.startswith("-") else _ATOM
     if node.op in _METHODS:
         return f"{inner(first, _ATOM)}.{_METHODS[node.op].format(*node.operands[1:])}", _ATOM
+    if node.op == "case_when":
+        cases = zip(node.operands[1::2], node.operands[2::2], strict=True)
+        return f"{inner(first, _ATOM)}.case_when([{', '.join(f'({case}, {value})' for case, value in cases)}])", _ATOM
+    if node.op == "where":
+        return f"{inner(first, _ATOM)}.where({', '.join(map(str, node.operands[1:]))})", _ATOM
     if node.op in ("not", "negative"):
         binding = _BINDING[node.op]
         return ("not " if node.op == "not" else "-") + inner(first, binding), binding
@@ -267,3 +360,9 @@ def _write(node: Expression) -> tuple[str, int]:
     binding = _BINDING.get(node.op, _COMPARED)
     left = inner(first, binding + (binding in (_COMPARED, _BINDING["**"])))
     return f" {node.op} ".join([left, *(inner(operand, binding + 1) for operand in node.operands[1:])]), binding
+
+
+def _option(value: Option) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_option, value))}]"
+    return str(Constant(value))  # type: ignore[arg-type]

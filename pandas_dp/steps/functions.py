@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.expression import Constant, Expression, IsIn, Operation, shorten
+from pandas_dp.steps.accessors import TEXT_METHODS
+from pandas_dp.steps.choices import CHOICES
+from pandas_dp.steps.dates import PARTS
+from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, shorten
 from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
 
+_ALIASES = {"weekday": "day_of_week", "dayofweek": "day_of_week", "dayofyear": "day_of_year"}
+_DTYPES: dict[str, tuple[Any, ...]] = {  # what pandas calls each, and Python
+    "float64": ("float64", "Float64", "float", float, np.float64),
+    "int64": ("int64", "Int64", "int", int, np.int64),
+    "bool": ("bool", "boolean", bool, np.bool_),
+    "string": ("string", "str", str),
+}
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -40,12 +53,8 @@ def negate(condition: Any) -> Expression:
     return Operation("not", (lift(condition),))
 
 
-def _isna(operand: Expression) -> Expression:
-    return Operation("isna", (operand,))
-
-
 def _notna(operand: Expression) -> Expression:
-    return negate(_isna(operand))
+    return negate(_operation("isna", operand))
 
 
 def _isin(operand: Expression, values: Any) -> Expression:
@@ -63,8 +72,8 @@ def _between(operand: Expression, left: Any, right: Any, inclusive: str = "both"
     return logical("and", above, compare("<=" if inclusive in ("both", "right") else "<", operand, right))
 
 
-def _abs(operand: Expression) -> Expression:
-    return Operation("abs", (operand,))
+def _operation(op: str, operand: Expression) -> Expression:
+    return Operation(op, (operand,))
 
 
 def _round(operand: Expression, decimals: Any = 0) -> Expression:
@@ -105,18 +114,38 @@ def _constant(value: Any, function: str) -> Constant:
     return constant
 
 
+def _astype(operand: Expression, dtype: Any) -> Expression:
+    for target, names in _DTYPES.items():
+        if any(dtype is name or (isinstance(dtype, str | np.dtype) and dtype == name) for name in names):
+            return Method("astype", (operand,), (("dtype", target),))
+    raise ArgumentValueError(
+        "astype takes 'float64', 'int64', 'bool' or 'string'; categories are not needed, since text and numbers serve as "
+        "keys as they are, and a date comes from pd.to_datetime before the table is protected"
+    )
+
+
 METHODS: dict[str, Callable[..., Expression]] = {
-    "isna": _isna,
-    "isnull": _isna,
+    "isna": functools.partial(_operation, "isna"),
+    "isnull": functools.partial(_operation, "isna"),
     "notna": _notna,
     "notnull": _notna,
     "isin": _isin,
     "between": _between,
-    "abs": _abs,
+    "abs": functools.partial(_operation, "abs"),
     "round": _round,
     "clip": _clip,
     "fillna": _fillna,
+    "astype": _astype,
+    **CHOICES,
+    **TEXT_METHODS,
 }
+
+# Attributes that are not called.
+PROPERTIES: dict[str, Callable[[Expression], Expression]] = {
+    **{f"dt.{name}": functools.partial(_operation, f"dt.{name}") for name in PARTS},
+    **{f"dt.{alias}": functools.partial(_operation, f"dt.{name}") for alias, name in _ALIASES.items()},
+}
+ACCESSORS = ("dt", "str")
 
 
 def call(name: str, operand: Expression, args: Any, kwargs: Any) -> Expression:
@@ -138,5 +167,7 @@ def refusal(name: str) -> str:
     """Why a method or attribute that is none of ``METHODS`` is refused, and what to type instead."""
     if name in INTERNAL or name.startswith("_"):  # what pandas' own functions ask a column first
         return WHOLE_COLUMN
-    reason = REASONS.get(name, f"{NOT_TRACED}. Those that can: {', '.join(sorted(METHODS))}")
+    space = name.partition(".")[0]
+    offered = sorted(n for n in (*METHODS, *PROPERTIES) if n.startswith(f"{space}.") or space not in ACCESSORS)
+    reason = REASONS.get(name, f"{NOT_TRACED}. Those that can: {', '.join(offered)}")
     return f".{shorten(name, 40)} {reason.replace('{name}', name)}"

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation, shorten
-from pandas_dp.steps.functions import METHODS, call, compare, lift, logical, negate, refusal
+from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, lift, logical, negate, refusal
 from pandas_dp.steps.trace import trace, unknown_column
 
 Source = str | Callable[[Any], Any] | pd.api.typing.Expression
@@ -199,8 +199,14 @@ class _Reader:
                 return logical("and" if isinstance(op, ast.And) else "or", *map(self._read, values))
             case ast.Compare():
                 return self._compare(node)
-            case ast.Call(func=ast.Attribute(value=operand, attr=name)) if name in METHODS:
-                return self._call(node, operand, name)
+            case ast.Call(func=ast.Attribute() as function):
+                operand, name = _member(function)
+                if name in METHODS:
+                    return self._call(node, operand, name)
+            case ast.Attribute():
+                operand, name = _member(node)
+                if name in PROPERTIES:
+                    return PROPERTIES[name](self._read(operand))
         raise self._refusal(node)
 
     def _column(self, name: str) -> Expression:
@@ -234,15 +240,26 @@ class _Reader:
         """Return an argument of a call: a list of constants, None, the text of an option, or an expression."""
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return [self._argument(item) for item in node.elts]
+        if isinstance(node, ast.Dict) and all(node.keys):
+            entries = zip(node.keys, node.values, strict=True)
+            return {self._key(name): self._argument(value) for name, value in entries}
         if isinstance(node, ast.Constant):
             return node.value
         value = self._read(node)
         return value.value if isinstance(value, Constant) else lift(value)
 
+    def _key(self, node: ast.AST | None) -> Any:
+        key = None if node is None else self._argument(node)
+        if isinstance(key, list | dict | Expression):
+            raise ArgumentTypeError("the keys of a dict are public constants, as in {'a': 1, 'b': 2}")
+        return key
+
     def _refusal(self, node: ast.AST) -> ArgumentValueError:
         name = _first_refused(node)
         if name in METHODS:
             return ArgumentValueError(f"{name} is called on a column: x.{name}(...)")
+        if name in PROPERTIES:
+            return ArgumentValueError(f"x.{name} is written without ()")
         if name is not None:
             return ArgumentValueError(refusal(name))
         match node:
@@ -255,17 +272,27 @@ class _Reader:
             text = text.replace(placeholder, f"`{name}`")
         return ArgumentValueError(
             f"{shorten(text, 60)} is not among the operations that can be checked row by row: + - * / // % **, "
-            f"comparisons, in [...], and, or, not, & | ~, and .{', .'.join(sorted(METHODS))}"
+            f"comparisons, in [...], and, or, not, & | ~, and .{', .'.join(sorted((*METHODS, *PROPERTIES)))}"
         )
 
 
 def _first_refused(node: ast.AST) -> str | None:
-    """The first name in a chain such as ``x.str.len()`` or ``x.iloc[0]`` that is no call of one of ``METHODS``."""
+    """The first name in a chain such as ``x.rank().abs()`` or ``x.iloc[0]`` that is neither method nor property here."""
     first = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
     while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
         called = isinstance(node, ast.Call)
         link = node.func if isinstance(node, ast.Call) else node
-        if isinstance(link, ast.Attribute) and not (called and link.attr in METHODS):
-            first = link.attr
-        node = link.value if isinstance(link, ast.Attribute | ast.Subscript) else link
+        if isinstance(link, ast.Attribute):
+            node, name = _member(link)
+            first = first if name in (METHODS if called else PROPERTIES) else name
+        else:
+            node = link.value if isinstance(link, ast.Subscript) else link
     return first
+
+
+def _member(node: ast.Attribute) -> tuple[ast.expr, str]:
+    """What an attribute belongs to, and its name with the accessor before it: ``x`` and ``dt.year`` of ``x.dt.year``."""
+    inner = node.value
+    if isinstance(inner, ast.Attribute) and inner.attr in ACCESSORS:
+        return inner.value, f"{inner.attr}.{node.attr}"
+    return inner, node.attr

@@ -13,8 +13,9 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.changes import Assign, Clip, Drop, FillNA, Filter, Rename, Step, touches
-from pandas_dp.steps.expression import Constant, Expression, quote
-from pandas_dp.steps.functions import lift
+from pandas_dp.steps.expression import Column, Constant, Expression, quote
+from pandas_dp.steps.functions import METHODS, lift, logical
+from pandas_dp.steps.lookups import lookup_maps
 from pandas_dp.steps.parse import parse_assignments, parse_expression
 from pandas_dp.steps.trace import unknown_column
 
@@ -29,9 +30,11 @@ __all__ = [
     "assign",
     "clip",
     "drop",
+    "dropna",
     "eval_",
     "fillna",
     "filter_",
+    "merge",
     "query",
     "rename",
     "touches",
@@ -175,6 +178,22 @@ def fillna(value: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
     return (step,)
 
 
+def dropna(subset: str | Iterable[str] | None, empty: pd.DataFrame) -> tuple[Step, ...]:
+    """Rows in which none of these columns is missing; of all columns where none are named. Returns one ``Filter``.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If a column does not exist, or the list is empty.
+    """
+    empty = _without_rows("dropna", empty)
+    names = _columns("dropna", empty.columns if subset is None else subset, empty)
+    if not names:
+        raise ArgumentValueError("dropna: name a column, as in dropna(['age'])")
+    present = [METHODS["notna"](Column(name)) for name in names]
+    return (Filter(present[0] if len(present) == 1 else logical("and", *present)),)
+
+
 def drop(columns: str | Iterable[str], empty: pd.DataFrame) -> tuple[Step, ...]:
     """Columns left out. Returns one ``Drop``; refuses names that are no columns."""
     empty = _without_rows("drop", empty)
@@ -199,6 +218,50 @@ def rename(columns: Mapping[str, str] | Callable[[str], str], empty: pd.DataFram
     step = Rename(tuple((name, columns[name]) for name in _columns("rename", columns, empty)))
     _without_rows("rename", step.apply(empty))
     return (step,)
+
+
+def merge(lookup: Any, on: str, how: str, empty: pd.DataFrame) -> tuple[Step, ...]:
+    """Columns of a public lookup table, found by a column that both have; missing where a row's key is not in it.
+
+    Parameters
+    ----------
+    lookup : DataFrame or mapping of str to list
+        Public, such as the labels of codes. Copied here: later changes of it do not matter.
+    on : str
+        The column of keys, of which the lookup has each once.
+    how : str
+        ``"left"``: every row stays, once.
+    empty : DataFrame
+        The table without its rows.
+
+    Returns
+    -------
+    tuple of Step
+        One ``Assign`` of a map for each other column of the lookup.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If the lookup has repeated or missing keys, no other columns or one that the table has already, or cells that are no
+        constants.
+    """
+    empty = _without_rows("merge", empty)
+    if how != "left":
+        raise ArgumentValueError(
+            f"merge: every row stays, as with how='left': write .merge(lookup, on={on!r}) and, for the rows that match "
+            "alone, .dropna('column of the lookup') after it"
+        )
+    (name,) = _columns("merge", [on], empty)
+    steps: list[Step] = []
+    for column, mapped in lookup_maps(lookup, name).items():
+        _new_name("merge", column)
+        if column in empty.columns:
+            raise ArgumentValueError(
+                f"merge: the table has a column {quote(column)} already: rename that of the lookup"
+            )
+        steps.append(Assign(column, mapped))
+        empty = _dry_run("merge", steps[-1], empty)
+    return tuple(steps)
 
 
 def _renamed_by(function: Callable[[str], str], empty: pd.DataFrame) -> dict[str, str]:

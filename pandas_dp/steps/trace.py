@@ -15,7 +15,7 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean
 from pandas_dp.steps.arithmetic import FUNCTIONS
 from pandas_dp.steps.expression import Column, Expression, Operation, quote
-from pandas_dp.steps.functions import METHODS, call, compare, lift, logical, negate, refusal
+from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, lift, logical, negate, refusal
 
 _DATA = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray)
 _NOT_A_TRUTH = (
@@ -107,6 +107,8 @@ class TracedColumn:
             )
         if isinstance(value, list | tuple | set | frozenset):
             return [TracedColumn._open(item) for item in value]
+        if isinstance(value, dict):
+            return {name: TracedColumn._open(item) for name, item in value.items()}
         return value
 
     __add__, __radd__ = _operator(_arithmetic, "+"), _operator(_arithmetic, "+", reflected=True)
@@ -137,6 +139,7 @@ class TracedColumn:
     def __round__(self, decimals: int = 0) -> TracedColumn:
         return self._build(METHODS["round"], self, decimals)
 
+    __call__ = _refuse("a column is not called: leave out the () after it, as in d.when.dt.year")
     __bool__ = _refuse(_NOT_A_TRUTH)
     __iter__ = _refuse("a column cannot be iterated: that would take its rows one by one")
     __len__ = _refuse("the number of rows is private: pay for it with df.dp(epsilon=...).count()")
@@ -167,6 +170,14 @@ class TracedColumn:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # protocols that are not there, such as __array_interface__
             raise AttributeError(name)
+        if name in ACCESSORS:
+            return TracedAccessor(self, name)
+        return self._member(name)
+
+    def _member(self, name: str) -> Any:
+        """One of ``PROPERTIES`` computed, or what calls one of ``METHODS``."""
+        if name in PROPERTIES:
+            return self._build(PROPERTIES[name], self)
         if name not in METHODS:
             raise ArgumentValueError(f"{self._argument}: {refusal(name)}")
 
@@ -180,6 +191,24 @@ class TracedColumn:
             return self._build(build, self, *args, *kwargs.values())
 
         return method
+
+
+class TracedAccessor:
+    """``.dt`` or ``.str`` of a traced column."""
+
+    def __init__(self, column: TracedColumn, space: str) -> None:
+        self._column = column
+        self._space = space
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._column._member(f"{self._space}.{name}")
+
+    def __getitem__(self, part: object) -> Any:
+        if self._space == "str" and isinstance(part, slice):
+            return self.slice(part.start, part.stop, part.step)
+        raise ArgumentValueError(f"{self._column._argument}: write .str[0:1] or .str.slice(0, 1) for a part of a text")
 
 
 class _Names:
@@ -244,6 +273,8 @@ def trace(function: Callable[[Any], Any], names: frozenset[str], argument: str) 
             f"{argument}: the function could not be traced, it raised {type(error).__name__}. It is called once, with "
             "a stand-in for the table that knows columns and row-wise operations only"
         ) from error
+    if isinstance(result, TracedAccessor):
+        raise ArgumentValueError(f"{argument}: {refusal(result._space)}")
     if isinstance(result, (TracedFrame, list, *_DATA)):
         raise ArgumentTypeError(
             f"{argument}: the function has to return a computed column, as in lambda d: d.x / d.y, not a "

@@ -10,7 +10,8 @@ import pandas as pd
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Operation
+from pandas_dp.steps.dates import PARTS
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Map, Method, Operation
 
 NUMBER_STORAGE = {
     "float64": "float64",
@@ -67,7 +68,7 @@ def stored(cells: list[object], dtype: object) -> pd.Series:
 
 _floats = st.floats(width=64) | st.sampled_from([0.0, -0.0, 1.0, 1e308, -1e308, 5e-324, 2.0**53])
 _integers = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
-_texts = st.text(max_size=3) | st.sampled_from(["a", "b", "", "\x00", "\ud800", "Z"])
+_texts = st.text(max_size=3) | st.sampled_from(["a", "b", "", "\x00", "\ud800", "Z", "1", " -2.5e3"])
 _clean_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3) | st.sampled_from(["a", "b", "", "Z"])
 _counts = st.integers(-(2**63) + 1, 2**63 - 1) | st.integers(-(10**6), 10**6)
 
@@ -154,6 +155,13 @@ def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
         st.builds(_operation, st.sampled_from(["at_least", "at_most"]), plain, _number_constants),
         st.builds(_operation, st.just("fillna"), plain, _number_constants),
         st.builds(_operation, st.just("/"), durations(depth - 1), durations(depth - 1)),
+        changed_texts().map(lambda changed: Method("str.len", (changed,))),
+        st.builds(
+            lambda name, dtype: Method("astype", (Column(name),), (("dtype", dtype),)),
+            st.sampled_from(["f", "i", "u", "ni", "ai", "b", "nb", "s", "sp", "o", "c", "ci"]),
+            st.sampled_from(["float64", "int64"]),
+        ),
+        st.builds(_operation, st.sampled_from([f"dt.{name}" for name in PARTS]), dates(0) | st.just(Column("z"))),
     )
 
 
@@ -182,6 +190,105 @@ def dates(depth: int = 2) -> st.SearchStrategy[Expression]:
     return leaves | st.builds(_operation, st.sampled_from(["+", "-"]), dates(depth - 1), durations(depth - 1))
 
 
+def changed_texts() -> st.SearchStrategy[Expression]:
+    """Text made from text, objects and categories."""
+    column = st.sampled_from([*_columns["text"], "c", "ci"]).map(lambda name: (Column(name),))
+    bounds = st.none() | st.integers(-3, 3)
+    steps = st.sampled_from([None, 1, 2, -1])
+    return st.one_of(
+        st.builds(Method, st.sampled_from(["str.lower", "str.upper", "str.strip"]), column),
+        st.builds(Method, st.just("str.rstrip"), column, st.just((("to_strip", "ab"),))),
+        st.sampled_from(["f", "i", "u", "ni", "nb", "o", "sp", "c", "ci"]).map(
+            lambda name: Method("astype", (Column(name),), (("dtype", "string"),))
+        ),
+        st.builds(
+            lambda x, *cut: Method("str.slice", x, tuple(zip(("start", "stop", "step"), cut, strict=True))),
+            column,
+            bounds,
+            bounds,
+            steps,
+        ),
+    )
+
+
+def text_tests() -> st.SearchStrategy[Expression]:
+    """Truth values of text."""
+    column = st.one_of(
+        st.sampled_from([*_columns["text"], "c", "ci"]).map(lambda name: (Column(name),)),
+        changed_texts().map(lambda changed: (changed,)),
+    )
+    searched = st.builds(
+        lambda pat, case: (("pat", pat), ("case", case), ("regex", False)), _clean_texts, st.booleans()
+    )
+    begun = st.builds(lambda pat: (("pat", pat),), _clean_texts | st.lists(_clean_texts, max_size=2).map(tuple))
+    return st.builds(Method, st.just("str.contains"), column, searched) | st.builds(
+        Method, st.sampled_from(["str.startswith", "str.endswith"]), column, begun
+    )
+
+
+_some_numbers = st.integers(-3, 3) | st.sampled_from([0.5, 2.0**53, -1e308, np.inf, 2**63])
+_edges = st.lists(st.integers(-9, 9), min_size=2, max_size=4, unique=True).map(sorted).map(tuple)
+
+
+def _pairs(keys: st.SearchStrategy[object], values: st.SearchStrategy[object]) -> st.SearchStrategy[tuple]:
+    return st.dictionaries(keys, values, min_size=1, max_size=4).map(lambda pairs: tuple(pairs.items()))
+
+
+def _cut(column: str, edges: tuple, right: bool, lowest: bool, numbered: bool) -> Expression:
+    labels = tuple(range(len(edges) - 1)) if numbered else tuple(f"from {low}" for low in edges[:-1])
+    options = (("bins", edges), ("right", right), ("labels", labels), ("include_lowest", lowest))
+    return Method("cut", (Column(column),), options)
+
+
+def choices(depth: int = 1) -> st.SearchStrategy[Expression]:
+    """Values chosen by conditions, intervals and maps."""
+    condition = conditions(depth)
+    several = {
+        "number": st.one_of(
+            st.sampled_from(["f", "i", "u", "ni", "ai"]).map(Column),
+            _number_constants,
+            st.builds(_operation, st.sampled_from(["+", "*"]), numbers(0), numbers(0)),
+        ),
+        "text": st.sampled_from([*_columns["text"], "c", "ci"]).map(Column) | _clean_texts.map(Constant),
+        "arrow": st.just(Column("s")),
+        "date": st.sampled_from(_columns["date"]).map(Column) | st.datetimes().map(Constant),
+        "duration": st.sampled_from(_columns["duration"]).map(Column),
+        "truth": st.sampled_from(["b", "nb"]).map(Column),
+    }
+    number = st.sampled_from(["f", "i", "u", "ni", "ai", "b", "nb", "c", "ci"])
+    text = st.sampled_from([*_columns["text"], "c", "ci"])
+    values = [_clean_texts, _some_numbers, st.booleans(), st.datetimes().map(pd.Timestamp)]
+    maps = [_pairs(keys, value) for keys in (_some_numbers, _clean_texts) for value in values]
+    chosen = [
+        st.one_of(
+            st.builds(_operation, st.just("where"), st.sampled_from(columns).map(Column), condition, value),
+            st.builds(_operation, st.just("where"), st.sampled_from(columns).map(Column), condition),
+            st.builds(
+                _operation,
+                st.just("case_when"),
+                st.sampled_from(columns).map(Column),
+                condition,
+                value,
+                condition,
+                value,
+            ),
+        )
+        for value, columns in zip(
+            several.values(),
+            [["f", "i", "u", "ni"], ["s", "sp", "o", "c", "ci"], ["s"], ["d", "ds"], ["t", "tn"], ["b", "nb"]],
+            strict=True,
+        )
+    ]
+    return st.one_of(
+        *chosen,
+        st.builds(
+            _cut, st.sampled_from(["f", "i", "u", "ni", "ai"]), _edges, st.booleans(), st.booleans(), st.booleans()
+        ),
+        *(st.builds(lambda c, p: Map((Column(c),), p), number, pairs) for pairs in maps[:4]),
+        *(st.builds(lambda c, p: Map((Column(c),), p), text, pairs) for pairs in maps[4:]),
+    )
+
+
 def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
     """Expressions that give truth values."""
     order = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
@@ -198,6 +305,7 @@ def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
         st.builds(_operation, order, st.just(Column("z")), st.just(Constant("2024-03-31 12:00"))),
         st.builds(_operation, st.just("isna"), anything),
         st.builds(IsIn, st.tuples(st.sampled_from(["s", "sp", "o", "c", "ci"]).map(Column)), text_list),
+        text_tests(),
         st.builds(IsIn, st.tuples(st.sampled_from(["f", "i", "u", "ni", "ci"]).map(Column)), number_list),
     )
     if not depth:
@@ -226,4 +334,4 @@ def expressions() -> st.SearchStrategy[Expression]:
         st.builds(_operation, st.just("fillna"), st.just(Column("nb")), st.booleans().map(Constant)),
         st.builds(_operation, st.just("fillna"), st.just(Column("z")), st.just(Constant("2024-03-31 12:00"))),
     )
-    return numbers() | durations() | dates() | conditions() | filled
+    return numbers() | durations() | dates() | changed_texts() | conditions() | filled | choices()

@@ -20,6 +20,8 @@ from pandas_dp.steps.expression import MAX_DEPTH, Column, Constant, Expression, 
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.steps.values import booleans, numbers
 from tests.steps.tables import (
+    changed_texts,
+    choices,
     conditions,
     expressions,
     stored,
@@ -78,8 +80,16 @@ def test_each_row_depends_on_itself_alone(frame, expression):
     assert rowwise(expression, frame)
 
 
+@settings(quick, max_examples=30)
+@given(tables(), expressions(), st.randoms(use_true_random=False))
+def test_rows_in_another_order_give_results_in_that_order(frame, expression, random):
+    order = list(range(len(frame)))
+    random.shuffle(order)
+    assert same(expression.evaluate(frame.iloc[order]), expression.evaluate(frame).iloc[order])
+
+
 @quick
-@given(tables(), conditions(1))
+@given(tables(), conditions(1) | choices(1) | changed_texts())
 def test_a_category_list_made_from_one_row_gives_the_same_row(frame, expression):
     whole = expression.evaluate(frame)
     for row in range(len(frame)):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Operation
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Map, Method, Operation
 from pandas_dp.steps.parse import parse_assignments, parse_expression
 
 COLUMNS = ["x", "y", "g", "when", "flag", "a b", "count", "class", "per cent"]
@@ -23,6 +23,10 @@ x, y, g, flag = Column("x"), Column("y"), Column("g"), Column("flag")
 
 def op(name: str, *operands: object) -> Expression:
     return Operation(name, tuple(o if isinstance(o, Expression) else Constant(o) for o in operands))
+
+
+def method(name: str, operand: Expression, **options: object) -> Expression:
+    return Method(name, (operand,), tuple(options.items()))  # type: ignore[arg-type]
 
 
 def among(operand: Expression, *constants: object) -> Expression:
@@ -92,6 +96,72 @@ SPELLINGS = {
         pd.col("when") >= pd.Timestamp("2024-01-01"),
     ],
     op("-", Column("when"), pd.Timestamp(0)): [lambda d: d.when - pd.Timestamp(0)],
+    op("==", op("dt.year", Column("when")), 2024): [
+        "when.dt.year == 2024",
+        lambda d: d.when.dt.year == 2024,
+        pd.col("when").dt.year == 2024,
+    ],
+    op("dt.day_of_week", Column("when")): ["when.dt.weekday", lambda d: d["when"].dt.dayofweek],
+    method("str.lower", g): ["g.str.lower()", lambda d: d.g.str.lower(), pd.col("g").str.lower()],
+    op(">", method("str.len", g), 3): ["g.str.len() > 3", lambda d: d.g.str.len() > 3, pd.col("g").str.len() > 3],
+    method("str.strip", method("str.strip", g), to_strip=".-"): [
+        "g.str.strip().str.strip('.-')",
+        lambda d: d.g.str.strip().str.strip(to_strip=".-"),
+    ],
+    method("str.contains", g, pat="a b", case=True, regex=False): [
+        "g.str.contains('a b')",
+        lambda d: d.g.str.contains("a b", na=False),
+        pd.col("g").str.contains("a b", regex=False),
+    ],
+    method("str.contains", g, pat="a.", case=False, regex=False): [
+        "g.str.contains('a.', False, regex=False)",
+        lambda d: d.g.str.contains("a.", regex=False, case=False),
+    ],
+    method("str.startswith", g, pat=("a", "b")): [
+        "g.str.startswith(('b', 'a', 'a'))",
+        lambda d: d.g.str.startswith(("a", "b"), na=False),
+    ],
+    method("str.endswith", g, pat="z"): ["g.str.endswith('z')", pd.col("g").str.endswith("z")],
+    method("str.slice", g, start=None, stop=2, step=None): [
+        "g.str.slice(stop=2)",
+        "g.str.slice(None, 2)",
+        lambda d: d.g.str[:2],
+        pd.col("g").str[:2],
+    ],
+    method("astype", x, dtype="int64"): [
+        "x.astype('int64')",
+        "x.astype('Int64')",
+        lambda d: d.x.astype(int),
+        lambda d: d.x.astype(np.dtype("int64")),
+        pd.col("x").astype("int64"),
+    ],
+    method("astype", g, dtype="float64"): ["g.astype('float')", lambda d: d.g.astype(float)],
+    method("astype", x, dtype="string"): ["x.astype('string')", lambda d: d.x.astype(str)],
+    method("astype", x, dtype="bool"): ["x.astype('bool')", lambda d: d.x.astype(bool)],
+    op("where", x, op(">", x, 0), 0): ["x.where(x > 0, 0)", lambda d: d.x.where(d.x > 0, other=0)],
+    op("where", x, op(">", x, 0)): ["x.where(x > 0)", pd.col("x").where(pd.col("x") > 0)],
+    op("where", x, op("not", op(">", x, 0)), y): ["x.mask(x > 0, y)", lambda d: d.x.mask(d.x > 0, d.y)],
+    op("case_when", x, op(">", x, 0), "some", True, "none"): [
+        "x.case_when([(x > 0, 'some'), (True, 'none')])",
+        "x.case_when(caselist=[[x > 0, 'some'], [True, 'none']])",
+        lambda d: d.x.case_when([(d.x > 0, "some"), (True, "none")]),
+        pd.col("x").case_when([(pd.col("x") > 0, "some"), (True, "none")]),
+    ],
+    method("cut", x, bins=(0, 1, 2.5), right=True, labels=("(0, 1]", "(1, 2.5]"), include_lowest=False): [
+        "x.cut([0, 1, 2.5])",
+        lambda d: d.x.cut((0, 1, 2.5)),
+        pd.col("x").cut([0, 1, 2.5]),
+    ],
+    method("cut", x, bins=(0, 1, 2), right=False, labels=(0, 1), include_lowest=True): [
+        "x.cut([0, 1, 2], right=False, labels=[0, 1], include_lowest=True)",
+        lambda d: d.x.cut(range(3), False, labels=False, include_lowest=True),
+    ],
+    Map((g,), (("a", 1), ("b", 2))): [
+        "g.map({'b': 2, 'a': 1})",
+        lambda d: d.g.map({"a": 1, "b": 2}),
+        lambda d: d.g.map({"a": 1, "b": 2}, na_action="ignore"),
+        pd.col("g").map({"b": np.int8(2), "a": 1}),
+    ],
     Constant(True): ["True", lambda d: True],
     Constant(4.5): [lambda d: 4.5],
     Constant(-1): ["-1"],
@@ -133,9 +203,62 @@ def test_precedence_is_that_of_pandas_query(text):
         (lambda d: d.x == None, r"\.isna\(\)"),  # noqa: E711
         (lambda d: np.sum(d.x), "as in x - 40"),
         (lambda d: np.maximum(d.x, 0), r"\.clip\(lower=0\)"),
-        (lambda d: pd.cut(d.x, 5), "before the table is protected"),
-        (lambda d: d.when.dt.year, r"pd\.Timedelta\('1 day'\)"),
-        (lambda d: d.x.astype(int), "is not needed"),
+        (lambda d: pd.cut(d.x, 5), r"d\.x\.cut\(\[0, 18, 65\], labels="),
+        (lambda d: d.when.dt, r"such as x\.dt\.year"),
+        (lambda d: d.when.dt.strftime("%Y"), "Those that can: dt.day, "),
+        (lambda d: d.when.dt.year(), r"leave out the \(\)"),
+        (lambda d: d.when.dt.year.mean(), "as in x - 40"),
+        (lambda d: np.where(d.x > 1, 1, 0), r"\.case_when\(\[\(d\.x < 18, 'young'\)"),
+        (lambda d: np.select([d.x > 1], [1], 0), r"\.case_when\("),
+        (lambda d: d.x.case_when(d.y), r"case_when takes pairs.*\(True, 'old'\)"),
+        (lambda d: d.x.case_when([]), "case_when takes pairs"),
+        (lambda d: d.x.case_when([(d.x > 1, 1, 2)]), "case_when takes pairs"),
+        (lambda d: d.x.where(d.x > 1, OUTSIDE.x), "Use columns of this table"),
+        (lambda d: d.x.cut(5), r"public edges in rising order, as in \.cut\(\[0, 18, 65, 120\]"),
+        (lambda d: d.x.cut([5]), "public edges"),
+        (lambda d: d.x.cut([1, d.y]), "public edges.*not columns"),
+        (lambda d: d.x.cut([1, 2, 3], labels=["a"]), "3 edges need 2 labels"),
+        (lambda d: d.x.cut([1, 2, 3], labels=["a", "a"]), "3 edges need 2 labels, each another one"),
+        (lambda d: d.x.cut([1, 2, 3], labels=["a", 1]), "one kind"),
+        (lambda d: d.x.cut([1, 2], labels="a"), "labels has to be a list"),
+        (lambda d: d.x.cut([1, 2], right=1), "True or False"),
+        (lambda d: d.g.map(str.upper), r"\.map\(\{'a': 'first'"),
+        (lambda d: d.g.map({}), r"\.map\(\{'a': 'first'"),
+        (lambda d: d.g.map({"a": d.x}), "constants, not columns"),
+        (lambda d: d.g.map({"a": 1, "b": "c"}), "values of one kind, not numbers and text"),
+        (lambda d: d.g.map({"a": None}), "missing value"),
+        (lambda d: d.g.map({1: "a", np.datetime64(0, "s"): "b"}, "x"), "na_action"),
+        (lambda d: d.g.map(OUTSIDE.g), "Use columns of this table"),
+        (lambda d: d.g.apply(str.upper), r"\.map\(\{'a': 1\}\)"),
+        (lambda d: d.g.replace({"a": "b"}), r"\.map\(\{'a': 'b'\}\)"),
+        ("g.map({**x}) > 1", "row by row"),
+        ("g.map({x: 1}) > 1", "public constants"),
+        ("g.map({[1]: 1}) > 1", "public constants"),
+        (lambda d: d.g.str, r"such as x\.str\.lower"),
+        (lambda d: d.g.str[0], r"\.str\[0:1\]"),
+        (lambda d: d.g.str.slice(0, "1"), r"\.str\.slice\(0, 3\)"),
+        (lambda d: d.g.str[::0], "step cannot be 0"),
+        (lambda d: d.g.str.contains("a|b"), r"regex=False.*joined by \|"),
+        (lambda d: d.g.str.contains("a", regex=True), "regular expressions are not read"),
+        (lambda d: d.g.str.contains("a", flags=2), "regular expressions are not read"),
+        (lambda d: d.g.str.contains("a", na=True), r"\| d\.x\.isna\(\)"),
+        (lambda d: d.g.str.contains("a", case=1), "True or False"),
+        (lambda d: d.g.str.contains(d.g), r"public text, as in \.str\.contains\('a'\)"),
+        (lambda d: d.g.str.startswith(3), r"public text, as in \.str\.startswith\('a'\)"),
+        (lambda d: d.g.str.replace("a", "b"), "Those that can: str.contains, "),
+        (lambda d: d.g.str.lower("a"), "too many positional arguments"),
+        ("g.str.len > 3", r"called on a column: x\.str\.len\(\.\.\.\)"),
+        ("g.str.match('a')", "str.match is not among"),
+        ("when.dt.year() > 3", r"x\.dt\.year is written without \(\)"),
+        ("when.dt > 3", r"such as x\.dt\.year"),
+        ("when.dt.year.mean() > 3", "as in x - 40"),
+        ("when.dt.floor('D') > 3", "dt.floor is not among"),
+        (lambda d: d.x.astype("category"), "serve as keys as they are"),
+        (lambda d: d.x.astype("datetime64[ns]"), "pd.to_datetime before"),
+        (lambda d: d.x.astype({"x": int}), "astype takes 'float64'"),
+        (lambda d: d.x.astype(d.y), "astype takes 'float64'"),
+        ("x.astype('i4') > 3", "astype takes 'float64'"),
+        ("x.astype(y) > 3", "astype takes 'float64'"),
         (lambda d: d.count, r"d\['count'\]"),
         ("x > @limit", "lambda d: d.x > limit"),
         ("x == [1, 2]", "x|ward in"),
@@ -160,7 +283,7 @@ def test_a_refusal_says_what_to_type_instead(source, advice):
         "x > x.mean()",
         "x.rank() > 2",
         "x.shift() > 0",
-        "x > g.str.len()",
+        "x > g.str.count('a')",
         "x.__class__",
         "x.values > 1",
         "x.max",

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.steps import steps
-from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Operation
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Method, Operation
 from pandas_dp.steps.functions import compare, logical, negate
 from pandas_dp.steps.parse import parse_expression
 
-EMPTY = pd.DataFrame({"age": [1], "pay": [1.0], "hours per week": [1.0], "sex": ["f"], "class": ["x"]}).iloc[:0]
+EMPTY = pd.DataFrame({"age": [1], "pay": [1.0], "hours per week": [1.0], "sex": ["f"], "class": ["x"]})
+EMPTY = EMPTY.assign(when=pd.Timestamp(0)).iloc[:0]
 NAMES = ["age", "pay", "hours per week"]
 
 numbers = st.one_of(
@@ -40,9 +41,15 @@ def deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
 
 arithmetic = st.recursive(numbers, deeper, max_leaves=8)
 compared = st.builds(compare, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), arithmetic, arithmetic)
+searched = st.builds(
+    lambda pat, case: Method("str.contains", (Column("sex"),), (("pat", pat), ("case", case), ("regex", False))),
+    st.sampled_from(["f", "it's", "a.b"]),
+    st.booleans(),
+)
 conditions = st.recursive(
     st.one_of(
         compared,
+        searched,
         st.sampled_from(NAMES).map(lambda name: Operation("isna", (Column(name),))),
         st.lists(st.sampled_from(["f", "m", "it's", '"'])).map(
             lambda keys: IsIn((Column("sex"),), tuple(map(Constant, keys)))
@@ -81,9 +88,31 @@ def one(made):
         (steps.assign(EMPTY, **{"per hour": lambda d: -d.pay / (d.age - 1)}), "eval('`per hour` = -pay / (age - 1)')"),
         (steps.assign(EMPTY, wave="b"), """eval("wave = 'b'")"""),
         (steps.assign(EMPTY, root=lambda d: np.sqrt(d.pay)), "eval('root = np.sqrt(pay)')"),
+        (steps.assign(EMPTY, year=lambda d: d.when.dt.year - 1), "eval('year = when.dt.year - 1')"),
+        (
+            steps.query("sex.str.lower().str.startswith('f')", EMPTY),
+            """query("sex.str.lower().str.startswith(pat='f')")""",
+        ),
+        (steps.assign(EMPTY, s=lambda d: d.sex.str[:1]), "eval('s = sex.str.slice(stop=1)')"),
+        (steps.assign(EMPTY, n=lambda d: d.sex.astype(int)), """eval("n = sex.astype(dtype='int64')")"""),
+        (
+            steps.assign(EMPTY, a=lambda d: d.age.cut([0, 9, 99], labels=["a", "b"], right=False)),
+            "eval(\"a = age.cut(bins=[0, 9, 99], right=False, labels=['a', 'b'])\")",
+        ),
+        (steps.assign(EMPTY, a=lambda d: d.age.where(d.age > 0)), "eval('a = age.where(age > 0)')"),
+        (
+            steps.assign(EMPTY, a=lambda d: d.age.case_when([(d.age > 9, 1)])),
+            "eval('a = age.case_when([(age > 9, 1)])')",
+        ),
+        (steps.assign(EMPTY, a=lambda d: d.sex.map({"f": 1})), "eval(\"a = sex.map({'f': 1})\")"),
         (steps.eval_("x = age.clip(0, 9)", EMPTY), "eval('x = age.clip(0).clip(upper=9)')"),
         (steps.clip(0, None, EMPTY, columns="age"), "clip(0, None, columns=['age'])"),
         (steps.fillna({"pay": 0, "sex": "?"}, EMPTY), "fillna({'pay': 0, 'sex': '?'})"),
+        (steps.dropna(["sex", "age"], EMPTY), "query('not age.isna() and not sex.isna()')"),
+        (
+            steps.merge({"sex": ["f", "m"], "k": [2, 1]}, "sex", "left", EMPTY),
+            "eval(\"k = sex.map({'f': 2, 'm': 1})\")",
+        ),
         (steps.drop(["sex", "age"], EMPTY), "drop(['age', 'sex'])"),
         (steps.rename({"age": "years"}, EMPTY), "rename({'age': 'years'})"),
     ],

@@ -38,6 +38,14 @@ def table() -> pd.DataFrame:
 
 
 EMPTY = table().iloc[:0]
+LOOKUP = pd.DataFrame(
+    {
+        "ward": ["B", "C", "ICU"],
+        "beds": [10.0, None, 4.0],
+        "name": ["Back", None, "Care"],
+        "since": pd.to_datetime(["2020-01-01", "2021-01-01", None]),
+    }
+)
 
 # Each step through its builder: the steps, pandas' own result, what is read, what is touched.
 CASES: dict[str, tuple] = {
@@ -102,6 +110,20 @@ CASES: dict[str, tuple] = {
         ),
         {"pay", "ward", "city", "when", "sick"},
         {"pay", "ward", "city", "when", "sick"},
+    ),
+    "dropna": (
+        lambda e: steps.dropna(["pay", "ward"], e),
+        lambda d: d.dropna(subset=["pay", "ward"]),
+        {"pay", "ward"},
+        set(),
+    ),
+    "dropna of one": (lambda e: steps.dropna("sick", e), lambda d: d.dropna(subset="sick"), {"sick"}, set()),
+    "dropna of all": (lambda e: steps.dropna(None, e), lambda d: d.dropna(), {*EMPTY.columns}, set()),
+    "merge": (
+        lambda e: steps.merge(LOOKUP, "ward", "left", e),
+        lambda d: d.merge(LOOKUP, on="ward", how="left").set_index(d.index).assign(),
+        {"ward"},
+        {"beds", "name", "since"},
     ),
     "drop": (
         lambda e: steps.drop(["age", "ward"], e),

@@ -116,23 +116,26 @@ OTHER_ROWS = {
     "list beside a column": lambda d: d.x + [1, 2],
     "table": lambda d: d,
     "apply": lambda d: d.x.apply(lambda cell: cell + 1),
-    "map": lambda d: d.g.map({"a": 1}),
+    "map": lambda d: d.g.map(str.upper),
+    "map to a column": lambda d: d.g.map({"a": d.x}),
     "pipe": lambda d: d.pipe(lambda t: t.x),
     "dot": lambda d: d.x @ d.y,
     "assignment": lambda d: operator.setitem(d, "x", 1),
     "assignment in a column": lambda d: operator.setitem(d.x, 0, 1),
     "xor": lambda d: d.flag ^ d.flag,
     "dict": lambda d: {1: 2}[d.x],
-    "str accessor": lambda d: d.g.str.upper(),
-    "dt accessor": lambda d: d.when.dt.year,
+    "str accessor": lambda d: d.g.str.cat(),
+    "str accessor by a column": lambda d: d.g.str.slice(d.x),
+    "dt accessor": lambda d: d.when.dt.round("D"),
+    "dt accessor alone": lambda d: d.when.dt,
     "method itself": lambda d: d.x.mean,
     "pd.col inside": lambda d: d.x > pd.col("y"),
     "pd.col max": pd.col("x") / pd.col("x").max(),
     "pd.col rank": pd.col("x").rank() > 3,
     "pd.col position": pd.col("x")[0],
-    "pd.col str": pd.col("g").str.upper(),
+    "pd.col str": pd.col("g").str.cat(),
     "pd.col foreign": pd.col("x") > OUTSIDE.x,
-    "pd.col case_when": pd.col("x").case_when([(pd.col("y") > 0, 1)]),
+    "pd.col case_when": pd.col("x").case_when([(pd.col("y") > 0, pd.col("y").max())]),
     "pd.col cumsum": np.cumsum,
 }
 
@@ -144,6 +147,33 @@ def test_what_looks_at_other_rows_is_refused(source):
     text = str(caught.value)
     assert text.startswith("assign: ")
     assert len(text) > 50, "it has to say what to do instead"
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        (lambda d: d.x - d.x.mean(), r"as in x - 40; or pay for one first: df\.dp\(epsilon=\.\.\.\)\.mean"),
+        (lambda d: d.x / d.x.sum(), r"as in x - 40"),
+        (lambda d: d.x / d.x.std(), r"as in x - 40"),
+        (lambda d: d.x / d.x.max(), r"as in x / 100"),
+        (lambda d: d.x - d.x.min(), r"as in x - 18"),
+        (lambda d: d.x.rank(), r"d\.x\.cut\(\[0, 18, 65\]"),
+        (lambda d: d.x.shift(), "before the table is protected"),
+        (lambda d: d.x.cumsum(), "before the table is protected"),
+        (lambda d: d.x.ffill(), r"\.fillna\(0\)"),
+        (lambda d: d.x - d.groupby("g").x.transform("mean"), r"group\.map\(\{'a': 40, 'b': 50\}\)"),
+        (lambda d: d.sort_values("x").x, "leave it out"),
+        (lambda d: d.sample(3).x, r"df\.dp\.query\('x > 3'\)"),
+        (lambda d: d.head().x, r"df\.dp\.query\('x > 3'\)"),
+        (lambda d: d.drop_duplicates().x, "unit='person' and max_rows=1"),
+        (lambda d: d.g.cat.codes, r"\.map\(\{'a': 0, 'b': 1\}\)"),
+        (lambda d: d.merge(d, on="g").x, r"df\.dp\.merge\(lookup, on='code'\)"),
+        (lambda d: d.explode("g").g, "how many rows a person has"),
+    ],
+)
+def test_a_refusal_names_what_to_use_instead(source, advice):
+    with pytest.raises(ArgumentValueError, match=advice):
+        parse_expression(source, COLUMNS)
 
 
 def test_an_error_of_the_function_itself_is_its_cause():

@@ -1,0 +1,108 @@
+"""``where``, ``mask``, ``case_when``, ``cut`` and ``map``, by pandas' arguments."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps.constants import ConstantValue, key, plain, read_constant
+from pandas_dp.steps.expression import Constant, Expression, Map, Method, Operation
+from pandas_dp.steps.selection import common_kind
+
+_CASES = "case_when takes pairs of a condition and a value, as in .case_when([(d.x < 18, 'young'), (True, 'old')])"
+_EDGES = "cut takes public edges in rising order, as in .cut([0, 18, 65, 120], labels=['child', 'adult', 'senior'])"
+_PAIRS = "map takes public keys and their values, as in .map({'a': 'first', 'b': 'second'})"
+
+
+def _lift(value: Any) -> Expression:
+    return value if isinstance(value, Expression) else Constant(value)
+
+
+def _where(operand: Expression, cond: Any, other: Any = None) -> Expression:
+    rest = () if other is None else (_lift(other),)
+    return Operation("where", (operand, _lift(cond), *rest))
+
+
+def _mask(operand: Expression, cond: Any, other: Any = None) -> Expression:
+    return _where(operand, Operation("not", (_lift(cond),)), other)
+
+
+def _case_when(operand: Expression, caselist: Any) -> Expression:
+    if not isinstance(caselist, list | tuple) or not caselist:
+        raise ArgumentTypeError(_CASES)
+    parts: list[Expression] = []
+    for case in caselist:
+        if not isinstance(case, list | tuple) or len(case) != 2:
+            raise ArgumentTypeError(_CASES)
+        parts.extend(map(_lift, case))
+    return Operation("case_when", (operand, *parts))
+
+
+def _cut(
+    operand: Expression, bins: Any, right: Any = True, labels: Any = None, *, include_lowest: Any = False
+) -> Expression:
+    if not isinstance(bins, list | tuple | range) or len(bins) < 2:
+        raise ArgumentTypeError(_EDGES)
+    if not (isinstance(right, bool) and isinstance(include_lowest, bool)):
+        raise ArgumentTypeError("cut: right and include_lowest have to be True or False")
+    edges = _constants(bins, _EDGES)
+    if labels is None:
+        named: tuple[ConstantValue, ...] = _intervals(edges, right, include_lowest)
+    else:
+        named = tuple(range(len(edges) - 1)) if labels is False else _constants(labels, "cut: labels has to be a list")
+    if len(named) != len(edges) - 1 or len({key(read_constant(label)) for label in named}) < len(named):
+        raise ArgumentValueError(f"cut: {len(edges)} edges need {len(edges) - 1} labels, each another one")
+    common_kind([read_constant(label) for label in named])
+    options = (("bins", edges), ("right", right), ("labels", named), ("include_lowest", include_lowest))
+    return Method("cut", (operand,), options)
+
+
+def _intervals(edges: tuple[ConstantValue, ...], right: bool, include_lowest: bool) -> tuple[str, ...]:
+    def text(low: ConstantValue, high: ConstantValue, closed: bool) -> str:
+        return f"{'[' if closed else '('}{low}, {high}{']' if right else ')'}"
+
+    pairs = itertools.pairwise(edges)
+    return tuple(text(*pair, not right or (include_lowest and pair[0] == edges[0])) for pair in pairs)
+
+
+def _map(operand: Expression, arg: Any, na_action: Any = None) -> Expression:
+    if not isinstance(arg, Mapping) or not arg:
+        raise ArgumentTypeError(f"{_PAIRS}: a function or a Series could hold anything")
+    if na_action not in (None, "ignore"):
+        raise ArgumentValueError("map: na_action has to be None or 'ignore', which are the same here")
+    return make_map(operand, arg, arg.values())
+
+
+def make_map(operand: Expression, keys: Any, values: Any) -> Map:
+    """The node that maps keys, each of them once, to values of one kind.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If a key or value is no public constant, two keys are equal, or the values are of several kinds.
+    """
+    pairs = tuple(zip(_constants(keys, _PAIRS), _constants(values, _PAIRS), strict=True))
+    if len({key(read_constant(wanted)) for wanted, _ in pairs}) < len(pairs):
+        raise ArgumentValueError("map: two keys are equal")
+    common_kind([read_constant(value) for _, value in pairs])
+    return Map((operand,), pairs)
+
+
+def _constants(values: Any, advice: str) -> tuple[ConstantValue, ...]:
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(advice)
+    opened = [value.value if isinstance(value, Constant) else value for value in values]
+    if any(isinstance(value, Expression) for value in opened):
+        raise ArgumentTypeError(f"{advice}: constants, not columns")
+    return tuple(map(plain, opened))
+
+
+CHOICES: dict[str, Callable[..., Expression]] = {
+    "where": _where,
+    "mask": _mask,
+    "case_when": _case_when,
+    "cut": _cut,
+    "map": _map,
+}

@@ -1,0 +1,264 @@
+"""Choices among values: ``where``, ``case_when``, ``cut`` and ``map``.
+
+For all inputs: element i of a result depends on element i of the operands and on constants only; its kind, and whether
+the choice is refused, depend on the kinds of the operands and on constants only.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.steps import categories, dates
+from pandas_dp.steps.comparison import compare
+from pandas_dp.steps.constants import ConstantValue, key, read_constant
+from pandas_dp.steps.text import arrow_text, python_text, texts
+from pandas_dp.steps.values import (
+    PER_SECOND,
+    TEXTUAL,
+    TIMES,
+    Kind,
+    Mask,
+    Values,
+    advice,
+    booleans,
+    numbers,
+    times,
+    truth,
+)
+
+Codes = npt.NDArray[np.int64]
+
+
+def where(operand: Values, condition: Values, *other: Values) -> Values:
+    """The operand where a condition holds; elsewhere the other value, or missing where none is given.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the condition is none, or the two values are of different kinds.
+    """
+    return _choose([truth(condition)], [operand, *other])
+
+
+def case_when(operand: Values, *cases: Values) -> Values:
+    """The value of the first condition that holds, the operand where none does; conditions and values by turns.
+
+    A condition that is the constant True ends the list: then neither what follows nor the operand is used.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If a condition is none, or the values are of different kinds.
+    """
+    conditions: list[Mask] = []
+    values: list[Values] = []
+    for condition, value in zip(cases[::2], cases[1::2], strict=True):
+        if condition.constant and truth(condition):
+            return _choose(conditions, [*values, value])
+        conditions.append(truth(condition))
+        values.append(value)
+    try:
+        return _choose(conditions, [*values, operand])
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(
+            f"{error}; end the list with (True, value) where the column itself is not meant"
+        ) from None
+
+
+def cut(operand: Values, bins: Any, labels: Any, right: bool, include_lowest: bool) -> Values:
+    """The label of the interval in which a number, date or duration lies; missing where it lies in none.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If the operand has no order, or the edges are of another kind or not in order.
+    """
+    if operand.kind is not Kind.NUMBER and operand.kind not in TIMES:
+        raise ArgumentTypeError(f"cut needs numbers, dates or durations, not {operand.kind.value}{advice(operand)}")
+    edges = [dates.as_time(read_constant(edge), operand) for edge in bins]
+    if not all(compare("<", low, high).data for low, high in itertools.pairwise(edges)):
+        raise ArgumentValueError("cut takes its edges in rising order, as in .cut([0, 18, 65, 120])")
+    signs = [">" if right else ">="] * len(bins)
+    signs[0] = ">=" if include_lowest else signs[0]
+    passed = np.zeros(len(operand.missing), dtype=np.int64)  # edges; none where missing, since no comparison holds
+    for sign, edge in zip(signs, edges, strict=True):
+        passed += compare(sign, operand, edge).data
+    return take(labels, np.where(passed == len(bins), 0, passed) - 1)
+
+
+def mapped(operand: Values, keys: Sequence[ConstantValue], values: Sequence[ConstantValue]) -> Values:
+    """The value that belongs to the key a cell equals; missing where it equals none.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If keys are of another kind than the column. Never for a category column.
+    """
+    return take(values, positions(operand, keys))
+
+
+def take(constants: Sequence[ConstantValue], codes: Codes) -> Values:
+    """The constant at each position; missing at -1.
+
+    Parameters
+    ----------
+    constants : sequence of constants of one kind, length k >= 1
+    codes : ndarray of int64, shape (n,)
+    """
+    table = [read_constant(constant) for constant in constants]
+    missing = codes < 0
+    match common_kind(table):
+        case Kind.NUMBER:
+            found = np.array([float(value.data) for value in table])[codes]
+            return numbers(np.where(missing, np.nan, found))
+        case Kind.BOOLEAN:
+            return booleans(np.array([bool(value.data) for value in table])[codes] & ~missing)
+        case Kind.TEXT:
+            return texts(np.array(constants, dtype=object)[codes], missing)
+        case kind:
+            unit = max((value.unit for value in table), key=PER_SECOND.__getitem__)
+            counts = [dates.rescale(value, unit) for value in table]
+            found = np.array([int(value.data) for value in counts])[codes]
+            outside = np.array([bool(value.missing) for value in counts])[codes]
+            return times(kind, found, missing | outside, unit, table[0].zone)
+
+
+def positions(operand: Values, keys: Sequence[ConstantValue]) -> Codes:
+    """Position of the key that each cell equals, -1 where it equals none; shape (n,).
+
+    Raises
+    ------
+    ArgumentTypeError
+        If a key is of another kind than the column. Never for a category column.
+    """
+    if operand.kind is Kind.CATEGORY:
+        return categories.positions(operand, [key(read_constant(constant)) for constant in keys])
+    constants = [dates.as_time(read_constant(constant), operand) for constant in keys]
+    plain = Kind.TEXT if operand.kind in TEXTUAL else Kind.NUMBER if operand.kind is Kind.BOOLEAN else operand.kind
+    for constant in constants:
+        if (Kind.NUMBER if constant.kind is Kind.BOOLEAN else constant.kind) is not plain or plain is Kind.OTHER:
+            raise ArgumentTypeError(
+                f"{constant.kind.value} cannot be looked for in {operand.kind.value}{advice(operand)}"
+            )
+    if plain is Kind.TEXT:
+        found = _text_positions(operand, [constant.data for constant in constants])
+    else:
+        found = _number_positions(operand, [_count(constant, operand) for constant in constants])
+    return np.where(operand.incomparable, -1, found)
+
+
+def common_kind(values: Sequence[Values]) -> Kind:
+    """The kind of all values.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If there are several: a column holds values of one kind.
+    """
+    kinds = list(dict.fromkeys(value.kind for value in values))
+    if len(kinds) > 1 or kinds[0] is Kind.OTHER:
+        listed = " and ".join(kind.value for kind in kinds)
+        raise ArgumentTypeError(f"a column holds values of one kind, not {listed}{advice(*values)}")
+    return kinds[0]
+
+
+def _choose(conditions: list[Mask], values: list[Values]) -> Values:
+    """Of each row the value of the first condition that holds, else the last one, or missing where there is none."""
+    shapes = [np.shape(part) for part in (*conditions, *(value.missing for value in values))]
+    (rows,) = np.broadcast_shapes(*shapes) or (None,)
+    if rows is None:
+        raise ArgumentTypeError("needs a column, not a constant: change the constant itself")
+    codes = np.full(rows, len(conditions), dtype=np.int64)
+    for position in reversed(range(len(conditions))):
+        codes = np.where(conditions[position], position, codes)
+    column = next((value for value in values if value.kind in TIMES), None)
+    values = values if column is None else [dates.as_time(value, column) for value in values]
+    values = [categories.objects(value) if value.kind is Kind.CATEGORY else value for value in values]
+    textual = all(value.kind in TEXTUAL for value in values)
+    kind = Kind.TEXT if textual else common_kind(values)
+    missing = _pick(codes, [value.missing for value in values], True)
+    if textual:
+        return _chosen_text(codes, values, missing)
+    if kind is Kind.NUMBER:
+        return numbers(_pick(codes, [value.floats() for value in values], np.nan))
+    if kind is Kind.BOOLEAN:
+        return booleans(_pick(codes, [truth(value) for value in values], False))
+    unit = max((value.unit for value in values), key=PER_SECOND.__getitem__)
+    counts = [dates.rescale(value, unit) for value in values]
+    missing = _pick(codes, [value.missing for value in counts], True)
+    zone = next((value.zone for value in values if not value.constant), values[0].zone)
+    return times(kind, _pick(codes, [value.data for value in counts], 0), missing, unit, zone)
+
+
+def _pick(codes: Codes, parts: Sequence[Any], rest: Any) -> Any:
+    """Row by row the part that its code names, and ``rest`` where there is none such; shape (n,)."""
+    chosen = np.broadcast_to(np.asarray(rest), codes.shape)
+    for position, part in enumerate(parts):
+        chosen = np.where(codes == position, part, chosen)
+    return chosen
+
+
+def _chosen_text(codes: Codes, values: list[Values], missing: Mask) -> Values:
+    if all(value.kind is Kind.TEXT for value in values):
+        return texts(_pick(codes, [python_text(value) for value in values], ""), missing, *values)
+    cells = np.full(len(codes), None, dtype=object)
+    for position, value in enumerate(values):  # np.where would look into cells that are lists
+        rows = codes == position
+        cells[rows] = value.data if isinstance(value.data, str) else np.asarray(value.data, dtype=object)[rows]
+    cells[missing] = None
+    none = np.zeros((), dtype=bool)
+    foreign = _pick(codes, [none if value.foreign is None else value.foreign for value in values], False)
+    return Values(Kind.OBJECT, cells, missing, foreign=foreign)
+
+
+def _text_positions(operand: Values, keys: list[str]) -> Codes:
+    cells = arrow_text(operand)
+    if cells is None:
+        table = {text: position for position, text in enumerate(keys)}
+        return np.fromiter((table.get(cell, -1) for cell in python_text(operand)), np.int64, len(operand.missing))
+    found = pc.index_in(cells, value_set=pa.array(keys, pa.large_string())).fill_null(-1)
+    codes: Codes = found.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return codes
+
+
+def _count(constant: Values, operand: Values) -> int | float | None:
+    """A key as a number of the column's own, or None where no cell can equal it."""
+    if operand.kind not in TIMES:
+        return constant.data.item()  # type: ignore[no-any-return]
+    count = int(constant.data) * PER_SECOND[operand.unit]
+    whole, rest = divmod(count, PER_SECOND[constant.unit])
+    return None if rest else whole
+
+
+def _number_positions(operand: Values, keys: Sequence[int | float | None]) -> Codes:
+    data = operand.data.astype(np.int64) if operand.kind is Kind.BOOLEAN else operand.data
+    table: dict[int | float, int] = {}
+    for position, wanted in enumerate(keys):
+        fits = _fitting(wanted, data.dtype)
+        if fits is not None:
+            table.setdefault(fits, position)
+    if not table:
+        return np.full(len(data), -1, dtype=np.int64)
+    ordered = sorted(table)
+    edges = np.array(ordered, dtype=data.dtype)
+    codes = np.array([table[wanted] for wanted in ordered], dtype=np.int64)
+    nearest = np.minimum(np.searchsorted(edges, data), len(edges) - 1)
+    return np.where(edges[nearest] == data, codes[nearest], -1)
+
+
+def _fitting(wanted: int | float | None, dtype: np.dtype[Any]) -> int | float | None:
+    """A key in the form of the column, or None where no number of that form equals it."""
+    if wanted is None or dtype.kind == "f":
+        return None if wanted is None else float(wanted)
+    if isinstance(wanted, float) and not wanted.is_integer():
+        return None
+    limits = np.iinfo(dtype)
+    return int(wanted) if limits.min <= wanted <= limits.max else None
