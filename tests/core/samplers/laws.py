@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-FALSE_ALARM = 1e-6  # of every statistical test here, and the power demanded of a test of a broken twin is p < 1e-6
+FALSE_ALARM = 1e-8  # for p-values, which Pearson's limit gives a few times too small this far out: below 1e-6 for a test of several;
+# a broken twin must be refused as surely
 SIXTY_DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9, traps=[])
 
 Probabilities = Mapping[int, float]
