@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-FALSE_ALARM = 1e-8  # for p-values, which Pearson's limit gives a few times too small this far out: below 1e-6 for a test of several;
+FALSE_ALARM = 1e-8  # of a p-value, by Pearson's limit, which is a few times too small so far out: below 1e-6 for each test
 # a broken twin must be refused as surely
 SIXTY_DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9, traps=[])
 
