@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-FALSE_ALARM = 1e-8  # of a p-value, by Pearson's limit, which is a few times too small so far out: below 1e-6 for each test
-# a broken twin must be refused as surely
+# By Pearson's limit, whose p-values are a few times too small so far out: each test, of several, is false below 1e-6.
+# A broken twin must be refused as surely.
+FALSE_ALARM = 1e-8
 SIXTY_DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9, traps=[])
 
 Probabilities = Mapping[int, float]
