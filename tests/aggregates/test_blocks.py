@@ -183,9 +183,9 @@ def test_noise_of_winsorized_means_found_in_circulation():
 
 
 # ---------------------------------------------------------------------------------------------------------- k-means
-def three_clusters(rows: int, centres: np.ndarray, seed: int) -> pd.DataFrame:
+def three_clusters(rows: int, centres: np.ndarray, seed: int, sd: float = 0.3) -> pd.DataFrame:
     generator = np.random.default_rng(seed)
-    points = centres[generator.integers(0, 3, rows)] + generator.normal(0, 0.3, (rows, 2))
+    points = centres[generator.integers(0, 3, rows)] + generator.normal(0, sd, (rows, 2))
     return pd.DataFrame(points, columns=["a", "b"])
 
 
@@ -236,8 +236,8 @@ def test_kmeans_finds_clusters_that_are_well_apart():
 
 
 def test_smooth_kmeans_finds_clusters_that_are_well_apart():
-    """The central one of 150 vectors, at a price where its noise is a thousandth of the bounds."""
-    df = protected(three_clusters(12_000, TRUE, 3), epsilon=100)
+    """The central one of 150 vectors, so close that its noise is 1/5,000 of the bounds: 0.5 is beyond all six below 1e-6."""
+    df = protected(three_clusters(12_000, TRUE, 3, sd=0.03), epsilon=100)
     bounds = {"a": (0, 10), "b": (0, 5)}
     release = df.dp(epsilon=100).kmeans(["a", "b"], k=3, bounds=bounds, blocks=150, aggregator="smooth")
     assert release.to_numpy() == pytest.approx(TRUE, abs=0.5)

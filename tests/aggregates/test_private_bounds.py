@@ -223,14 +223,19 @@ def test_what_people_are_told(adult):
     assert repr(release).endswith("(95 %), epsilon 1, bounds (16, 128) found")
     assert "bounds (16, 128) found" in release._repr_html_()
     assert pickle.loads(pickle.dumps(release))._provenance.found == "bounds (16, 128) found"
+    assert str(release.query) == "mean('age', bounds='private')"
+    assert df.dp.session.spent == "epsilon=1"
+    assert df.dp(epsilon=1).mean("age", bounds="private") == release  # stored
+    assert df.dp.session.spent == "epsilon=1"
+    assert df.dp(epsilon=1).mean("age", bounds=(16, 128)) != release  # another question
+    assert df.dp.session.spent == "epsilon=2"
+
+
+def test_what_people_are_told_of_groups(adult):
+    df = protected(adult.copy(), epsilon=10)
     series = df.dp(epsilon=1).groupby("sex", keys=["Female", "Male"])["age"].mean(bounds="private")
     assert repr(series).splitlines()[-1].startswith("each interval 95 %, epsilon 1, bounds (16, 128) found")
-    assert str(release.query) == "mean('age', bounds='private')"
-    assert df.dp.session.spent == "epsilon=2"
-    assert df.dp(epsilon=1).mean("age", bounds="private") == release  # stored
-    assert df.dp.session.spent == "epsilon=2"
-    assert df.dp(epsilon=1).mean("age", bounds=(16, 128)) != release  # another question
-    assert df.dp.session.spent == "epsilon=3"
+    assert df.dp.session.spent == "epsilon=1"
 
 
 def test_too_few_rows_cost_as_much_and_say_so():
@@ -244,13 +249,19 @@ def test_too_few_rows_cost_as_much_and_say_so():
 
 
 def test_mostly_zeros_at_a_small_price_are_not_taken_for_fractions(adult):
-    """Nine in ten gains are 0, the others too few in any bin: whole numbers are not cut below 1, and the answer says it."""
+    """Nine in ten gains are 0, the others too few in any bin: whole numbers are not cut below 1, and the answer says it.
+
+    The next bin has 1,524 rows and passes at 11,700 with a chance of 1e-7.
+    """
     df = protected(adult.copy(), epsilon=10)
-    release = df.dp(epsilon=0.03).mean("capital_gain", bounds="private")
+    release = df.dp(epsilon=0.01).mean("capital_gain", bounds="private")
     assert "bounds (0, 1) found" in repr(release)
-    assert release.notes[1].startswith("these bounds hold little but 0, perhaps because fewer than 3,")
+    assert release.notes[1].startswith("these bounds hold little but 0, perhaps because fewer than 11,7")
+
+
+def test_mostly_zeros_among_real_numbers(adult):
     real = protected(adult.astype({"capital_gain": float}), epsilon=10)
-    assert "bounds (0, 0.0009765625) found" in repr(real.dp(epsilon=0.03).mean("capital_gain", bounds="private"))
+    assert "bounds (0, 0.0009765625) found" in repr(real.dp(epsilon=0.01).mean("capital_gain", bounds="private"))
 
 
 def test_a_search_without_a_chance_says_so():
@@ -264,9 +275,9 @@ def test_a_search_without_a_chance_says_so():
     assert not any("at this price" in note for note in unknown.notes)
 
 
-def test_gaussian_noise(adult):
+@pytest.mark.parametrize("terms", [{"epsilon": 1, "delta": 1e-6}, {"rho": 0.1}])
+def test_gaussian_noise(adult, terms):
     df = protected(adult.copy(), epsilon=10, delta=1e-5)
-    for terms in ({"epsilon": 1, "delta": 1e-6}, {"rho": 0.1}):
-        release = df.dp(**terms).mean("age", bounds="private")
-        assert release == pytest.approx(adult["age"].mean(), abs=0.5)
-        assert release.notes[0].startswith("bounds=(16, 128)")
+    release = df.dp(**terms).mean("age", bounds="private")
+    assert release == pytest.approx(adult["age"].mean(), abs=0.5)
+    assert release.notes[0].startswith("bounds=(16, 128)")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from support.frames import protected, refused
 
-BIG = 1000  # an epsilon at which noise is far below the tolerance
+BIG = 10_000  # an epsilon at which noise is beyond the tolerances with a chance below exp(-100)
 
 
 def column(values, dtype=None) -> pd.DataFrame:

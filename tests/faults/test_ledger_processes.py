@@ -188,7 +188,7 @@ def test_x17_ctrl_c_at_any_time_frees_the_lock_and_keeps_the_invariant(tmp_path,
     gc.disable()  # an interrupt in a callback of the collector is lost
     try:
         end = time.monotonic() + 1.5
-        while time.monotonic() < end:
+        while time.monotonic() < end or interrupts <= 20:  # a slow disk takes longer
             try:
                 signal.setitimer(signal.ITIMER_REAL, choose.uniform(1e-5, 2e-3 if kind == "memory" else 2e-2))
                 while True:
@@ -200,7 +200,6 @@ def test_x17_ctrl_c_at_any_time_frees_the_lock_and_keeps_the_invariant(tmp_path,
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
         gc.enable()
-    assert interrupts > 20
     charged = sum(e.kind == "query" for e in ledger.entries("data"))
     assert released <= charged <= released + interrupts
     assert ledger.state("data").epsilon == F(charged, 10)

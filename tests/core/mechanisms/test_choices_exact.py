@@ -2,7 +2,7 @@
 
 Rational arithmetic throughout: with rate ln 2 per step of the scores every weight is a rational power of 1/2, and so is the
 claim. The scores are those the real code hands to its samplers; the samplers themselves are tested against the same
-closed forms by a chi-squared test whose rate of false alarms is 1e-6 each.
+closed forms by a chi-squared test whose rate of false alarms is below 1e-6 each.
 """
 
 from __future__ import annotations

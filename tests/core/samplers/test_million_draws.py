@@ -1,8 +1,8 @@
 """Each public sampler, as the mechanisms call it, against its exact law at a million draws, by night.
 
-A right sampler is rejected with probability 1e-6. A scale that is 1 % off is rejected with probability 0.92 (Laplace),
-above 0.999 (Gaussian) and 0.68 (a rate of permute-and-flip), one that is 2 % off above 0.999 each. By day the tests "with
-the bytes of the system" of scalar and selection ask the same of 200,000 draws, which reject 3 % with probability 0.98 and
+A right sampler is rejected with probability below 1e-6. A scale that is 1 % off is rejected with probability 0.85 (Laplace),
+above 0.999 (Gaussian) and 0.52 (a rate of permute-and-flip), one that is 2 % off above 0.999 each. By day the tests "with
+the bytes of the system" of scalar and selection ask the same of 200,000 draws, which reject 3 % with probability 0.95 and
 more. The twins beside them show rejection.
 """
 
@@ -62,4 +62,4 @@ CASES: dict[str, tuple[Callable[[], int], dict[int, float]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_law(name: str) -> None:
     draw, law = CASES[name]
-    assert chi_squared([draw() for _ in range(MILLION)], law) > 1e-6
+    assert chi_squared([draw() for _ in range(MILLION)], law) > 1e-7

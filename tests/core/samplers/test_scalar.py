@@ -1,7 +1,7 @@
 """The scalar samplers follow their laws, also when words are so short that ties decide most draws.
 
-Every test of a law rejects a right sampler with probability 1e-6. At 2e5 draws a scale that is 3 % off is
-refused with p < 1e-6 (shown below), as are the other broken twins.
+Every test of a law rejects a right sampler with probability below 1e-6. At 2e5 draws a scale that is 3 % off is
+refused with p < 1e-8 (shown below), as are the other broken twins.
 """
 
 from __future__ import annotations

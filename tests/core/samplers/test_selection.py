@@ -1,7 +1,7 @@
 """Permute-and-flip and the exponential mechanism follow their laws, for any number of candidates and rate.
 
-Every test of a law rejects a right sampler with probability 1e-6; the broken twins below are refused with p <
-1e-6.
+Every test of a law rejects a right sampler with probability below 1e-6; the broken twins below are refused with p <
+1e-8.
 """
 
 from __future__ import annotations

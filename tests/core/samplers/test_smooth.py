@@ -1,7 +1,7 @@
 """Rounded continuous noise follows its law cell by cell, also when words are so short that ties decide most draws.
 
-Every test of a law rejects a right sampler with probability 1e-6; a scale that is 5 % off is refused at 1e6 draws, and a tail
-that is cut off (both shown below).
+Every test of a law rejects a right sampler with probability below 1e-6; a scale that is 5 % off is refused at 1e6 draws,
+and a tail that is cut off (both shown below).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The vector samplers follow their laws, with 64-bit tables and tables so coarse that many draws are exact.
 
-Every test of a law rejects a right sampler with probability 1e-6. At 1e6 draws a scale that is 3 % too small
-is refused with p < 1e-6 (shown below), as are the other broken twins.
+Every test of a law rejects a right sampler with probability below 1e-6. At 1e6 draws a scale that is 3 % too small
+is refused with p < 1e-8 (shown below), as are the other broken twins.
 """
 
 from __future__ import annotations
