@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.base import Answer, Caution, SingleLook, Terms, end_notes, noise_of, noised
-from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.count import CrossLabels, Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
@@ -35,7 +35,7 @@ class Mean(SingleLook):
     lattice: Lattice
     kind: Kind
     by: Partition | None = None
-    labels: Labels | None = None
+    labels: Labels | CrossLabels | None = None
 
     def look(self, terms: Terms) -> Measurement:
         """Two integers, or two for each group."""
