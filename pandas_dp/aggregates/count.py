@@ -179,6 +179,15 @@ class CrossLabels:
         return pd.MultiIndex(levels, codes, names=[factor.name for factor in self.factors])
 
 
+def crossed(labels: Labels | CrossLabels, more: Labels) -> CrossLabels:
+    """Return the labels of every part with every one of another column, which changes fastest."""
+    if isinstance(labels, Labels):
+        return CrossLabels((labels, more))
+    size, allowed = len(more.values), labels.allowed
+    places = None if allowed is None else tuple(place * size + i for place in allowed for i in range(size))
+    return CrossLabels((*labels.factors, more), places)
+
+
 def listed(by: Partition) -> NDArray[np.bool_]:
     """Which parts are no part for other or missing values, shape (parts,)."""
     if isinstance(by, Cross):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp import arguments, tables
-from pandas_dp.aggregates.count import CrossLabels, Labels
+from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind
@@ -49,6 +49,19 @@ class Parts(NamedTuple):
             return tuple(zip(self.by.factors, self.labels.factors, strict=True))
         return ((self.by, self.labels),)  # type: ignore[return-value]  # one column has neither
 
+    def crossed(self, factor: Factor) -> Parts:
+        """Every part with every one of another column, which changes fastest."""
+        more, labels = factor
+        _few(self.by.count * more.count)
+        if isinstance(self.by, Cross):
+            _numbered(self.by.combinations * more.count)
+            allowed = self.by.allowed
+            places = None if allowed is None else tuple(p * more.count + i for p in allowed for i in range(more.count))
+            by = Cross((*self.by.factors, more), places)
+        else:
+            by = Cross((self.by, more))
+        return Parts(by, crossed(self.labels, labels), (*self.columns, more.column), self.text)
+
 
 def parts_of(
     frame: PreparedFrame, head: str, columns: Sequence[str], keys: Any, bins: Any, other: bool, null: bool
@@ -81,7 +94,7 @@ def parts_of(
     both = [column for column in listed if column in binned]
     if both:
         raise ArgumentTypeError(f"give either bins= or keys= of {both[0]!r}, not both: {line}")
-    call, alone = head.partition("(")[0], len(columns) == 1 and head == f"groupby({columns[0]!r}"
+    call, alone = head.partition("(")[0], len(columns) == 1
     factors = []
     for column, kind in kinds.items():
         try:
@@ -113,6 +126,11 @@ def _few(parts: int) -> None:
             f"{parts:,} combinations are more than the 1,000,000 that one call may count: list fewer keys, or the allowed "
             "combinations alone as a table, keys=pd.DataFrame({'state': [...], 'sex': [...]})"
         )
+
+
+def _numbered(combinations: int) -> None:
+    if combinations >= MOST_NUMBERED:
+        raise ArgumentValueError("a table as keys= may have fewer than 2**62 combinations of its values")
 
 
 def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind]) -> str:
@@ -206,8 +224,7 @@ def _allowed(
         order = {cell: place for place, cell in enumerate(dict.fromkeys(cells))}
         factors.append(arguments.keys(list(order), False, False, kind, frame._facts(column), "groupby", column, wanted))
         total *= len(order)
-        if total >= MOST_NUMBERED:
-            raise ArgumentValueError("a table as keys= may have fewer than 2**62 combinations of its values")
+        _numbered(total)
         places = places * len(order) + np.array([order[cell] for cell in cells], dtype=np.int64)  # shape (rows,)
     allowed = tuple(places.tolist())
     if len(set(allowed)) != len(allowed):

@@ -28,13 +28,13 @@ _HINTS = {
 }
 HINTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
 _GROUPS = {
-    "histogram value_counts": "group by the column as well: .groupby(['{first}', 'city'], keys={...}).size()",
+    "value_counts": "group by the column as well: .groupby(['{first}', 'city'], keys={...}).size()",
     "ecdf": "ask it group by group, each at its price: df.dp(epsilon=0.5).query(\"{first} == 'A'\").{name}({column}...)",
     "agg aggregate apply transform pipe filter describe": (
         "ask one question a call: .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
     ),
     "min max first last nth head tail": (
-        "one row's value is never released; by group there are median and quantile: .quantile({column}0.99, bounds=...)"
+        "one row's value is never released; by group there are median and quantile: .quantile(0.99, bounds=...)"
     ),
     "groups ngroups get_group nunique": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) is one of them",
 }
