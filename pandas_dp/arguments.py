@@ -213,7 +213,7 @@ def keys(
     if len(listed) > MOST_PARTS:
         raise ArgumentValueError("keys may hold at most 10,000,000 values")
     if len(set(listed)) != len(listed):
-        raise ArgumentValueError("keys must not hold a value twice")
+        raise ArgumentValueError(f"keys must not hold a value twice: {line}")
     if other and "other" in listed:
         raise ArgumentValueError("keys hold 'other' already, which is what other=True names the rest: rename the key")
     # equal texts, and equal ints, are the same key; equal values of mixed types are not
@@ -275,10 +275,12 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
         kind.number(facts.nulls, "nulls")
 
 
-def bins(edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str) -> tuple[Bins, Labels]:
-    """Bin edges, as numpy.histogram takes a sequence of them."""
+def bins(
+    edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: str | None = None
+) -> tuple[Bins, Labels]:
+    """Bin edges, as numpy.histogram takes a sequence of them; `line` is what to type instead."""
     other, null = flag(other, "other"), flag(null, "null")
-    line = f"{call}({column!r}, bins={BINS.get(kind.name, BINS['number'])})"
+    line = line or f"{call}({column!r}, bins={BINS.get(kind.name, BINS['number'])})"
     if not kind.numeric:
         raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
     if isinstance(edges, int | np.integer | float | str) or not isinstance(edges, Iterable):

@@ -21,6 +21,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "decimal": Decimal,
     "fraction": Fraction,
     "range": lambda ends: range(*ends),
+    "period_range": lambda made: pd.period_range(made[0], periods=made[1], freq=made[2]),
     "tuple": lambda entries: tuple(map(decoded, entries)),
     "dict": lambda entries: {name: decoded(entry) for name, entry in entries.items()},
 }
@@ -49,6 +50,8 @@ def encoded(value: Any, where: str, inside: bool = False) -> Any:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
+    if isinstance(value, pd.PeriodIndex) and len(value) and (value[1:] == value[:-1] + 1).all():
+        return {"period_range": [str(value[0].start_time), len(value), value.freqstr]}
     if isinstance(value, list | tuple | np.ndarray | pd.Index | pd.Series):
         entries = [encoded(entry, where, inside=True) for entry in value]
         return {"tuple": entries} if inside and isinstance(value, tuple) else entries

@@ -15,9 +15,10 @@ import pandas as pd
 from pandas_dp import arguments, plan_files
 from pandas_dp.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
-from pandas_dp.priced.text import MOST_LISTED, missing_question, value_text
+from pandas_dp.priced.text import MOST_LISTED, missing_question, periods_text, value_text
 
-PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, type(None))  # equal ones are the same argument
+# equal ones are the same argument
+PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
 ITEM = "[]"  # the name under which the selection of a column is recorded
 DEFAULTS: dict[str, Any] = {
     "epsilon": None,
@@ -363,6 +364,8 @@ def _shown(value: Any) -> str:
         return f"[{listed}]" if isinstance(value, list) else f"({listed}{',' if len(value) == 1 else ''})"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key!r}: {_shown(entry)}' for key, entry in value.items())}}}"
+    if isinstance(value, pd.PeriodIndex) and len(value):
+        return periods_text(value)
     if isinstance(value, np.ndarray | pd.Index | pd.Series):
         return _shown(value.tolist())
     if isinstance(value, pd.DataFrame):

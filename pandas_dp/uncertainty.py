@@ -247,6 +247,17 @@ class ErrorModel(Protocol):
         """Lower and upper ends for the noiseless statistic, in the form of the value."""
 
 
+@dataclass(frozen=True)
+class EachOf:
+    """One model for each entry of a vector."""
+
+    models: tuple[ErrorModel, ...]
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for each entry."""
+        return _series([m.bounds(v, level) for v, m in zip(value.tolist(), self.models, strict=True)], value)
+
+
 def percent(level: float) -> str:
     """Write a level as people do: ``95 %``, ``99.9 %``."""
     return f"{100 * level:.12g} %"

@@ -35,6 +35,8 @@ VALUES = [
     Decimal("0.10"),
     Fraction(1, 3),
     range(0, 101, 10),
+    {"state": ["CA", "NY"], "age": range(0, 101, 10)},
+    {"range": ["A"]},  # keys of a column of that name
 ]
 CHANGED = [
     ((0, 100), [0, 100]),

@@ -25,7 +25,7 @@ from pandas_dp.aggregates.base import (
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
-from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
+from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.core.statistics.counts import Count
@@ -130,9 +130,10 @@ class Choice(SingleLook):
 
 
 def _picking(look: Measurement) -> PermuteAndFlip | ExponentialMechanism:
-    if not isinstance(look.mechanism, PermuteAndFlip | ExponentialMechanism):
+    mechanism = look.mechanism.choice if isinstance(look.mechanism, PartByPart) else look.mechanism
+    if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
         raise TypeError("this measurement is no choice")
-    return look.mechanism
+    return mechanism
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import (
     Accuracy,
@@ -22,7 +24,7 @@ from pandas_dp.aggregates.base import (
     noised,
 )
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.partition import Keys, Partition
+from pandas_dp.core.partition import Bins, Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics import counts
 from pandas_dp.uncertainty import Additive, NoError, Noise
@@ -74,7 +76,7 @@ class CountBy(SingleLook):
     Parameters
     ----------
     by : Partition
-    labels : Labels
+    labels : Labels or CrossLabels
         Index of the answer.
     column : str or None
     name : str or None
@@ -84,7 +86,7 @@ class CountBy(SingleLook):
     """
 
     by: Partition
-    labels: Labels
+    labels: Labels | CrossLabels
     column: str | None = None
     name: str | None = None
     sort: bool = False
@@ -103,15 +105,13 @@ class CountBy(SingleLook):
 
     def _notes(self, noisy: Noisy, noise: Noise) -> tuple[Caution, ...]:
         """Say so where all listed parts may be empty: from released counts alone, so it is free."""
-        listed = len(self.by.keys) if isinstance(self.by, Keys) else self.by.bins
-        if max(noisy[:listed]) > noise.half_width(1 - 0.05 / listed):
+        counts = [count for count, wanted in zip(noisy, listed(self.by), strict=True) if wanted]
+        if max(counts) > noise.half_width(1 - 0.05 / len(counts)):
             return ()
-        beside = (
-            "keys are spelt or typed otherwise in the column"
-            if isinstance(self.by, Keys)
-            else "bins lie beside the data"
-        )
-        return (Caution(f"no count is above what noise alone makes of 0: perhaps the {beside}"),)
+        factors = self.by.factors if isinstance(self.by, Cross) else (self.by,)
+        keys, bins = "keys are spelt or typed otherwise in the column", "bins lie beside the data"
+        beside = dict.fromkeys(keys if isinstance(factor, Keys) else bins for factor in factors)
+        return (Caution(f"no count is above what noise alone makes of 0: perhaps the {' or the '.join(beside)}"),)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each count."""
@@ -150,6 +150,52 @@ class Labels:
         rest = [v for v in self.values if not isinstance(v, tuple)]
         binned: pd.Index[Any] = pd.IntervalIndex.from_tuples(pairs, closed="left")
         return pd.Index([*binned, *rest], dtype=object) if rest else binned
+
+
+@dataclass(frozen=True)
+class CrossLabels:
+    """Public labels of the parts of a `Cross`, as index of several levels.
+
+    Parameters
+    ----------
+    factors : tuple of Labels
+    allowed : tuple of int or None
+        As in `Cross`.
+    """
+
+    factors: tuple[Labels, ...]
+    allowed: tuple[int, ...] | None = None
+
+    def index(self) -> pd.MultiIndex:
+        """Return the index; its levels have their labels in the listed order, so that unstacking keeps it."""
+        return self._index.copy(deep=True)
+
+    @cached_property
+    def _index(self) -> pd.MultiIndex:
+        levels: list[Any] = [factor.index() for factor in self.factors]
+        sizes = [len(level) for level in levels]
+        places = range(math.prod(sizes)) if self.allowed is None else self.allowed
+        codes: Any = np.unravel_index(np.array(places, dtype=np.intp), sizes)
+        return pd.MultiIndex(levels, codes, names=[factor.name for factor in self.factors])
+
+
+def crossed(labels: Labels | CrossLabels, more: Labels) -> CrossLabels:
+    """Return the labels of every part with every one of another column, which changes fastest."""
+    if isinstance(labels, Labels):
+        return CrossLabels((labels, more))
+    size, allowed = len(more.values), labels.allowed
+    places = None if allowed is None else tuple(place * size + i for place in allowed for i in range(size))
+    return CrossLabels((*labels.factors, more), places)
+
+
+def listed(by: Partition) -> NDArray[np.bool_]:
+    """Which parts are no part for other or missing values, shape (parts,)."""
+    if isinstance(by, Cross):
+        inside = np.ones(1, dtype=bool)
+        for factor in by.factors:
+            inside = np.logical_and.outer(inside, listed(factor)).ravel()
+        return inside if by.allowed is None else inside[list(by.allowed)]
+    return np.arange(by.count) < (by.bins if isinstance(by, Bins) else len(by.keys))
 
 
 def int64s(noisy: Noisy) -> np.ndarray[Any, np.dtype[np.int64]]:

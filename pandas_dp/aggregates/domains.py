@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.core.partition import Bins, Partition
+from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.steps.expression import Expression
 
@@ -30,7 +30,7 @@ class Axis:
         Whether the column holds whole numbers.
     """
 
-    parts: Partition
+    parts: Keys | Bins
     whole: bool = False
 
     def ends(self) -> list[pd.Series[Any]]:

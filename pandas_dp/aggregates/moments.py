@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.base import Answer, Caution, SingleLook, Terms, end_notes, noise_of, noised
-from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.count import CrossLabels, Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Ratio, Spread
+from pandas_dp.uncertainty import EachOf, Ratio, Spread
 
 LEVEL, NEAR = 0.95, 1 / 20  # of the interval that notes speak of; of the bounds
 MOST_LOOKED_AT = 1000  # groups
@@ -35,7 +35,7 @@ class Mean(SingleLook):
     lattice: Lattice
     kind: Kind
     by: Partition | None = None
-    labels: Labels | None = None
+    labels: Labels | CrossLabels | None = None
 
     def look(self, terms: Terms) -> Measurement:
         """Two integers, or two for each group."""
@@ -80,7 +80,7 @@ class Mean(SingleLook):
 
 @dataclass(frozen=True)
 class Variance(SingleLook):
-    """Variance, or its square root, of a column clipped to [a, b].
+    """Variance, or its square root, of a column clipped to [a, b], in all or by group.
 
     With y in [-1, 1] the rescaled value, the features (1+y)^2/4, (1-y)^2/4 and (1-y^2)/2 are non-negative and add up
     to 1 a row (Fitzsimons, Honaker, Shoemate, Singhal 2024). From their noisy sums F1, F2, F3: n = F1 + F2 + F3,
@@ -92,15 +92,26 @@ class Variance(SingleLook):
     kind: Kind
     ddof: int = 1
     root: bool = False
+    by: Partition | None = None
+    labels: Labels | CrossLabels | None = None
 
     def look(self, terms: Terms) -> Measurement:
-        """Three integers."""
-        return noised(Moments(self.column, self.lattice, 2), terms.price, terms.unit)
+        """Three integers, or three for each group."""
+        return noised(Moments(self.column, self.lattice, 2, self.by), terms.price, terms.unit)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the variance within [0, (b - a)^2/4] (with ddof = 1 at most twice that)."""
-        noise = noise_of(look)
-        f1, f2, f3 = noisy
+        noise, row = noise_of(look), self.lattice.cells**2
+        scale = float((self.lattice.width / 2) ** 2)
+        triples = list(zip(noisy[::3], noisy[1::3], noisy[2::3], strict=True))
+        values = [self._spread(*triple) for triple in triples]
+        errors = tuple(Spread(triple, row, noise, scale, self.ddof, self.root) for triple in triples)
+        if self.labels is None:
+            return Answer(values[0], noise.name, errors[0])
+        series = pd.Series(values, index=self.labels.index(), name=self.column)
+        return Answer(series, noise.name, EachOf(errors))
+
+    def _spread(self, f1: int, f2: int, f3: int) -> float:
         row = self.lattice.cells**2
         n = max(f1 + f2 + f3, row)
         share = Fraction(f1 + f2 - f3, n) - Fraction(f1 - f2, n) ** 2
@@ -108,8 +119,4 @@ class Variance(SingleLook):
         if self.ddof:
             rows = max(Fraction(n, row), Fraction(2))
             value *= rows / (rows - 1)
-        scale = float((self.lattice.width / 2) ** 2)
-        error = Spread((f1, f2, f3), row, noise, scale, self.ddof, self.root)
-        if self.root:
-            return Answer(math.sqrt(value), noise.name, error)
-        return Answer(float(value), noise.name, error)
+        return math.sqrt(value) if self.root else float(value)

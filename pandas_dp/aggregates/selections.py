@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -25,10 +26,12 @@ from pandas_dp.aggregates.base import (
     pure_epsilon,
 )
 from pandas_dp.aggregates.choices import Choice, Gap
+from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import TIES, Quantile, RecursiveQuantiles
-from pandas_dp.core.partition import Keys
+from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
+from pandas_dp.core.partition import Cross, Keys, Partition
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
@@ -62,8 +65,50 @@ class Mode(Choice):
 
 
 @dataclass(frozen=True)
+class GroupModes(Choice):
+    """The most common of the listed keys in each group.
+
+    Parameters
+    ----------
+    by : Cross
+        The groups' columns and then that of the keys.
+    keys : Keys
+    labels : Labels or CrossLabels
+        Of the groups.
+    """
+
+    by: Cross
+    keys: Keys
+    labels: Labels | CrossLabels
+
+    name = "mode"
+
+    @property
+    def statistic(self) -> Count:
+        """Rows of each key in each group."""
+        return Count(by=self.by)
+
+    @property
+    def gap(self) -> Gap:
+        """Of the key's count, in each group by itself."""
+        return Gap("count", self.keys.count)
+
+    def look(self, terms: Terms) -> Measurement:
+        """One place for each group."""
+        epsilon, statistic = pure_epsilon(terms.price, "mode()"), self.statistic
+        rate = epsilon / statistic.sensitivity(terms.unit).l1
+        choice = PermuteAndFlip(rate) if terms.pure else ExponentialMechanism(rate)
+        return Measurement(statistic, PartByPart(choice, self.by.count // self.keys.count))
+
+    def chosen(self, picks: Noisy) -> pd.Series[Any]:
+        """Return the keys; their dtype is that of all listed keys."""
+        keys = Labels(None, self.keys.keys).index()
+        return pd.Series(keys.take(picks), index=self.labels.index(), name=self.keys.column)
+
+
+@dataclass(frozen=True)
 class QuantileOf(Aggregate):
-    """One quantile, or several, of a column on a public lattice or grid.
+    """One quantile, or several, of a column on a public lattice or grid, in all or by group.
 
     Several are asked one by one at equal shares of the price, or by the recursion of Kaplan, Schnapp, Stemmer 2022:
     whichever errs less by `recursive_errors`, from public facts alone. Their answers are sorted, which costs nothing
@@ -84,6 +129,8 @@ class QuantileOf(Aggregate):
     lattice: Lattice | Grid
     kind: Kind
     scalar: bool
+    by: Partition | None = None
+    labels: Labels | CrossLabels | None = None
 
     @once
     def _mechanisms(self, terms: Terms) -> tuple[Quantile, ...] | tuple[RecursiveQuantiles]:
@@ -99,7 +146,7 @@ class QuantileOf(Aggregate):
 
     @property
     def _statistic(self) -> LatticeCounts:
-        return LatticeCounts(self.column, self.lattice)
+        return LatticeCounts(self.column, self.lattice, self.by)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Sum over the looks."""
@@ -110,17 +157,27 @@ class QuantileOf(Aggregate):
 
     def steps(self, terms: Terms) -> Steps:
         """One look for all quantiles, or one for each."""
-        offsets = []
+        offsets, groups = [], 1 if self.by is None else self.by.count
         for mechanism in self._mechanisms(terms):
-            offsets += yield Measurement(self._statistic, mechanism)
-        points = dict(zip(sorted(self.q), sorted(offsets), strict=True))
-        values: list[Any] = [self.kind.value(self.lattice.point(points[q])) for q in self.q]
+            noisy = yield Measurement(self._statistic, mechanism)
+            each = len(noisy) // groups
+            offsets.append([noisy[i * each : (i + 1) * each] for i in range(groups)])
+        found = [sorted(chain.from_iterable(parts)) for parts in zip(*offsets, strict=True)]  # of each group
+        points = [dict(zip(sorted(self.q), group, strict=True)) for group in found]
+        values: list[Any] = [self.kind.value(self.lattice.point(group[q])) for group in points for q in self.q]
         name, error = mechanism.name, self._error(terms)
         bounded = isinstance(self.lattice, Lattice) and self.kind.name != "bool"
         notes = quantile_notes(points, self.lattice.cells) if bounded else ()
-        if self.scalar:
+        if self.scalar and self.labels is None:
             return Answer(values[0], name, error, notes)
-        return Answer(pd.Series(values, index=[float(q) for q in self.q], name=self.column), name, error, notes)
+        return Answer(pd.Series(values, index=self._index(), name=self.column), name, error, notes)
+
+    def _index(self) -> pd.Index[Any]:
+        """Groups, levels, or levels in groups, as pandas has them."""
+        levels = Labels(None, tuple(float(q) for q in self.q))
+        if self.labels is None:
+            return levels.index()
+        return self.labels.index() if self.scalar else crossed(self.labels, levels).index()
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the rank."""
@@ -140,11 +197,11 @@ class QuantileOf(Aggregate):
         return Guarantee(RankBound, log_points, min(float(m.rate) for m in mechanisms))
 
 
-def quantile_notes(points: dict[Fraction, int], cells: int) -> tuple[Caution, ...]:
+def quantile_notes(points: list[dict[Fraction, int]], cells: int) -> tuple[Caution, ...]:
     """What quantiles at an end of the lattice say of the bounds; the least and the largest value may well lie there."""
     return end_notes(
-        any(point <= 0 for q, point in points.items() if q > 0),
-        any(point >= cells for q, point in points.items() if q < 1),
+        any(point <= 0 for group in points for q, point in group.items() if q > 0),
+        any(point >= cells for group in points for q, point in group.items() if q < 1),
     )
 
 

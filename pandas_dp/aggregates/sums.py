@@ -8,7 +8,7 @@ from fractions import Fraction
 import pandas as pd
 
 from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_noised, noise_of, noised
-from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.count import CrossLabels, Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
@@ -28,7 +28,7 @@ class Sum(SingleLook):
     lattice: Lattice
     kind: Kind
     by: Partition | None = None
-    labels: Labels | None = None
+    labels: Labels | CrossLabels | None = None
 
     def look(self, terms: Terms) -> Measurement:
         """One integer, or one for each group."""

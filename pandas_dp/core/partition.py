@@ -1,13 +1,14 @@
 """Public partitions of rows: which released part each row counts in.
 
 A partition is a list of parts fixed before any data is read: listed keys, or bins between listed edges, with
-an optional part for other values and one for missing ones. A row counts in exactly one part or in none.
+an optional part for other values and one for missing ones, or combinations of the parts of several columns. A row
+counts in exactly one part or in none.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -107,7 +108,56 @@ class Bins:
         return np.array([max(cut, info.min) for cut in whole if cut <= info.max], dtype=info.dtype)
 
 
-Partition = Keys | Bins
+@dataclass(frozen=True)
+class Cross:
+    """One part for each combination of parts of several columns: the last column changes fastest.
+
+    ``allowed`` holds the combinations that are parts, by their places in that order, all different, in the order of the
+    parts; None: all of them are. A row that lies in no part of one column, or in no allowed combination, lies in none.
+    """
+
+    factors: tuple[Keys | Bins, ...]
+    allowed: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what 64 bits cannot number, and no part at all."""
+        if self.combinations >= 1 << 62 or self.count < 1:
+            raise ValueError("a cross partition has 1 to 2**62 combinations")
+
+    @property
+    def combinations(self) -> int:
+        """Number of combinations, allowed or not."""
+        return math.prod(factor.count for factor in self.factors)
+
+    @property
+    def count(self) -> int:
+        """Number of parts."""
+        return self.combinations if self.allowed is None else len(self.allowed)
+
+    def codes(self, columns: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+        """Part of each row, from its part in each column; see `Keys.codes`.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray of intp, shape (rows,)
+            For each factor 0..factor.count-1, or -1; read only.
+        """
+        place, inside = np.zeros(columns[0].size, dtype=np.intp), np.ones(columns[0].size, dtype=bool)
+        for factor, codes in zip(self.factors, columns, strict=True):
+            place *= factor.count
+            place += codes
+            inside &= codes >= 0
+        if self.allowed is not None:
+            allowed = np.array(self.allowed, dtype=np.intp)
+            order = np.argsort(allowed)  # shape (parts,)
+            nearest = np.searchsorted(allowed[order], place).clip(max=allowed.size - 1)
+            part = order[nearest]
+            inside &= allowed[part] == place
+            place = part
+        return np.where(inside, place, -1)
+
+
+Partition = Keys | Bins | Cross
 
 
 def match(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
-from pandas_dp.core.partition import Bins, Partition
+from pandas_dp.core.partition import Bins, Cross, Partition
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
 from pandas_dp.engines.found import found_keys
 from pandas_dp.kinds import is_missing, kind_or_none
@@ -67,6 +67,8 @@ class PandasView:
 
     def parts(self, partition: Partition) -> NDArray[np.intp]:
         """Part of each row, -1 for none, shape (rows,)."""
+        if isinstance(partition, Cross):
+            return partition.codes([self.parts(factor) for factor in partition.factors])
         if isinstance(partition, Bins):
             values, present = self.column(partition.column)
             return partition.codes(values, present_mask(values, present))

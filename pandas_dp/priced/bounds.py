@@ -13,11 +13,12 @@ from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.private_bounds import WIDEST, PrivateBounds
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.sums import Sum
-from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.text import refuse_dates
 
 PRIVATE = "private"
 FARTHEST_BITS, INTEGER_BITS = 997, 64  # 2**997 > 1e300; dates and durations are 64-bit nanoseconds
@@ -57,6 +58,26 @@ def asked(frame: PreparedFrame, question: Sum | Mean | Variance | QuantileOf, bo
 def open_ended(bounds: Any) -> bool:
     """Whether an end of a pair of bounds is None."""
     return isinstance(bounds, Sequence) and len(bounds) == 2 and any(end is None for end in bounds)
+
+
+def rank_lattice(frame: PreparedFrame, name: str, column: str, bounds: Any, step: Any) -> tuple[Kind, Lattice | Grid]:
+    """Kind of a column and candidates of its quantiles: a lattice between two ends, a grid where one is open."""
+    facts = frame._facts(column)
+    given = facts.bounds if bounds is None else bounds
+    if open_ended(given):
+        return frame._kind(column), grid(frame, name, column, given, facts.step if step is None else step)
+    return bounded(frame, name, column, bounds, RANK_BITS, step)
+
+
+def square_lattice(frame: PreparedFrame, name: str, column: str, bounds: Any, ddof: Any) -> tuple[Kind, Lattice]:
+    """Kind and lattice of a column whose squares are added up."""
+    if isinstance(ddof, bool) or ddof not in (0, 1):
+        raise ArgumentValueError("ddof must be 0 or 1")
+    kind, lattice = bounded(frame, name, column, bounds, SQUARE_BITS)
+    refuse_dates(kind, name, column, durations=True)
+    if lattice.width > 10**150:
+        raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")
+    return kind, lattice
 
 
 def grid(frame: PreparedFrame, name: str, column: str, bounds: Any, step: Any) -> Grid:

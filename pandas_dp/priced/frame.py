@@ -19,14 +19,13 @@ from pandas_dp.priced.bounds import asked, bounded, is_private
 from pandas_dp.priced.choices import ChoiceQuestions
 from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.graphs import GraphQuestions
-from pandas_dp.priced.groups import PricedGroups
-from pandas_dp.priced.keys import FoundGroups, KeyQuestions
+from pandas_dp.priced.grouping import GroupQuestions
 from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
 from pandas_dp.priced.streams import StreamQuestions
-from pandas_dp.priced.text import ONE_GROUPING, call_text, edges, refuse_dates
+from pandas_dp.priced.text import call_text, edges, refuse_dates
 from pandas_dp.release import Release
 
 
@@ -34,7 +33,7 @@ class PricedFrame(
     BlockQuestions,
     ChoiceQuestions,
     GraphQuestions,
-    KeyQuestions,
+    GroupQuestions,
     LocalQuestions,
     QuantileQuestions,
     RangeQuestions,
@@ -351,23 +350,3 @@ class PricedFrame(
         """
         keyed, _ = self._keys("mode", column, keys, False, False)
         return self._ask(call_text("mode", column, None, keys=keyed.keys), Mode(keyed), (column,))
-
-    def groupby(self, by: str, *, keys: Any = None, other: bool = False, null: bool = False) -> PricedGroups:
-        """Group rows by the listed keys of a column; then ``count``, ``size``, ``sum`` or ``mean``.
-
-        Parameters
-        ----------
-        by : str
-        keys : list, optional
-            Listed values, in the order wanted; from the schema where left out. Every one comes back. Without any, and with a
-            ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of epsilon and
-            the whole delta find them as in ``unique``.
-        other, null : bool
-            One more group for unlisted values, and for missing ones.
-        """
-        if not isinstance(by, str):
-            raise ArgumentTypeError(ONE_GROUPING)
-        if self._finds("groupby", by, keys, other, null):
-            return FoundGroups(self, by, self._kind(by))
-        keyed, labels = self._keys("groupby", by, keys, other, null)
-        return PricedGroups(self, keyed, labels)

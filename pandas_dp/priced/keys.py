@@ -14,6 +14,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.groups import PricedGroups
+from pandas_dp.priced.parts import Parts
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.text import bounds_text, call_text
 from pandas_dp.release import Release
@@ -139,24 +140,25 @@ class FoundGroups(PricedGroups):
     __slots__ = ("_kind",)
 
     def __init__(self, frame: PreparedFrame, by: str, kind: Kind, column: str | None = None) -> None:
-        super().__init__(frame, Keys(by, ()), Labels(by, ()), column)
+        super().__init__(frame, Parts(Keys(by, ()), Labels(by, ()), (by,), ""), column)
         self._kind = kind
 
     def __getitem__(self, column: str) -> FoundGroups:
         """Select one column, as in pandas."""
         checked = super().__getitem__(column)
-        return FoundGroups(self._frame, self._keys.column, self._kind, checked._column)
+        return FoundGroups(self._frame, self._parts.columns[0], self._kind, checked._column)
 
-    def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None) -> Release:
-        by = self._keys.column
+    def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None, **more: Any) -> Release:
+        by = self._parts.columns[0]
         if isinstance(aggregate, CountBy):
             question: Aggregate = FoundCounts(by, self._kind, aggregate.column, aggregate.name or "size", sort=False)
         elif isinstance(aggregate, Sum | Mean):
             question = ByFoundKey(by, self._kind, aggregate)
         else:
-            raise ArgumentTypeError(
-                f"{name}() of groups that are found needs bounds: .groupby({by!r})[{column!r}].{name}(bounds=(lower, upper))"
-            )
+            needs = f"bounds: .groupby({by!r})[{column!r}].{name}(bounds=(lower, upper))"
+            if name not in ("sum", "mean"):
+                needs = f"listed keys, .groupby({by!r}, keys=[...]): found ones take size(), count(), sum() and mean()"
+            raise ArgumentTypeError(f"{name}() of groups that are found needs {needs}")
         selected = "" if column is None else f"[{column!r}]"
         text = f"groupby({by!r}){selected}.{name}({bounds_text(bounds).rstrip(', ')})"
         return self._frame._ask(text, question, (by,) if column is None else (by, column))

@@ -7,10 +7,9 @@ from typing import Any
 from pandas_dp import arguments
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.smooth import SmoothQuantileOf
-from pandas_dp.core.lattice import RANK_BITS, Lattice
-from pandas_dp.core.statistics.lattice_counts import Grid
+from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.errors import ArgumentValueError
-from pandas_dp.priced.bounds import asked, bounded, grid, is_private, open_ended
+from pandas_dp.priced.bounds import asked, is_private, open_ended, rank_lattice
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.smooth import noise_text, smooth_method
 from pandas_dp.priced.text import call_text
@@ -131,12 +130,7 @@ class QuantileQuestions(PreparedFrame):
         law = smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
         if law is not None:
             return self._smooth(name, column, q, bounds, step, noise, law, error_bar)
-        kind, facts = self._kind(column), self._facts(column)
-        given = facts.bounds if bounds is None else bounds
-        if open_ended(given):
-            lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
-        else:
-            _, lattice = bounded(self, name, column, bounds, RANK_BITS, step)
+        kind, lattice = rank_lattice(self, name, column, bounds, step)
         shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step})
         question = QuantileOf(column, levels, lattice, kind, scalar)
         return self._ask(call_text(name, column, bounds, **shown), asked(self, question, bounds, RANK_BITS), (column,))

@@ -32,27 +32,21 @@ _HINTS = {
 }
 HINTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
 _GROUPS = {
-    "median quantile var std histogram value_counts mode ecdf": (
-        "by group there are count, size, sum and mean; ask the others group by group, each at its price: "
-        "df.dp(epsilon=0.5).query(\"{by} == 'A'\").{name}({column}...)"
-    ),
+    "value_counts": "group by the column as well: .groupby(['{first}', 'city'], keys={...}).size()",
+    "ecdf": "ask it group by group, each at its price: df.dp(epsilon=0.5).query(\"{first} == 'A'\").{name}({column}...)",
     "agg aggregate apply transform pipe filter describe": (
-        "ask one question a call: .groupby('{by}', keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
+        "ask one question a call: .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
     ),
-    "min max first last nth head tail": "one row's value is never released; by group there are count, size, sum and mean",
+    "min max first last nth head tail": (
+        "one row's value is never released; by group there are median and quantile: .quantile(0.99, bounds=...)"
+    ),
     "groups ngroups get_group nunique": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) is one of them",
 }
 GROUP_HINTS = {name: hint for names, hint in _GROUPS.items() for name in names.split()}
-ONE_GROUPING = (
-    "groupby() takes one column and its keys; for a second one ask group by group: "
-    "df.dp(epsilon=0.5).query(\"sex == 'F'\").groupby('race', keys=[...]).count()"
-)
-ONE_COLUMN = (
-    "select one column of the groups, and ask again for the next: .groupby('{by}', keys=[...])['cost'].mean(...)"
-)
+ONE_COLUMN = "select one column of the groups, and ask again for the next: .groupby({by}, keys=[...])['cost'].mean(...)"
 
 
-def missing_question(asked: type, name: str, column: str, by: str | None = None) -> str:
+def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | None = None) -> str:
     """Say what can be asked instead of something that cannot.
 
     Parameters
@@ -62,17 +56,23 @@ def missing_question(asked: type, name: str, column: str, by: str | None = None)
     name : str
     column : str
         How the column stands first in a call: ``"'column', "``, or nothing where it is selected already.
-    by : str, optional
-        The column of groups.
+    by : tuple of str, optional
+        The columns of groups.
     """
     if by is not None and name in GROUP_HINTS:
-        hint = GROUP_HINTS[name].replace("{by}", by).replace("{name}", name).replace("{column}", column)
+        hint = GROUP_HINTS[name].replace("{by}", columns_text(by)).replace("{first}", by[0])
+        hint = hint.replace("{name}", name).replace("{column}", column)
         return f"there is no question {name!r} of groups: {hint}"
     questions = [known for known in dir(asked) if not known.startswith("_")]
     if name in HINTS:
         return f"there is no question {name!r}: {HINTS[name].replace('{column}', column)}"
     close = did_you_mean(name, questions) or "."
     return f"there is no question {name!r}{close} There are: {', '.join(questions)}"
+
+
+def columns_text(columns: tuple[str, ...]) -> str:
+    """Write one column, or a list of them."""
+    return repr(columns[0] if len(columns) == 1 else list(columns))
 
 
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:
@@ -94,6 +94,12 @@ def listing(values: tuple[Any, ...]) -> str:
     """Write a list of keys or edges, or how many they are where they are many."""
     text = f"[{', '.join(map(value_text, values))}]" if len(values) <= MOST_LISTED else ""
     return text if 0 < len(text) <= MOST_CHARACTERS else f"[... {len(values):,} values]"
+
+
+def periods_text(periods: pd.PeriodIndex) -> str:
+    """Write consecutive periods as the call that makes them."""
+    first = str(periods[0]).partition("/")[0]  # a week by its first day
+    return f"pd.period_range({first!r}, periods={len(periods)}, freq={periods.freqstr!r})"
 
 
 def edges(labels: tuple[Any, ...], count: int) -> tuple[Any, ...]:

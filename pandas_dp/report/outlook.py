@@ -24,7 +24,7 @@ from pandas_dp.aggregates.private_bounds import SHARE, PrivateBounds
 from pandas_dp.aggregates.randomized_response import RandomizedAnswers, standard_error
 from pandas_dp.aggregates.ranges import Ecdf, RangeCounts, combined_half_width, parts_error
 from pandas_dp.aggregates.sample_and_aggregate import SIZES_SHARE, GroupbyMeanSA, SampleAndAggregate, VoteOfBlocks
-from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.selections import GroupModes, QuantileOf
 from pandas_dp.aggregates.smooth import Smoothed
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.aggregates.vectors import UNIT, ByName, VectorOfBlocks
@@ -188,14 +188,17 @@ def _variance(aggregate: Variance, terms: Terms, rows: int | None) -> Outlook:
     noise, step = noise_of(aggregate.look(terms)), float(aggregate.lattice.step)
     scale = f"{_scale(noise, aggregate.lattice.step**2, PLAIN)}, on sums of which the variance is made"
     numerator = (noise.tail(1 - (1 - LEVEL) / 3) + 1) * step**2
-    known = rows or terms.public_rows
+    grouped = aggregate.labels is not None
+    known, more = (rows, " of a group") if grouped else (rows or terms.public_rows, "")
     if not aggregate.root:
-        return replace(_over_rows(numerator, known, PLAIN, "", "at most about"), mechanism=noise.name, scale=scale)
+        return replace(_over_rows(numerator, known, PLAIN, more, "at most about"), mechanism=noise.name, scale=scale)
     # the error of a root is that of the variance over twice the root itself, which only the answer tells
     if known:
-        error = f"at most about ± {PLAIN.text(numerator / 2 / known)} / standard deviation, with {known:,} rows {AT}"
+        error = (
+            f"at most about ± {PLAIN.text(numerator / 2 / known)} / standard deviation, with {known:,} rows{more} {AT}"
+        )
     else:
-        error = f"at most about ± {PLAIN.text(numerator / 2)} / (rows × standard deviation) {AT}; {SAY}"
+        error = f"at most about ± {PLAIN.text(numerator / 2)} / (rows{more} × standard deviation) {AT}; {SAY}"
     return Outlook(noise.name, scale, error)
 
 
@@ -243,7 +246,15 @@ def _choice(aggregate: Choice, terms: Terms, rows: int | None) -> Outlook:
 @outlook.register
 def _quantile(aggregate: QuantileOf, terms: Terms, rows: int | None) -> Outlook:
     found = _guaranteed(aggregate._mechanisms(terms)[-1].name, aggregate._error(terms), ROWS)
-    return found if aggregate.scalar else replace(found, error=f"each: {found.error}")
+    alone = aggregate.scalar and aggregate.labels is None
+    return found if alone else replace(found, error=f"each: {found.error}")
+
+
+@outlook.register
+def _modes(aggregate: GroupModes, terms: Terms, rows: int | None) -> Outlook:
+    answer = aggregate.answer([0] * len(aggregate.labels.index()), aggregate.look(terms), terms)
+    found = _guaranteed(answer.mechanism, _guarantee(answer), ROWS)
+    return replace(found, error=f"each: {found.error}")
 
 
 def _guarantee(answer: Answer) -> Guarantee:

@@ -9,11 +9,8 @@ import pandas_dp
 from pandas_dp import ArgumentTypeError, local
 
 GROUPED = [
-    (
-        lambda d: d["pay"].median,
-        r"by group there are .* df\.dp\(epsilon=0\.5\)\.query\(\"sex == 'A'\"\)\.median\('pay', \.\.\.\)",
-    ),
-    (lambda d: d.std, r"query\(\"sex == 'A'\"\)\.std\('column', \.\.\.\)"),
+    (lambda d: d["pay"].ecdf, r"df\.dp\(epsilon=0\.5\)\.query\(\"sex == 'A'\"\)\.ecdf\('pay', \.\.\.\)"),
+    (lambda d: d.value_counts, r"group by the column as well: \.groupby\(\['sex', 'city'\]"),
     (lambda d: d["pay"].agg, r"ask one question a call: \.groupby\('sex', keys=\[\.\.\.\]\)\['column'\]\.mean"),
     (lambda d: d.max, "one row's value is never released"),
     (lambda d: d.ngroups, "the groups are the keys that you listed"),
@@ -29,12 +26,8 @@ def test_what_groups_cannot_be_asked(monkeypatch, asked, match):
         asked(groups)
 
 
-def test_two_columns(monkeypatch):
+def test_two_columns_of_groups(monkeypatch):
     df = protected()
-    with refused(
-        monkeypatch, df, ArgumentTypeError, r"groupby\(\) takes one column .*query\(\"sex == 'F'\"\)\.groupby\('race'"
-    ):
-        df.dp(1).groupby(["sex", "city"], keys=[("f", "x")])
     with refused(
         monkeypatch, df, ArgumentTypeError, r"select one column .*groupby\('sex', keys=\[\.\.\.\]\)\['cost'\]"
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.core.lattice import CHUNK, present_mask
-from pandas_dp.core.partition import FEW_ROWS, Bins, Keys
+from pandas_dp.core.partition import FEW_ROWS, Bins, Cross, Keys
 
 MANY = FEW_ROWS + 50
 
@@ -132,3 +133,44 @@ def test_key_codes() -> None:
         assert keys.codes(position, present).tolist() == expected
         assert keys.count == 2 + other + null
     assert Keys("x", ("a", "b")).codes(position, None).tolist() == [0, 1, -1, -1, 0]
+
+
+CITY, SIZE = Keys("city", ("a", "b"), other=True), Bins("size", (0, 5, 10), null=True)
+
+
+def test_combinations_in_row_major_order() -> None:
+    cross = Cross((CITY, SIZE))
+    pairs = [(i, j) for i in range(-1, 3) for j in range(-1, 3)]
+    codes = cross.codes([np.array(side) for side in zip(*pairs, strict=True)])
+    assert codes.dtype == np.intp
+    assert codes.tolist() == [3 * i + j if min(i, j) >= 0 else -1 for i, j in pairs]
+    assert cross.count == cross.combinations == 9
+
+
+@given(
+    st.lists(st.integers(1, 5), min_size=1, max_size=4),
+    st.data(),
+)
+@settings(max_examples=200, deadline=None)
+def test_combinations_of_any_number_of_columns(sizes: list[int], data: st.DataObject) -> None:
+    """Compared with a dict of the combinations in the order of itertools.product."""
+    factors = tuple(Keys(f"c{i}", tuple(range(size))) for i, size in enumerate(sizes))
+    every = list(product(*map(range, sizes)))
+    allowed = data.draw(st.none() | st.lists(st.sampled_from(range(len(every))), min_size=1, unique=True).map(tuple))
+    rows = data.draw(st.lists(st.tuples(*(st.integers(-1, size - 1) for size in sizes)), max_size=30))
+    listed = every if allowed is None else [every[place] for place in allowed]
+    cross = Cross(factors, allowed)
+    columns = [np.array([row[i] for row in rows], dtype=np.intp) for i in range(len(sizes))]
+    before = [column.copy() for column in columns]
+    places = {combination: place for place, combination in enumerate(listed)}
+    assert cross.codes(columns).tolist() == [places.get(row, -1) for row in rows]
+    assert cross.count == len(listed)
+    assert all(map(np.array_equal, columns, before))  # codes of a column are kept from question to question
+
+
+def test_what_64_bits_cannot_number_is_no_partition() -> None:
+    wide = tuple(Keys(name, tuple(range(1 << 16))) for name in "abcd")
+    assert Cross(wide[:3]).count == 1 << 48
+    for factors, allowed in ((wide, None), (wide, (0,)), (wide[:2], ())):
+        with pytest.raises(ValueError, match="combinations"):
+            Cross(factors, allowed)

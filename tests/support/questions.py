@@ -11,6 +11,7 @@ import pandas as pd
 KEYS = ["A", "B", "C"]
 NUMBERS = {"cost": (0, 100), "age": (0, 120)}
 DAYS = (pd.Timestamp("2013-01-01"), pd.Timestamp("2013-03-01"))
+MONTHS = pd.period_range("2013-01", periods=2, freq="M")
 HOUR = (pd.Timedelta(0), pd.Timedelta("1h"))
 
 
@@ -70,6 +71,8 @@ ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each
     "group sizes": lambda d: d.groupby("ward", keys=KEYS).size(),
     "group counts": lambda d: d.groupby("ward", keys=KEYS)["cost"].count(),
     "group sums": lambda d: d.groupby("ward", keys=KEYS)["cost"].sum(bounds=(0, 100)),
+    "sizes of combinations": lambda d: d.groupby(["ward", "day"], keys={"ward": KEYS}, bins={"day": MONTHS}).size(),
+    "histogram of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].histogram(bins=[0, 50, 101], null=True),
 }
 FROM_BLOCKS: dict[str, Question] = {  # noise of public size on what blocks give, cut to the bounds
     "mean of blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 100), aggregator="mean"),
@@ -86,6 +89,9 @@ GUARANTEED: dict[str, Question] = {  # ranks and gaps of scores
     "median by column": lambda d: d["wait"].median(bounds=HOUR),
     "quantile": lambda d: d.quantile("cost", 0.9, bounds=(0, None)),
     "quantiles": lambda d: d.quantile("age", [0.1, 0.25, 0.5, 0.75, 0.9], bounds=(0, 120), step=1),
+    "median of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].median(bounds=(0, 100)),
+    "quantiles of groups": lambda d: d.groupby("ward", keys=KEYS)["age"].quantile([0.2, 0.5, 0.8], bounds=(0, None)),
+    "mode of groups": lambda d: d.groupby(["ward"], keys=KEYS)["to"].mode(keys=KEYS),
     "mode": lambda d: d.mode("ward", keys=KEYS),
     "top_k": lambda d: d.top_k("ward", 2, keys=KEYS),
     "best_price": lambda d: d.best_price("cost", prices=[20, 40, 60]),
@@ -100,6 +106,7 @@ BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
     "group means": lambda d: d.groupby("ward", keys=KEYS)["cost"].mean(bounds=(0, 100)),
     "var": lambda d: d.var("cost", bounds=(0, 100)),
     "std": lambda d: d["age"].std(bounds=(0, 120)),
+    "var of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].var(bounds=(0, 100)),
     "ecdf": lambda d: d.ecdf("cost", bins=range(0, 101, 10)),
 }
 BY_DATA: dict[str, Question] = {  # not known in advance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pandas_dp.core.lattice import present_mask
-from pandas_dp.core.partition import Bins, Keys
+from pandas_dp.core.partition import Bins, Cross, Keys
 
 
 class ArrayView:
@@ -32,6 +32,8 @@ class ArrayView:
         return np.array([bool(m) for m in made], dtype=np.uint8), None if present.all() else present
 
     def parts(self, partition):
+        if isinstance(partition, Cross):
+            return partition.codes([self.parts(factor) for factor in partition.factors])
         if isinstance(partition, Bins):
             values, present = self.column(partition.column)
             return partition.codes(values, present_mask(values, present))

@@ -32,6 +32,11 @@ class Quantile:
     most k. For q = 0 and q = 1 the scores of all points move one way. So with D that bound the loss is pure
     2 rate D (rate k for q in {0, 1}), in each part of the data, bounded-range. For all data, also without any rows,
     exactly one point of the lattice is returned for each part.
+
+    In several parts, one row that comes or goes moves the scores of the two points of its part apart by at most
+    s = `spread_of_row`, so it costs rate s, bounded-range, and rows of which `l1` come or go in all cost at most rate s l1,
+    however they are distributed: the choices of different parts are independent, and the ranges of their losses add up.
+    The smaller one of this and the bound part by part is charged.
     Source: Smith 2011, Algorithm 2, with the exponent halved as replacement needs; McSherry, Talwar 2007.
     """
 
@@ -44,8 +49,7 @@ class Quantile:
     @classmethod
     def calibrate(cls, q: Fraction, cells: int, epsilon: Fraction, sensitivity: Sensitivity) -> Quantile:
         """Return the sharpest choice whose loss in all touched parts together is epsilon."""
-        unit_rate = cls(q, Fraction(1), cells)
-        return cls(q, epsilon / (unit_rate._range(sensitivity) * sensitivity.touched), cells)
+        return cls(q, epsilon / cls(q, Fraction(1), cells)._moves(sensitivity), cells)
 
     def _range(self, sensitivity: Sensitivity) -> Fraction:
         k = sensitivity.linf
@@ -53,10 +57,16 @@ class Quantile:
             return Fraction(k)
         return k * spread_of_row(self.q) if sensitivity.score_range == k else Fraction(2 * k)
 
+    def _moves(self, sensitivity: Sensitivity) -> Fraction:
+        """Ranges of all touched parts together."""
+        return min(self._range(sensitivity) * sensitivity.touched, spread_of_row(self.q) * sensitivity.l1)
+
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
-        """Pure rate * range in each touched part."""
-        loss = PrivacyLoss.pure(self.rate * self._range(sensitivity), bounded_range=True)
-        return loss.times(sensitivity.touched)
+        """Pure rate * range in each touched part, or that of all rows together."""
+        in_part, in_all = self.rate * self._range(sensitivity), self.rate * self._moves(sensitivity)
+        if in_part * sensitivity.touched == in_all:
+            return PrivacyLoss.pure(in_part, bounded_range=True).times(sensitivity.touched)
+        return PrivacyLoss.pure(in_all, bounded_range=True)
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """One lattice offset for each part."""
@@ -99,6 +109,7 @@ class RecursiveQuantiles:
     others those above, each on its own side of v, so the answers rise by construction. A side asks for the level
     relative to its rows: q / p, or (q - p) / (1 - p). Before all this every row gets `TIES` random bits after its
     lattice point, so that v also splits the rows of a heavy point where p asks for; the answers drop the bits again.
+    Several parts of the data are answered one by one.
 
     Notes
     -----
@@ -131,10 +142,10 @@ class RecursiveQuantiles:
         return PrivacyLoss.pure(self.rate * sensitivity.l1, bounded_range=True).times(len(self.levels).bit_length())
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
-        """One lattice offset for each level, rising."""
-        (points,) = exact.open()
-        last = ((self.cells + 1) << TIES) - 1
-        chosen = self._choose(self.levels, Fraction(0), Fraction(1), _apart(points, fill), 0, last, fill)
+        """One lattice offset for each level, rising, of one part after the other."""
+        last, chosen = ((self.cells + 1) << TIES) - 1, []
+        for points in exact.open():
+            chosen += self._choose(self.levels, Fraction(0), Fraction(1), _apart(points, fill), 0, last, fill)
         return [point >> TIES for point in chosen]
 
     def _choose(

@@ -85,6 +85,37 @@ class ExponentialMechanism:
         return _peel(exponential_mechanism, exact, self.rate, self.picks, fill, counts)
 
 
+@dataclass(frozen=True)
+class PartByPart:
+    """Chooses one candidate in each part of the rows, from scores of part after part; as many candidates in each.
+
+    Notes
+    -----
+    Within a part the changes of two scores differ by at most the L1 norm of that part's change: where one rises by a and
+    the other falls by b, that is a + b. So the loss of a part's choice is pure rate times that norm, bounded-range for the
+    exponential mechanism; the choices are independent and the norms add up to at most `l1`.
+    Source: as `PermuteAndFlip` and `ExponentialMechanism`; McSherry 2009 for disjoint parts.
+    """
+
+    choice: PermuteAndFlip | ExponentialMechanism
+    parts: int
+
+    @property
+    def name(self) -> str:
+        """That of the choice."""
+        return self.choice.name
+
+    def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
+        """Pure rate * l1 in all."""
+        ranged = isinstance(self.choice, ExponentialMechanism)
+        return PrivacyLoss.pure(self.choice.rate * sensitivity.l1, bounded_range=ranged)
+
+    def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
+        """Index of the chosen candidate of each part."""
+        scores = np.asarray(exact.open(), dtype=np.int64).reshape(self.parts, -1)
+        return [self.choice.draw(Exact(part), fill)[0] for part in scores]
+
+
 def _peel(
     choose: Callable[..., int],
     exact: Exact,

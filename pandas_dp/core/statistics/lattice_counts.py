@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 from pandas_dp.core.bounding import bound_rows
 from pandas_dp.core.lattice import Lattice, integer_info, present_mask
 from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
+from pandas_dp.core.statistics.counts import rows_in_parts
 
 SKEW = 7
 GROWTH = 1.01
@@ -84,26 +87,48 @@ class Grid:
 
 @dataclass(frozen=True)
 class LatticeCounts:
-    """Rows at each lattice point of a column; rows without a value count nowhere.
+    """Rows at each lattice point of a column, in all or by part; rows without a value count nowhere.
 
     Notes
     -----
     Each unit keeps at most k random rows. Any count of rows at, below or above a point moves by at most k; under
     add/remove all of them move in one direction (`linf` and `range` say so).
+
+    By part rows are sampled so that a unit has at most c rows in each of at most m parts and k in all: within a part the
+    same holds with min(c, k), and the rows that come and go in all parts together are at most `l1`, min(k, m c) for each
+    side. Add/remove changes at most min(m, k) parts, replace-one twice as many.
     """
 
     column: str
     lattice: Lattice | Grid
+    by: Partition | None = None
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
         k, sides = unit.rows, 1 if unit.add_remove else 2
-        return Sensitivity(l1=sides * k, l2_squared=sides * k * k, linf=k, range=sides * k)
+        if self.by is None:
+            return Sensitivity(l1=sides * k, l2_squared=sides * k * k, linf=k, range=sides * k)
+        c = min(unit.rows_per_group, k)
+        return Sensitivity(
+            l1=sides * unit.rows_in_parts,
+            l2_squared=sides * unit.squared_rows_in_parts,
+            linf=c,
+            range=sides * c,
+            touched=min(sides * min(unit.groups, k), self.by.count),
+        )
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
-        """Exact counts, as a list with the `Points` of the one part."""
+        """Exact counts, as a list with the `Points` of each part, or of the one part."""
         values, present = view.column(self.column)
         mask = present_mask(values, present)
+        if self.by is not None:
+            parts, rows = rows_in_parts(view, unit, self.by, mask)
+            points = self.lattice.cells + 1
+            place = parts * points + self.lattice.offsets(values if rows is None else values[rows])
+            occupied, counts = np.unique(place, return_counts=True)
+            part, at = np.divmod(occupied, points)  # shape (occupied points of all parts,)
+            edges = np.searchsorted(part, np.arange(self.by.count + 1)).tolist()
+            return Exact([Points(at[i:j], counts[i:j].astype(np.int64)) for i, j in pairwise(edges)])
         if unit.column is not None:
             units, count = view.units(unit.column)
             kept = units >= 0 if mask is None else (units >= 0) & mask

@@ -18,8 +18,8 @@ import pytest
 
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Exact
-from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
-from pandas_dp.core.partition import Keys
+from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
+from pandas_dp.core.partition import Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.revenue import Revenue
@@ -249,3 +249,65 @@ def test_a_million_equal_rows_answer(epsilon):
             assert set(drawn) <= {0, 1, 2}
             if epsilon == 10 and name in ("mode", "top two", "price", "condition"):
                 assert set(drawn) == {1}  # another one with probability below exp(-10**6)
+
+
+# ------------------------------------------------------------------------------------------------ one pick of each group
+GROUPED = Count(by=Cross((Keys("g", ("a", "b")), Keys("x", (1.0, 2.0)))))
+PAIRS = list(product("ab", (1.0, 2.0)))
+
+
+@cache
+def grouped_scores(unit: PrivacyUnit, base: tuple, content: tuple) -> tuple[int, ...]:
+    rows = [(i, *cell) for i, cell in enumerate(base)] + [(9, *cell) for cell in content]
+    units, groups, values = zip(*rows, strict=True) if rows else ((), (), ())
+    columns = {
+        "u": np.array(units, dtype=np.int64),
+        "g": pd.Series(groups, dtype="str"),
+        "x": pd.Series(values, dtype=float),
+    }
+    return tuple(GROUPED.compute(PandasView(pd.DataFrame(columns), {}), unit).open())
+
+
+def worst_of_groups(family: type, unit: PrivacyUnit, k: int, relation: NeighboringRelation) -> Fraction:
+    """Choices of the two groups are independent: their laws are multiplied."""
+    law = cache(lambda scores: law_of(family, scores))
+    contents_ = [c for n in range(k + 1) for c in combinations_with_replacement(PAIRS, n)]
+    others = [()] if relation is NeighboringRelation.ADD_REMOVE else contents_
+    worst = Fraction(0)
+    for base in (rows for n in range(5 - k) for rows in combinations_with_replacement(PAIRS, n)):
+        for one, other in product(contents_, others):
+            before, after = grouped_scores(unit, base, one), grouped_scores(unit, base, other)
+            ratio = Fraction(1)
+            for part in (slice(0, 2), slice(2, 4)):
+                first, second = law(before[part]), law(after[part])
+                ratio *= max(first[o] / second[o] for o in first)
+            worst = max(worst, ratio)
+    return worst
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("family", [PermuteAndFlip, ExponentialMechanism])
+def test_the_claim_holds_for_one_pick_of_each_group(family, k, relation):
+    unit = PrivacyUnit(relation=relation) if k == 1 else PrivacyUnit("u", k, k, k, relation)
+    sensitivity = GROUPED.sensitivity(unit)
+    loss = PartByPart(family(Fraction(1)), 2).loss(sensitivity)
+    assert loss.epsilon == sensitivity.l1 == k * (1 if relation is NeighboringRelation.ADD_REMOVE else 2)
+    assert loss.parts[0][0].bounded_range is (family is ExponentialMechanism)
+    worst = worst_of_groups(family, unit, k, relation)
+    assert 1 < worst <= HALF ** -int(loss.epsilon)
+
+
+def test_the_bound_of_one_group_alone_breaks_the_claim():
+    """The broken twins: under replace_one a row leaves a group and enters another; two rows of a unit lie in two groups."""
+    moved = worst_of_groups(PermuteAndFlip, PrivacyUnit(relation=RELATIONS[1]), 1, RELATIONS[1])
+    assert moved > 2  # as if one group were touched, whose score of one key rises by 1
+    spread_out = PrivacyUnit("u", 2, 2, 1, NeighboringRelation.ADD_REMOVE)
+    assert GROUPED.sensitivity(spread_out).range == 1
+    assert worst_of_groups(PermuteAndFlip, spread_out, 2, NeighboringRelation.ADD_REMOVE) > 2
+
+
+def test_each_part_has_its_own_scores():
+    exact = Exact([0, 10**9, 0, 10**9, 0, 0, 0, 0, 10**9])
+    for family in (PermuteAndFlip, ExponentialMechanism):
+        assert PartByPart(family(Fraction(1)), 3).draw(exact) == [1, 0, 2]

@@ -18,7 +18,7 @@ from support.views import table
 
 from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.partition import Bins, Keys
+from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics import blocks as blocks_module
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums
@@ -28,6 +28,8 @@ from pandas_dp.core.statistics.sums import Moments, Total
 
 KEYS = Keys("g", ("a", "b", "c"), other=True, null=True)
 BINS = Bins("x", (-2, 0, 1, 5), other=True)
+CROSS = Cross((KEYS, Bins("x", (-2, 0, 1, 5), null=True)))
+SOME = Cross((Keys("g", ("a", "b", "c")), BINS), (6, 0, 9, 2, 11))
 VALUES = st.one_of(
     st.none(), st.sampled_from([float("nan"), float("inf"), -float("inf"), -0.0, 0.5]), st.integers(-9, 9)
 )
@@ -48,11 +50,15 @@ def statistics(lattice: Lattice):
     yield Count(by=KEYS)
     yield Count("x", by=KEYS)
     yield Count(by=BINS)
+    yield Count(by=CROSS)
+    yield Count("x", by=SOME)
     yield Total("x", lattice)
     yield Total("x", lattice, by=KEYS)
+    yield Total("x", lattice, by=SOME)
     for degree in (1, 2) if lattice.cells <= 1 << 22 else (1,):
         yield Moments("x", lattice, degree)
         yield Moments("x", lattice, degree, by=KEYS)
+        yield Moments("x", lattice, degree, by=CROSS)
     yield BlockSums(BlockMeans("x", lattice, KEYS, 3))
 
 
@@ -102,7 +108,7 @@ def test_units_of_several_rows(others, unit, other, lattice, bounds, relation):
     before, after = rows_of([*others, unit]), rows_of([*others, second])
     for statistic in statistics(lattice):
         # an absent unit and one whose only row is null in every column count alike, except in Count() of all rows
-        if statistic == Count() or statistic == Count(by=KEYS) or statistic == Count(by=BINS):
+        if statistic in (Count(), Count(by=KEYS), Count(by=BINS), Count(by=CROSS)):
             before_, after_ = ([r for r in t if r[1:] != (None, None)] for t in (before, after))
             if not before_ or not after_:
                 continue

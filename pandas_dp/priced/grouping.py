@@ -1,0 +1,70 @@
+"""Grouping rows by public keys and bins of one or several columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.priced.groups import PricedGroups
+from pandas_dp.priced.keys import FoundGroups, KeyQuestions
+from pandas_dp.priced.parts import parts_of
+from pandas_dp.priced.text import columns_text
+
+GROUPING = (
+    "groupby() takes a column or a list of columns: groupby(['state', 'sex'], keys={'state': [...], 'sex': [...]})"
+)
+
+
+class GroupQuestions(KeyQuestions):
+    """The questions of a priced frame about groups of rows, listed or found."""
+
+    __slots__ = ()
+
+    def groupby(
+        self, by: str | list[str], *, keys: Any = None, bins: Any = None, other: bool = False, null: bool = False
+    ) -> PricedGroups:
+        """Group rows by public keys or bins; then ``size``, ``count``, ``sum``, ``mean``, ``median`` and others.
+
+        Parameters
+        ----------
+        by : str or list of str
+            Several columns give a group for each combination of their keys and bins.
+        keys : list, dict or DataFrame, optional
+            Listed values, in the order wanted; from the schema where left out. Every one comes back. Of several columns a
+            dict by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any,
+            for one column and with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and
+            ``mean`` half of epsilon and the whole delta find them as in ``unique``.
+        bins : sequence of numbers or dates, PeriodIndex, or dict, optional
+            In place of keys: edges as ``histogram`` takes them, or consecutive periods of a column of dates, such as
+            ``pd.period_range("2013-01", "2013-12", freq="M")``. Of several columns a dict by column.
+        other, null : bool
+            One more group for unlisted values, and for missing ones, of each column.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A row lies in one group or in none, so all groups together cost epsilon once. A unit with several rows may be in at
+        most ``max_groups`` groups, that is combinations; the rows of a random choice of them count.
+        Source: McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"state": ["NY", "CA"] * 1500, "sex": ["f", "m", "m"] * 1000, "age": range(3000)})
+        >>> session = df.dp.protect(epsilon=2, name="groupby example")
+        >>> sizes = df.dp(epsilon=1).groupby(["state", "sex"], keys={"state": ["CA", "NY"], "sex": ["f", "m"]}).size()
+        >>> sizes.index.tolist()
+        [('CA', 'f'), ('CA', 'm'), ('NY', 'f'), ('NY', 'm')]
+        >>> 400 < int(sizes["CA", "f"]) < 600
+        True
+        """
+        columns = by if isinstance(by, list) else [by]
+        if not columns or not all(isinstance(column, str) for column in columns):
+            raise ArgumentTypeError(GROUPING)
+        if len(columns) == 1 and bins is None and self._finds("groupby", columns[0], keys, other, null):
+            return FoundGroups(self, columns[0], self._kind(columns[0]))
+        head = f"groupby({columns_text(tuple(columns))}"
+        return PricedGroups(self, parts_of(self, head, columns, keys, bins, other, null))

@@ -1,0 +1,234 @@
+"""Public parts of rows: by the keys or bins of one column, or by combinations of those of several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp import arguments, tables
+from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
+from pandas_dp.core.partition import Bins, Cross, Keys
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.kinds import Kind
+from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.text import edges, listing, periods_text
+
+MOST_COMBINATIONS = 1_000_000
+MOST_NUMBERED = 1 << 62  # combinations, allowed or not
+PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
+PUBLIC = "keys must be public: a table of the protected frame's own rows shows which combinations they hold"
+
+Factor = tuple[Keys | Bins, Labels]
+
+
+class Parts(NamedTuple):
+    """Public parts of rows, and how they were asked for.
+
+    Attributes
+    ----------
+    by : Keys, Bins or Cross
+    labels : Labels or CrossLabels
+    columns : tuple of str
+    text : str
+        The arguments that name the parts, as one types them.
+    """
+
+    by: Keys | Bins | Cross
+    labels: Labels | CrossLabels
+    columns: tuple[str, ...]
+    text: str
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The parts and labels of each column."""
+        if isinstance(self.by, Cross) and isinstance(self.labels, CrossLabels):
+            return tuple(zip(self.by.factors, self.labels.factors, strict=True))
+        return ((self.by, self.labels),)  # type: ignore[return-value]  # one column has neither
+
+    def crossed(self, factor: Factor) -> Parts:
+        """Every part with every one of another column, which changes fastest."""
+        more, labels = factor
+        _few(self.by.count * more.count)
+        if isinstance(self.by, Cross):
+            _numbered(self.by.combinations * more.count)
+            allowed = self.by.allowed
+            places = None if allowed is None else tuple(p * more.count + i for p in allowed for i in range(more.count))
+            by = Cross((*self.by.factors, more), places)
+        else:
+            by = Cross((self.by, more))
+        return Parts(by, crossed(self.labels, labels), (*self.columns, more.column), self.text)
+
+
+def parts_of(
+    frame: PreparedFrame, head: str, columns: Sequence[str], keys: Any, bins: Any, other: bool, null: bool
+) -> Parts:
+    """Parts of the combinations of several columns; of one column its own parts.
+
+    Parameters
+    ----------
+    frame : PreparedFrame
+    head : str
+        The beginning of the call, for errors, such as ``groupby(['state', 'sex']``.
+    columns : sequence of str
+        Not empty.
+    keys : list, dict of lists by column, DataFrame of the allowed combinations, or None
+    bins : sequence of edges, periods, dict of them by column, or None
+    other, null : bool
+        For every column.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+    """
+    kinds = {column: frame._kind(column) for column in columns}
+    if len(kinds) != len(columns):
+        raise ArgumentValueError(f"the columns of {head}) must differ")
+    line = _line(frame, head, kinds)
+    if isinstance(keys, pd.DataFrame):
+        return _allowed(frame, kinds, keys, bins, other, null, line)
+    listed, binned = _by_column(keys, "keys", kinds, line), _by_column(bins, "bins", kinds, line)
+    both = [column for column in listed if column in binned]
+    if both:
+        raise ArgumentTypeError(f"give either bins= or keys= of {both[0]!r}, not both: {line}")
+    call, alone = head.partition("(")[0], len(columns) == 1
+    factors = []
+    for column, kind in kinds.items():
+        try:
+            if column in binned:
+                factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else line))
+            else:
+                facts, given = frame._facts(column), listed.get(column)
+                factors.append(arguments.keys(given, other, null, kind, facts, call, column, None if alone else line))
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            if alone:
+                raise
+            raise type(error)(f"{column!r}: {error}") from None
+    _few(math.prod(factor.count for factor, _ in factors))
+    return _crossed(factors, _texts(factors, len(columns) == 1), other, null)
+
+
+def _crossed(factors: list[Factor], texts: list[str], other: bool, null: bool) -> Parts:
+    columns = tuple(factor.column for factor, _ in factors)
+    texts += [f"{name}=True" for name, wanted in (("other", other), ("null", null)) if wanted]
+    if len(factors) == 1:
+        return Parts(*factors[0], columns, ", ".join(texts))
+    by, labels = zip(*factors, strict=True)
+    return Parts(Cross(by), CrossLabels(labels), columns, ", ".join(texts))
+
+
+def _few(parts: int) -> None:
+    if parts > MOST_COMBINATIONS:
+        raise ArgumentValueError(
+            f"{parts:,} combinations are more than the 1,000,000 that one call may count: list fewer keys, or the allowed "
+            "combinations alone as a table, keys=pd.DataFrame({'state': [...], 'sex': [...]})"
+        )
+
+
+def _numbered(combinations: int) -> None:
+    if combinations >= MOST_NUMBERED:
+        raise ArgumentValueError("a table as keys= may have fewer than 2**62 combinations of its values")
+
+
+def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind]) -> str:
+    """What to type: keys and bins for all columns whose keys are known from nowhere else."""
+    missing = {
+        column: kind for column, kind in kinds.items() if kind.name != "bool" and frame._facts(column).keys is None
+    }
+    bins = {column: arguments.BINS[kind.name] for column, kind in missing.items() if kind.name in arguments.BINS}
+    keys = {column: arguments.KEYS["key"] for column in missing if column not in bins}
+    given = [
+        f"{name}={{{', '.join(f'{column!r}: {example}' for column, example in examples.items())}}}"
+        for name, examples in (("keys", keys), ("bins", bins))
+        if examples
+    ]
+    return f"{', '.join([head, *given])})"
+
+
+def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: str) -> dict[str, Any]:
+    """What an argument says of each column."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        for column in given:
+            if column not in kinds:
+                close = did_you_mean(column, kinds) if isinstance(column, str) else ""
+                raise ArgumentValueError(f"{name}= names a column that is not grouped by{close or f': {line}'}")
+        return {column: entry for column, entry in given.items() if entry is not None}
+    if len(kinds) > 1:
+        raise ArgumentTypeError(f"{name}= of several columns is a dict by column: {line}")
+    return {next(iter(kinds)): given}
+
+
+def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: str | None) -> Factor:
+    """Bins between edges, or one for each period."""
+    if not isinstance(given, pd.PeriodIndex):
+        return arguments.bins(given, other, null, kind, call, column, line)
+    line = line or f"{call}({column!r}, bins={PERIODS})"
+    if kind.name != "datetime":
+        raise ArgumentTypeError(f"periods are bins of a column of dates; here type {call}({column!r}, bins=[...])")
+    if given.hasnans or not len(given) or (given[1:] != given[:-1] + 1).any():
+        raise ArgumentValueError(f"periods must follow one upon another: {line}")
+    # a period ends before the next one starts, and the last bin is closed
+    last = (given[-1] + 1).start_time.as_unit("ns") - pd.Timedelta(1, unit="ns")
+    binned, labels = arguments.bins([*given.start_time, last], other, null, kind, call, column, line)
+    return binned, Labels(column, (*given, *labels.values[binned.bins :]))
+
+
+def _texts(factors: list[Factor], alone: bool) -> list[str]:
+    """The arguments keys= and bins= as one types them."""
+    given: dict[str, dict[str, str]] = {"keys": {}, "bins": {}}
+    for factor, labels in factors:
+        if isinstance(factor, Keys):
+            given["keys"][factor.column] = listing(factor.keys)
+        elif isinstance(labels.values[0], pd.Period):
+            given["bins"][factor.column] = periods_text(pd.PeriodIndex(labels.values[: factor.bins]))
+        else:
+            given["bins"][factor.column] = listing(edges(labels.values, factor.bins))
+    return [
+        f"{name}={next(iter(texts.values()))}"
+        if alone
+        else f"{name}={{{', '.join(f'{column!r}: {text}' for column, text in texts.items())}}}"
+        for name, texts in given.items()
+        if texts
+    ]
+
+
+def _allowed(
+    frame: PreparedFrame, kinds: dict[str, Kind], table: pd.DataFrame, bins: Any, other: bool, null: bool, line: str
+) -> Parts:
+    """Parts for the combinations that the rows of a public table list, in their order."""
+    other, null = arguments.flag(other, "other"), arguments.flag(null, "null")
+    columns = list(kinds)
+    wanted = f"keys=pd.DataFrame({{{', '.join(f'{column!r}: [...]' for column in columns)}}})"
+    if len(columns) == 1:
+        raise ArgumentTypeError(f"a table as keys= lists groups of several columns; of one column type {line}")
+    if bins is not None or other or null:
+        raise ArgumentTypeError(
+            f"a table as keys= lists every group, so leave bins=, other= and null= out: {wanted}; or type {line}"
+        )
+    if len(table.columns) != len(columns) or set(table.columns) != set(columns):
+        raise ArgumentValueError(f"a table as keys= has the columns that are grouped by, no others: {wanted}")
+    if tables.lookup(table) is not None or any(tables.holds(table[column]) for column in columns):
+        raise ArgumentValueError(PUBLIC)
+    _few(len(table))
+    if not len(table) or table.isna().to_numpy().any():
+        raise ArgumentValueError(f"a table as keys= needs rows, and a value in each cell: {wanted}")
+    factors, places = [], np.zeros(len(table), dtype=np.int64)
+    total = 1
+    for column, kind in kinds.items():
+        cells = [arguments.plain(cell, kind) for cell in table[column].tolist()]
+        order = {cell: place for place, cell in enumerate(dict.fromkeys(cells))}
+        factors.append(arguments.keys(list(order), False, False, kind, frame._facts(column), "groupby", column, wanted))
+        total *= len(order)
+        _numbered(total)
+        places = places * len(order) + np.array([order[cell] for cell in cells], dtype=np.int64)  # shape (rows,)
+    allowed = tuple(places.tolist())
+    if len(set(allowed)) != len(allowed):
+        raise ArgumentValueError(f"a table as keys= must not hold a combination twice: {wanted}")
+    rows = listing(tuple(table[columns].itertuples(index=False, name=None)))
+    by, labels = zip(*factors, strict=True)
+    return Parts(Cross(by, allowed), CrossLabels(labels, allowed), tuple(columns), f"keys=DataFrame({rows})")

@@ -1,0 +1,461 @@
+"""Groups by keys, bins and periods of several columns: what comes back, what is refused, and what it is called."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import protected, refused
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.priced import parts as parts_module
+
+BIG = 10**4  # at this price a count is off by one with probability below 1e-4000
+KEYS = {"sex": ["f", "m"], "city": ["x", "y", "z"]}
+MONTHS = pd.period_range("2013-01", "2013-03", freq="M")
+
+
+def people(rows: int = 60) -> pd.DataFrame:
+    n = np.arange(rows)
+    return pd.DataFrame(
+        {
+            "pid": n // 3,
+            "sex": pd.Series(list("fmmfk"), dtype="str").take(n % 5).reset_index(drop=True),
+            "city": pd.Series(["x", "y", None, "z"], dtype="str").take(n % 4).reset_index(drop=True),
+            "ok": n % 7 < 3,
+            "age": np.where(n % 11 == 0, np.nan, n % 50),
+            "pay": np.where(n % 6 == 0, np.nan, 10.0 * (n % 13)),
+            "when": pd.Timestamp("2013-01-01") + pd.to_timedelta(n * 2, unit="D"),
+        }
+    )
+
+
+def table(rows: int = 60) -> pd.DataFrame:
+    return protected(people(rows), epsilon=10**6)
+
+
+def test_every_combination_comes_back_in_the_listed_order():
+    df = table()
+    sizes = df.dp(BIG).groupby(["sex", "city"], keys={"city": ["z", "x", "none"], "sex": ["m", "f"]}).size()
+    expected = list(product(["m", "f"], ["z", "x", "none"]))
+    assert sizes.index.tolist() == expected
+    assert sizes.index.names == ["sex", "city"]
+    assert sizes.dtype == np.int64
+    assert sizes.name == "size"
+    exact = people().groupby(["sex", "city"]).size()
+    assert sizes.tolist() == [exact.get(pair, 0) for pair in expected]
+    assert sizes.unstack().columns.tolist() == ["z", "x", "none"]  # levels keep the order too
+
+
+def test_questions_of_groups_agree_with_pandas():
+    groups, exact = table().dp(BIG).groupby(["sex", "city"], keys=KEYS), people().groupby(["sex", "city"])
+    expected = list(product(*KEYS.values()))
+    counts = exact["pay"].count()
+    assert groups["pay"].count().tolist() == [counts.get(pair, 0) for pair in expected]
+    for name in ("sum", "mean"):
+        found = getattr(groups["pay"], name)(bounds=(0, 120))
+        wanted = getattr(exact["pay"], name)()
+        for pair in expected:
+            if counts.get(pair, 0):
+                assert found[pair] == pytest.approx(wanted[pair], abs=0.5)  # 40 scales of the noise and more
+        assert found.index.tolist() == expected
+        assert found.name == "pay"
+
+
+def test_spreads_of_groups_agree_with_pandas():
+    groups, exact = (
+        table(600).dp(BIG).groupby(["sex", "city"], keys=KEYS)["pay"],
+        people(600).groupby(["sex", "city"])["pay"],
+    )
+    for name, ddof in product(["var", "std"], [0, 1]):
+        found, wanted = getattr(groups, name)(bounds=(0, 120), ddof=ddof), getattr(exact, name)(ddof=ddof)
+        ends = found.interval(1 - 1e-9)
+        for pair in product(*KEYS.values()):
+            if pair in wanted.index:
+                # a row less than 2**-20 of the bounds is lost to the lattice
+                assert ends["lower"][pair] - 0.01 <= wanted[pair] <= ends["upper"][pair] + 0.01
+                assert found[pair] == pytest.approx(wanted[pair], rel=0.05)
+        assert found.name == "pay"
+        assert found.index.names == ["sex", "city"]
+
+
+def test_quantiles_of_groups_agree_with_pandas():
+    """With step 10 the exact values are among the candidates; a rank is off with probability below 1e-40."""
+    df, exact = table(600), people(600).groupby("sex")["pay"]
+    groups = df.dp(BIG).groupby("sex", keys=["m", "f"])["pay"]
+    lower = exact.quantile([0.1, 0.5, 0.9], interpolation="lower")
+    upper = exact.quantile([0.1, 0.5, 0.9], interpolation="higher")
+    found = groups.quantile([0.1, 0.5, 0.9], bounds=(0, 120), step=10)
+    assert found.index.tolist() == [(sex, q) for sex in ("m", "f") for q in (0.1, 0.5, 0.9)]
+    assert found.index.names == lower.index.names
+    assert all(lower[place] <= found[place] <= upper[place] for place in found.index)
+    median = groups.median(bounds=(0, 120), step=10)
+    assert median.index.tolist() == ["m", "f"]
+    assert median.tolist() == [found["m", 0.5], found["f", 0.5]]
+    assert str(median.interval()).startswith("its rank is within")
+
+
+def test_quantiles_of_groups_in_bounds_that_are_bought_or_open():
+    df, exact = table(600), people(600).groupby("sex")["pay"].median()
+    for bounds in ("private", (0, None), (None, 200)):
+        found = df.dp(BIG).groupby("sex", keys=["f", "m"])["pay"].median(bounds=bounds)
+        assert found.tolist() == pytest.approx(exact[["f", "m"]].tolist(), abs=10)
+    days = df.dp(BIG).groupby("sex", keys=["f"])["when"].median(bounds=("2013-01-01", "2017-01-01"))
+    assert abs(days["f"] - people(600).groupby("sex")["when"].median()["f"]) < pd.Timedelta("5D")
+
+
+def test_modes_of_groups_agree_with_pandas():
+    df = protected(people(60).assign(age=lambda d: d.pid % 3 + (d.sex == "m")), epsilon=10**6)
+    wanted = people(60).assign(age=lambda d: d.pid % 3 + (d.sex == "m")).query("age > 0").groupby("sex")["age"]
+    counts = {sex: group.value_counts() for sex, group in wanted}
+    found = df.dp(BIG).groupby("sex", keys=["m", "k", "f"])["age"].mode(keys=[3, 2, 1])
+    assert found.index.tolist() == ["m", "k", "f"]
+    assert found.dtype == np.int64
+    for sex, key in found.items():
+        assert counts[sex][key] == counts[sex].max()
+    several = df.dp(BIG).groupby(["sex", "ok"], keys={"sex": ["m", "f"]})["city"].mode(keys=["x", "y", "z"])
+    assert several.index.tolist() == list(product("mf", [False, True]))
+    assert several.name == "city"
+
+
+def test_histograms_of_groups():
+    df = table()
+    found = df.dp(BIG).groupby("sex", keys=["f", "m"])["city"].histogram(keys=["y", "x"], null=True)
+    assert found.index.names == ["sex", "city"]
+    exact = people().fillna({"city": "none"}).groupby(["sex", "city"]).size()
+    assert found.tolist() == [exact.get(pair, 0) for pair in product("fm", ["y", "x", "none"])]
+    months = df.dp(BIG).groupby(["sex", "ok"], keys={"sex": ["f"]}).histogram("when", bins=MONTHS)
+    assert months.index.nlevels == 3
+    assert months.index.get_level_values("when").unique().equals(MONTHS.rename("when"))
+    allowed = pd.DataFrame({"sex": ["m", "f"], "city": ["x", "y"]})
+    some = df.dp(BIG).groupby(["sex", "city"], keys=allowed)["ok"].histogram()
+    assert some.index.tolist() == [("m", "x", False), ("m", "x", True), ("f", "y", False), ("f", "y", True)]
+    exact = people().groupby(["sex", "city", "ok"]).size()
+    assert some.tolist() == [exact.get(place, 0) for place in some.index]
+    one = df.dp(BIG).groupby(["sex", "city"], keys=allowed)["pay"].quantile([0.2, 0.8], bounds=(0, 120))
+    assert one.index.tolist() == [("m", "x", 0.2), ("m", "x", 0.8), ("f", "y", 0.2), ("f", "y", 0.8)]
+
+
+def test_other_and_missing_of_every_column_make_a_table_of_all_rows():
+    sizes = table().dp(BIG).groupby(["sex", "city"], keys=KEYS, other=True, null=True).size()
+    assert sizes.shape == (20,)
+    assert sizes.sum() == 60
+    exact = people()
+    exact = exact.assign(sex=exact.sex.where(exact.sex != "k", "other")).groupby(["sex", "city"], dropna=False).size()
+    for (sex, city), count in exact.items():
+        place = sizes.index.get_level_values(0).isin([sex]) & (
+            sizes.index.get_level_values(1).isna() if pd.isna(city) else sizes.index.get_level_values(1).isin([city])
+        )
+        assert sizes[place].tolist() == [count]
+
+
+def test_bins_and_bools_beside_keys():
+    df = table()
+    sums = df.dp(BIG).groupby(["age", "ok", "sex"], bins={"age": [0, 20, 50]}, keys={"sex": ["m"]})["pay"].count()
+    assert sums.index.tolist() == list(
+        product(pd.IntervalIndex.from_breaks([0, 20, 50], closed="left"), [False, True], "m")
+    )
+    exact = people()
+    exact = exact[exact.sex == "m"].groupby([pd.cut(exact.age, [0, 20, 50], right=False), "ok"], observed=False)["pay"]
+    assert sums.tolist() == exact.count().tolist()
+    one = df.dp(BIG).groupby("age", bins=[0, 20, 50]).size()
+    assert one.index.equals(pd.IntervalIndex.from_breaks([0, 20, 50], closed="left"))
+    assert one.index.name == "age"
+
+
+def test_keys_from_the_schema():
+    df = protected(people(), epsilon=10**6, schema={"sex": {"keys": ["f", "m"]}, "city": {"keys": ["x", "y"]}})
+    sizes = df.dp(BIG).groupby(["city", "sex"]).size()
+    assert sizes.index.tolist() == [("x", "f"), ("x", "m"), ("y", "f"), ("y", "m")]
+    assert df.dp(BIG).groupby(["city", "sex"], keys={"city": ["z"]}).size().index.tolist() == [("z", "f"), ("z", "m")]
+
+
+def test_a_table_of_allowed_combinations():
+    df = table()
+    allowed = pd.DataFrame({"city": ["z", "x", "x"], "sex": ["f", "m", "f"]})
+    sizes = df.dp(BIG).groupby(["sex", "city"], keys=allowed).size()
+    assert sizes.index.tolist() == [("f", "z"), ("m", "x"), ("f", "x")]
+    exact = people().groupby(["sex", "city"]).size()
+    assert sizes.tolist() == [exact[pair] for pair in sizes.index]
+    assert (
+        df.dp.session.releases["query"]
+        .iloc[-1]
+        .endswith("keys=DataFrame([['f', 'z'], ['m', 'x'], ['f', 'x']])).size()")
+    )
+
+
+@pytest.mark.parametrize("freq", ["Y", "M", "W", "D", "h", "2M"])
+@pytest.mark.parametrize("dtype", ["datetime64[s]", "datetime64[us]", "datetime64[ns]"])
+def test_periods_are_those_of_pandas(freq, dtype):
+    """Rows at the first and the last instant of every period, one of each more than in the one before."""
+    periods = pd.period_range("2013-01-01", periods=4, freq=freq)
+    tick = pd.Timedelta(1, unit=dtype[11:-1])
+    starts = [p.start_time for p in periods] + [(periods[-1] + 1).start_time]
+    ends = [start - tick for start in starts]
+    df = protected(pd.DataFrame({"when": pd.Series([*starts, *ends], dtype=dtype)}), epsilon=10**6)
+    sizes = df.dp(BIG).groupby("when", bins=periods).size()
+    assert sizes.tolist() == [2] * 4
+    assert sizes.index.equals(periods)
+    assert sizes.index.freq == periods.freq
+    assert df.dp(BIG).groupby("when", bins=periods, other=True, null=True).size().tolist() == [2, 2, 2, 2, 2, 0]
+
+
+def test_periods_in_a_time_zone():
+    stamps = pd.to_datetime(["2013-01-31 23:30", "2013-02-01 00:30", "2013-03-31 23:59"]).tz_localize("Europe/Berlin")
+    df = protected(pd.DataFrame({"when": stamps}), epsilon=10**6)
+    assert df.dp(BIG).groupby("when", bins=MONTHS).size().tolist() == [1, 1, 1]
+    assert df.dp(BIG).groupby(["when"], bins={"when": MONTHS}).size().index.name == "when"
+
+
+def test_one_column_in_a_list_is_one_column():
+    df = table()
+    for ask in (
+        lambda d: d.groupby("sex", keys=["f", "m"]),
+        lambda d: d.groupby(["sex"], keys=["f", "m"]),
+        lambda d: d.groupby(["sex"], keys={"sex": ["f", "m"]}),
+    ):
+        sizes = ask(df.dp(BIG)).size()
+        assert sizes.index.tolist() == ["f", "m"]
+        assert sizes.query.call == "groupby('sex', keys=['f', 'm']).size()"
+    assert df.dp.session.spent == "epsilon=10000"  # one answer, paid once
+
+
+CALLS = [
+    (
+        lambda d: d.groupby(["sex", "city"], keys=KEYS, null=True)["pay"].mean(bounds=(0, 1)),
+        "groupby(['sex', 'city'], keys={'sex': ['f', 'm'], 'city': ['x', 'y', 'z']}, null=True)['pay'].mean(bounds=(0, 1))",
+    ),
+    (
+        lambda d: d.groupby(["when", "sex"], keys={"sex": ["f"]}, bins={"when": MONTHS}).count(),
+        "groupby(['when', 'sex'], keys={'sex': ['f']}, bins={'when': pd.period_range('2013-01', periods=3, freq='M')})"
+        ".count()",
+    ),
+    (
+        lambda d: d.groupby("sex", keys=["f"])["pay"].quantile([0.5, 0.9], bounds=(0, 9), step=1),
+        "groupby('sex', keys=['f'])['pay'].quantile(bounds=(0, 9), q=[0.5, 0.9], step=1)",
+    ),
+    (
+        lambda d: d.groupby("sex", keys=["f"], null=True)["pay"].std(bounds=(0, 9), ddof=0),
+        "groupby('sex', keys=['f'], null=True)['pay'].std(bounds=(0, 9), ddof=0)",
+    ),
+    (lambda d: d.groupby("ok").mode("city", keys=["x"]), "groupby('ok', keys=[False, True])['city'].mode(keys=['x'])"),
+    (
+        lambda d: d.groupby("ok")["when"].histogram(bins=MONTHS, other=True),
+        "groupby('ok', keys=[False, True])['when'].histogram(bins=pd.period_range('2013-01', periods=3, freq='M'), other=True)",
+    ),
+    (lambda d: d.groupby("age", bins=range(3), other=True).size(), "groupby('age', bins=[0, 1, 2], other=True).size()"),
+]
+
+
+@pytest.mark.parametrize(("ask", "text"), CALLS, ids=range(len(CALLS)))
+def test_what_the_ledger_says(ask, text):
+    df = table()
+    assert ask(df.dp(BIG)).query.call == text
+    assert df.dp.session.releases["query"].iloc[-1] == text
+    preview = ask(df.dp.preview(epsilon=1))
+    assert str(preview).startswith(text)
+    assert json.loads(ask(df.dp(BIG)).to_json())["query"] == text
+    assert ".groupby(" in repr(df.dp(1).groupby(["sex", "city"], keys=KEYS)["pay"])
+
+
+def test_different_combinations_are_different_questions():
+    """Were the order of columns or the allowed places not part of the name, one answer would be given for another."""
+    df = table()
+    allowed = pd.DataFrame({"sex": ["f", "m"], "city": ["x", "y"]})
+    asked = [
+        {"by": ["sex", "city"], "keys": KEYS},
+        {"by": ["city", "sex"], "keys": KEYS},
+        {"by": ["sex", "city"], "keys": KEYS, "null": True},
+        {"by": ["sex", "city"], "keys": allowed},
+        {"by": ["sex", "city"], "keys": allowed[::-1]},
+        {"by": ["when", "sex"], "keys": {"sex": ["f"]}, "bins": {"when": MONTHS}},
+        {"by": ["when", "sex"], "keys": {"sex": ["f"]}, "bins": {"when": [p.start_time for p in MONTHS]}},
+    ]
+    for number, how in enumerate(asked, 1):
+        df.dp(1).groupby(**how).size()
+        assert df.dp.session.spent == f"epsilon={number}"
+
+
+REFUSED = [
+    (lambda d: d.groupby([], keys={}), r"a column or a list of columns"),
+    (lambda d: d.groupby(("sex", "city"), keys=KEYS), r"a column or a list of columns"),
+    (lambda d: d.groupby(["sex", 3], keys=KEYS), r"a column or a list of columns"),
+    (lambda d: d.groupby(["sex", "sex"], keys=KEYS), r"the columns of groupby\(\['sex', 'sex'\]\) must differ"),
+    (lambda d: d.groupby(["sex", "cty"], keys=KEYS), r"no column named 'cty'"),
+    (lambda d: d.groupby(["sex", "city"], keys=["f", "m"]), r"keys= of several columns is a dict by column: groupby\("),
+    (lambda d: d.groupby(["sex", "city"], keys=[("f", "x")]), r"keys= of several columns is a dict"),
+    (lambda d: d.groupby(["sex", "age"], bins=[0, 1], keys={"sex": ["f"]}), r"bins= of several columns is a dict"),
+    (
+        lambda d: d.groupby(["sex", "city"], keys=KEYS | {"ctiy": ["x"]}),
+        r"names a column that is not grouped by.*'city'",
+    ),
+    (lambda d: d.groupby("sex", keys={"city": ["x"]}), r"keys= names a column that is not grouped by: groupby\('sex'"),
+    (lambda d: d.groupby(["sex", "age"], keys=KEYS), r"keys= names a column that is not grouped by"),
+    (
+        lambda d: d.groupby(["sex", "city"], keys={"sex": ["f"]}),
+        r"'city': groupby\(\) needs the public list of keys, which must not come from the data: "
+        r"groupby\(\['sex', 'city'\], keys=\{'sex': \['A', 'B'\], 'city': \['A', 'B'\]\}\)",
+    ),
+    (lambda d: d.groupby(["sex", "age"]), r"keys=\{'sex': \['A', 'B'\]\}, bins=\{'age': range\(0, 101, 10\)\}\)"),
+    (lambda d: d.groupby(["sex", "ok"], keys={"sex": ["f", "f"]}), r"'sex': keys must not hold a value twice: groupby"),
+    (lambda d: d.groupby(["sex", "ok"], keys={"sex": [["f"]]}), r"'sex': keys must be plain values"),
+    (lambda d: d.groupby(["sex", "ok"], keys={"sex": "fm"}), r"'sex': keys must be a list"),
+    (lambda d: d.groupby(["sex", "ok"], keys={"sex": []}), r"'sex': keys must not be empty"),
+    (lambda d: d.groupby(["sex", "ok"], keys={"sex": ["f", None]}), r"'sex': keys must not hold a missing value"),
+    (lambda d: d.groupby(["sex", "ok"], keys={"sex": ["f"]}, other=1), r"other must be True or False"),
+    (lambda d: d.groupby(["sex", "age"], keys=KEYS, bins={"sex": [0, 1]}), r"keys= names a column that is not"),
+    (
+        lambda d: d.groupby(["sex", "age"], keys={"sex": ["f"], "age": [1]}, bins={"age": [0, 1]}),
+        r"either bins= or keys=",
+    ),
+    (
+        lambda d: d.groupby(["sex", "city"], keys=KEYS, bins={"age": [0, 1]}),
+        r"bins= names a column that is not grouped",
+    ),
+    (lambda d: d.groupby(["sex", "age"], keys={"sex": ["f"]}, bins={"age": [1, 0]}), r"'age': bins must rise"),
+    (lambda d: d.groupby(["sex", "ok"], bins={"sex": [0, 1]}), r"'sex': bins need a column of numbers or dates"),
+    (lambda d: d.groupby("age", bins=MONTHS), r"periods are bins of a column of dates"),
+    (
+        lambda d: d.groupby("when", bins=MONTHS[::2]),
+        r"periods must follow one upon another: groupby\('when', bins=pd\.per",
+    ),
+    (lambda d: d.groupby("when", bins=MONTHS[:0]), r"periods must follow one upon another"),
+    (lambda d: d.groupby("sex", keys=pd.DataFrame({"sex": ["f"]})), r"of one column type groupby"),
+    (lambda d: d.groupby(["sex", "city"], keys=pd.DataFrame({"sex": ["f"]})), r"has the columns that are grouped by"),
+    (lambda d: d.groupby(["sex", "city"], keys=pd.DataFrame([["f", "x"]] * 2, columns=["sex", "city"])), "twice"),
+    (lambda d: d.groupby(["sex", "city"], keys=pd.DataFrame([["f", None]], columns=["sex", "city"])), "each cell"),
+    (lambda d: d.groupby(["sex", "city"], keys=pd.DataFrame({"sex": [], "city": []})), "needs rows"),
+    (lambda d: d.groupby(["sex", "city"], keys=pd.DataFrame({"sex": [["f"]], "city": ["x"]})), "plain values"),
+    (
+        lambda d: d.groupby(["sex", "city"], keys=pd.DataFrame({"sex": ["f"], "city": ["x"]}), null=True),
+        "leave bins=, other= and null= out",
+    ),
+    (
+        lambda d: d.groupby(["pid", "age"], keys={"pid": range(1001)}, bins={"age": range(1001)}),
+        r"1,001,000 combinations",
+    ),
+    (lambda d: d.groupby("sex", keys=["f"]).quantile(0.5, bounds=(0, 1)), r"groupby\('sex'\)\['cost'\]\.quantile\(\)"),
+    (lambda d: d.groupby("sex", keys=["f"])["pay"].quantile(2, bounds=(0, 1)), r"q must lie between 0 and 1"),
+    (lambda d: d.groupby("sex", keys=["f"])["pay"].median(), r"median\(\) needs public bounds"),
+    (lambda d: d.groupby("sex", keys=["f"])["city"].median(bounds=(0, 1)), r"needs a column of numbers or dates"),
+    (lambda d: d.groupby("sex", keys=["f"])["pay"].var(bounds=(0, 1), ddof=2), r"ddof must be 0 or 1"),
+    (lambda d: d.groupby("sex", keys=["f"])["when"].std(bounds=("2013", "2014")), r"std\(\) of dates has no meaning"),
+    (lambda d: d.groupby("sex", keys=["f"])["city"].mode(), r"mode\(\) needs the public list of keys"),
+    (lambda d: d.groupby("sex", keys=["f"])["age"].histogram(), r"needs public bins: histogram\('age', bins=range"),
+    (
+        lambda d: d.groupby("sex", keys=["f"])["age"].histogram(bins=[0]),
+        r"at least two edges: histogram\('age', bins=ran",
+    ),
+    (lambda d: d.groupby("pid", keys=range(2000))["age"].histogram(bins=range(1000)), r"1,998,000 combinations"),
+    (lambda d: d.groupby(["sex", "city"], keys=KEYS)["no"], r"no column named 'no'"),
+    (
+        lambda d: d.groupby(["sex", "city"], keys=KEYS)[["age"]],
+        r"groupby\(\['sex', 'city'\], keys=\[\.\.\.\]\)\['cost'\]",
+    ),
+    (
+        lambda d: d.groupby(["sex", "city"], keys=KEYS).mean(),
+        r"mean\(\) needs a column: \.groupby\(\['sex', 'city'\]\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ask", "match"), REFUSED, ids=range(len(REFUSED)))
+def test_refusals_cost_nothing(monkeypatch, ask, match):
+    df = table()
+    with refused(monkeypatch, df, (ArgumentTypeError, ArgumentValueError), match):
+        ask(df.dp(1))
+
+
+def test_a_table_of_the_frame_itself_is_no_public_list(monkeypatch):
+    df = protected(people().dropna(), epsilon=10)
+    with refused(monkeypatch, df, ArgumentValueError, "keys must be public"):
+        df.dp(1).groupby(list(df.columns), keys=df)
+
+
+def test_a_table_with_more_combinations_than_can_be_numbered(monkeypatch):
+    df = table()
+    monkeypatch.setattr(parts_module, "MOST_NUMBERED", 9)
+    allowed = pd.DataFrame({"sex": ["a", "b", "c"], "city": ["x", "y", "z"]})
+    with refused(monkeypatch, df, ArgumentValueError, "combinations of its values"):
+        df.dp(1).groupby(["sex", "city"], keys=allowed)
+
+
+def test_a_budget_that_is_too_small_pays_nothing():
+    df = protected(people(), epsilon=1)
+    with pytest.raises(BudgetExceededError):
+        df.dp(2).groupby(["sex", "city"], keys=KEYS).size()
+    assert df.dp.session.spent == "epsilon=0"
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("nulls", [False, True])
+def test_shape_and_dtypes_do_not_depend_on_the_rows(rows, nulls):
+    """Whatever the rows hold, also none at all: index, dtype and name are those of the public arguments."""
+    whole, few = people(), people(rows)
+    if nulls:
+        few = few.assign(
+            **{name: pd.Series([None] * rows, dtype=few[name].dtype) for name in ("sex", "city", "age", "pay")}
+        )
+    few = few.astype(whole.dtypes)
+    frames = [protected(frame, epsilon=10**6) for frame in (whole, few)]
+    for ask in (
+        lambda d: d.groupby(["sex", "age"], keys={"sex": ["f", "m"]}, bins={"age": [0, 20, 50]}, null=True).size(),
+        lambda d: d.groupby(["sex", "city"], keys=KEYS)["pay"].count(),
+        lambda d: d.groupby(["when", "ok"], bins={"when": MONTHS})["pay"].sum(bounds=(0, 10)),
+        lambda d: d.groupby(["sex", "city"], keys=KEYS)["when"].mean(bounds=("2013-01-01", "2014-01-01")),
+        lambda d: d.groupby(["sex", "city"], keys=KEYS)["pay"].std(bounds=(0, 10)),
+        lambda d: d.groupby("sex", keys=["f", "m"], other=True)["pay"].quantile([0.2, 0.5, 0.8], bounds=(0, 10)),
+        lambda d: d.groupby(["sex", "ok"], keys={"sex": ["f"]})["when"].median(bounds=("2013-01-01", None)),
+        lambda d: d.groupby("sex", keys=["f", "m"])["age"].mode(keys=[1.5, 2.5]),
+        lambda d: d.groupby("sex", keys=["f", "m"])["when"].histogram(bins=MONTHS, null=True),
+    ):
+        one, two = (ask(frame.dp(1)) for frame in frames)
+        assert one.index.equals(two.index)
+        assert one.index.names == two.index.names
+        assert one.index.to_frame().dtypes.equals(two.index.to_frame().dtypes)
+        assert (one.dtype, one.name) == (two.dtype, two.name)
+        assert one.mechanism == two.mechanism
+
+
+def test_units_of_several_rows_in_many_combinations():
+    """Five people with a row in each of six groups: two groups of each count, so ten rows are counted in all."""
+    rows = [(p, s, c) for p in range(5) for s, c in product(*KEYS.values())]
+    df = pd.DataFrame(rows, columns=["pid", "sex", "city"])
+    df = protected(df, epsilon=10**6, unit="pid", max_rows=6, max_groups=2, max_rows_per_group=1)
+    sizes = df.dp(BIG).groupby(["sex", "city"], keys=KEYS).size()
+    assert sizes.sum() == 10
+    assert sizes.max() <= 5
+
+
+PLANNED = [
+    lambda q: q.groupby(["sex", "city"], keys=KEYS)["pay"].mean(bounds=(0, 1)),
+    lambda q: q.groupby(["age", "sex"], bins={"age": range(0, 51, 10)}, keys={"sex": ["f"]}, null=True).size(),
+    lambda q: q.groupby(["when", "ok"], bins={"when": MONTHS}).count("pay"),
+    lambda q: q.groupby("ok")["pay"].quantile([0.1, 0.5], bounds=(0, 9)),
+    lambda q: q.groupby("ok").mode("city", keys=["x", "y"]),
+    lambda q: q.groupby("ok")["when"].histogram(bins=MONTHS),
+    lambda q: q.groupby("when", bins=pd.period_range("2013-01-03", periods=5, freq="W")).count("pay"),
+]
+
+
+@pytest.mark.parametrize("ask", PLANNED, ids=range(len(PLANNED)))
+def test_questions_in_plan_files(ask):
+    query = ask(pandas_dp.query(epsilon=1))
+    written = json.loads(json.dumps(query.to_dict()))
+    again = pandas_dp.Query.from_dict(written)
+    assert again == query
+    assert hash(again) == hash(query)
+    df = table()
+    first = query(df)
+    assert again(df).tolist() == first.tolist()  # the same question: one answer, paid once
+    assert df.dp.session.spent == "epsilon=1"
+    assert eval(repr(query), {"pandas_dp": pandas_dp, "pd": pd}) == query
+
+
+def test_periods_with_gaps_are_no_plan():
+    with pytest.raises(ArgumentTypeError, match="a Period"):
+        pandas_dp.query(epsilon=1).groupby("when", bins=MONTHS[::2]).size().to_dict()
