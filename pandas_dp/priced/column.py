@@ -88,6 +88,14 @@ class PricedColumn:
             self._column, q, bounds=bounds, step=step, method=method, noise=noise, error_bar=error_bar
         )
 
+    def min(self, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+        """See `PricedFrame.min`."""
+        return self._frame.min(self._column, bounds=bounds, q=q, step=step)
+
+    def max(self, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+        """See `PricedFrame.max`."""
+        return self._frame.max(self._column, bounds=bounds, q=q, step=step)
+
     def histogram(
         self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False, workload: str = "bins"
     ) -> Release:

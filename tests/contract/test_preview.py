@@ -283,7 +283,7 @@ MISTAKES = {
     "no column": lambda d: d.mean("csot", bounds=(0, 1)),
     "text": lambda d: d.sum("ward", bounds=(0, 1)),
     "no keys": lambda d: d.mode("ward"),
-    "no question": lambda d: d.max("cost"),
+    "no question": lambda d: d.apply("cost"),
     "a step": lambda d: d.query("csot > 1").count(),
     "stream": lambda d: d.above_threshold("many"),
     "function": lambda d: d.sample_and_aggregate(lambda t: t["csot"].mean(), bounds=(0, 1)),
