@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Terms
+import numpy as np
+
+from pandas_dp.aggregates.base import Terms, noise_of
+from pandas_dp.aggregates.covariance import Correlation, Covariance, Together, largest_lengths
 from pandas_dp.aggregates.extremes import Extreme, rest_of
-from pandas_dp.report.outlook import ROWS, Outlook, _guaranteed, outlook
+from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.core.statistics.products import ROW_TOTAL
+from pandas_dp.report.base import LEVEL
+from pandas_dp.report.outlook import PLAIN, ROWS, Outlook, _guaranteed, _over_rows, _scale, outlook
 
 __all__ = ["outlook"]
 
@@ -15,3 +22,24 @@ __all__ = ["outlook"]
 def _extreme(aggregate: Extreme, terms: Terms, rows: int | None) -> Outlook:
     (mechanism,) = aggregate._quantile(Fraction(1, 2))._mechanisms(rest_of(terms))
     return _guaranteed(mechanism.name, aggregate._error(terms), ROWS)
+
+
+@outlook.register
+def _covariance(aggregate: Covariance, terms: Terms, rows: int | None) -> Outlook:
+    noise, halves = noise_of(aggregate.look(terms)), aggregate.halves
+    apart, alone = largest_lengths(len(halves))
+    worst = np.outer(halves, halves) * np.where(np.eye(len(halves)) > 0, alone, apart)
+    size = combined_half_width(noise, LEVEL) * float(worst.max())
+    found = _over_rows(size, rows or terms.public_rows, PLAIN, "", "the widest at most about")
+    return replace(found, mechanism=noise.name, scale=_of_products(aggregate, terms))
+
+
+@outlook.register
+def _correlation(aggregate: Correlation, terms: Terms, rows: int | None) -> Outlook:
+    words = "not known in advance: it is that of the covariances over the variances"
+    return Outlook(noise_of(aggregate.look(terms)).name, _of_products(aggregate, terms), words)
+
+
+def _of_products(aggregate: Together, terms: Terms) -> str:
+    noise = noise_of(aggregate.look(terms))
+    return f"{_scale(noise, Fraction(1, ROW_TOTAL), ROWS)}, on nine sums for each pair of columns"

@@ -166,7 +166,7 @@ def test_a_misspelt_column_is_told_the_closest(monkeypatch):
         ("apply", r"sample_and_aggregate\(function"),
         ("dropna", "missing values are left out"),
         ("dt", r"before df\.dp\.protect"),
-        ("corr", "There are: .*count, .*mean, .*median"),
+        ("skew", "There are: .*count, .*mean, .*median"),
         ("value_count", r"did you mean 'value_counts'\?"),
         ("age", r"'age' is a column; select it: df\.dp\(epsilon=0\.5\)\['age'\]"),
     ],

@@ -119,6 +119,13 @@ BY_DATA: dict[str, Question] = {  # not known in advance
     "groups by noisy size": lambda d: d.groupby_mean_sa("ward", "cost", keys=KEYS, bounds=(0, 100)),
     "mst_cost": lambda d: d.mst_cost("ward", "to", "cost", vertices=KEYS, max_weight=100),
 }
+TOGETHER: dict[str, Question] = {  # several columns, with an interval for each entry
+    "cov": lambda d: d.cov(["age", "cost"], bounds=NUMBERS),
+    "cov of three": lambda d: d.assign(both=lambda t: t.age + t.cost).cov(
+        ["age", "cost", "both"], bounds=NUMBERS | {"both": (0, 220)}, ddof=0
+    ),
+    "corr": lambda d: d.corr(["age", "cost"], bounds=NUMBERS),
+}
 STREAMS: dict[str, Question] = {
     "above_threshold": lambda d: d.above_threshold(50, max_above=2),
     "pmw": lambda d: d.oracle("pmw", domain={"ward": KEYS}),
@@ -127,4 +134,4 @@ STREAMS: dict[str, Question] = {
 ROW_BY_ROW: dict[str, Question] = {  # under replace_one alone
     "randomized_response": lambda d: d.randomized_response("ward", keys=KEYS),
 }
-EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | STREAMS | ROW_BY_ROW
+EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | STREAMS | ROW_BY_ROW
