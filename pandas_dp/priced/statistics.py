@@ -67,10 +67,10 @@ class StatisticQuestions(QuantileQuestions):
         >>> import pandas as pd, pandas_dp
         >>> df = pd.DataFrame({"cost": [20, 40, 60, 80] * 1000})
         >>> session = df.dp.protect(epsilon=2, name="min example")
-        >>> df.dp(epsilon=1).min("cost", bounds=(0, 100), step=1).value
-        20.0
-        >>> df.dp(epsilon=1).max("cost", bounds=(0, 100), step=1).value
-        80.0
+        >>> df.dp(epsilon=1).min("cost", bounds=(0, 100), step=1) <= 20  # seldom below
+        True
+        >>> df.dp(epsilon=1).max("cost", bounds=(0, 100), step=1) >= 80
+        True
         """
         return self._extreme("min", column, bounds, q, step)
 
