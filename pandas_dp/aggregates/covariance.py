@@ -138,6 +138,12 @@ class Sums:
         moved[0] = self.means[i] * self.means[j] - self.covariances[i, j]
         return moved / self.rows
 
+    def mean_gradient(self, i: int) -> Floats:
+        """How the mean of y_i moves with each sum."""
+        moved = np.zeros(self.all.size)
+        moved[1 + i], moved[0] = 1, -self.means[i]
+        return moved / self.rows
+
     def length(self, gradient: Floats) -> float:
         """Length of the weights with which the noise comes in."""
         return float(np.linalg.norm(gradient @ self.weights))

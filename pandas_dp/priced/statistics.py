@@ -11,6 +11,7 @@ import pandas as pd
 from pandas_dp import arguments
 from pandas_dp.aggregates.covariance import Correlation, Covariance
 from pandas_dp.aggregates.extremes import Extreme
+from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -147,7 +148,7 @@ class StatisticQuestions(QuantileQuestions):
         >>> df = pd.DataFrame({"age": [20, 30, 40, 50] * 2000, "cost": [1.0, 2.0, 3.0, 4.0] * 2000})
         >>> session = df.dp.protect(epsilon=4, name="cov example")
         >>> found = df.dp(epsilon=2).cov(["age", "cost"], bounds={"age": (0, 100), "cost": (0, 10)})
-        >>> 10 < found.loc["age", "cost"] < 15  # without noise 12.5
+        >>> bool(10 < found.loc["age", "cost"] < 15)  # without noise 12.5
         True
         """
         if isinstance(ddof, bool) or ddof not in (0, 1):
@@ -178,6 +179,55 @@ class StatisticQuestions(QuantileQuestions):
         names, lattices, given = self._together("corr", columns, bounds)
         text = f"corr({listing(names)}, bounds={ranges_text(given)})"
         return self._ask(text, Correlation(names, lattices), names)
+
+    def linear_regression(self, y: str, x: Any, *, bounds: Any = None) -> Release:
+        """Least-squares coefficients of one column of numbers on others, with an intercept.
+
+        Parameters
+        ----------
+        y : str
+            The column that is explained.
+        x : str or list of str
+            The columns that explain it. Rows with a missing value in any of them or in `y` are left out.
+        bounds : dict of str to (lower, upper), optional
+            Of each column, also `y`, in its unit; from the schema where left out. Values are clipped to them.
+
+        Returns
+        -------
+        Release
+            A Series named `y`: ``intercept``, then a coefficient for each column of `x`. ``interval`` gives ends for each,
+            infinite ones where the noise is too large to tell; they cover the noise, not the sampling of the rows.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Solved on the noisy covariances of ``cov``, at its price. Where the columns of `x` vary less in some direction than
+        the noise does, its eigenvalue is raised to the noise's size, which pulls slopes to 0: a note says so.
+        Source: sufficient statistics with noise: Vu, Slavkovic 2009; Wang 2018.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [20, 30, 40, 50] * 2000, "cost": [1.0, 2.0, 3.0, 4.0] * 2000})
+        >>> session = df.dp.protect(epsilon=4, name="regression example")
+        >>> line = df.dp(epsilon=2).linear_regression("cost", ["age"], bounds={"age": (0, 100), "cost": (0, 10)})
+        >>> bool(0.05 < line["age"] < 0.15)  # without noise 0.1
+        True
+        """
+        line = "linear_regression('cost', ['age'], bounds={'age': (0, 120), 'cost': (0, 5000)})"
+        explaining = [x] if isinstance(x, str) else x
+        if not isinstance(y, str) or isinstance(x, bytes) or not isinstance(explaining, Sequence | pd.Index):
+            raise ArgumentTypeError(f"y must be the name of a column and x a list of names: {line}")
+        if "intercept" in explaining:
+            raise ArgumentValueError(
+                "the constant is called 'intercept': .rename({'intercept': 'start'}) the column first"
+            )
+        names, lattices, given = self._together("linear_regression", (y, *explaining), bounds, line)
+        text = f"linear_regression({y!r}, {listing(names[1:])}, bounds={ranges_text(given)})"
+        return self._ask(text, LinearRegression(names, lattices), names)
 
     def _together(
         self, name: str, columns: Any, bounds: Any, line: str | None = None

@@ -11,6 +11,7 @@ from pandas_dp.aggregates.base import Terms, noise_of
 from pandas_dp.aggregates.covariance import Correlation, Covariance, Together, largest_lengths
 from pandas_dp.aggregates.extremes import Extreme, rest_of
 from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.core.statistics.products import ROW_TOTAL
 from pandas_dp.report.base import LEVEL
 from pandas_dp.report.outlook import PLAIN, ROWS, Outlook, _guaranteed, _over_rows, _scale, outlook
@@ -37,6 +38,12 @@ def _covariance(aggregate: Covariance, terms: Terms, rows: int | None) -> Outloo
 @outlook.register
 def _correlation(aggregate: Correlation, terms: Terms, rows: int | None) -> Outlook:
     words = "not known in advance: it is that of the covariances over the variances"
+    return Outlook(noise_of(aggregate.look(terms)).name, _of_products(aggregate, terms), words)
+
+
+@outlook.register
+def _regression(aggregate: LinearRegression, terms: Terms, rows: int | None) -> Outlook:
+    words = "not known in advance: it is that of the covariances over how much the explaining columns vary"
     return Outlook(noise_of(aggregate.look(terms)).name, _of_products(aggregate, terms), words)
 
 

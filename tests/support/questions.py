@@ -125,6 +125,7 @@ TOGETHER: dict[str, Question] = {  # several columns, with an interval for each 
         ["age", "cost", "both"], bounds=NUMBERS | {"both": (0, 220)}, ddof=0
     ),
     "corr": lambda d: d.corr(["age", "cost"], bounds=NUMBERS),
+    "regression": lambda d: d.linear_regression("cost", ["age"], bounds=NUMBERS),
 }
 STREAMS: dict[str, Question] = {
     "above_threshold": lambda d: d.above_threshold(50, max_above=2),
