@@ -106,9 +106,15 @@ class PricedColumn:
         """See `PricedFrame.ecdf`."""
         return self._frame.ecdf(self._column, bins=bins)
 
-    def value_counts(self, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False) -> Release:
+    def value_counts(
+        self, *, keys: Any = None, normalize: bool = False, sort: bool = True, other: bool = False, null: bool = False
+    ) -> Release:
         """See `PricedFrame.value_counts`."""
-        return self._frame.value_counts(self._column, keys=keys, sort=sort, other=other, null=null)
+        return self._frame.value_counts(self._column, keys=keys, normalize=normalize, sort=sort, other=other, null=null)
+
+    def nunique(self) -> Release:
+        """See `PricedFrame.nunique`."""
+        return self._frame.nunique(self._column)
 
     def mode(self, *, keys: Any = None) -> Release:
         """See `PricedFrame.mode`."""

@@ -323,23 +323,6 @@ class PricedFrame(
         text = call_text("histogram", column, None, bins=edges(labels.values, binned.bins))
         return self._ask(text, CountBy(binned, labels, name="count"), (column,))
 
-    def value_counts(
-        self, column: str, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False
-    ) -> Release:
-        """Count rows by listed key, largest first as in pandas; see ``histogram``.
-
-        Parameters
-        ----------
-        column : str
-        keys : list, optional
-        sort : bool
-            Sort by the noisy counts; False keeps the listed order.
-        other, null : bool
-        """
-        keyed, labels = self._keys("value_counts", column, keys, other, null)
-        aggregate = CountBy(keyed, labels, name="count", sort=bool(sort))
-        return self._ask(call_text("value_counts", column, None, keys=keyed.keys), aggregate, (column,))
-
     def mode(self, column: str, *, keys: Any = None) -> Release:
         """Return the most common of the listed keys.
 

@@ -9,7 +9,9 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import arguments
+from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.covariance import Correlation, Covariance
+from pandas_dp.aggregates.distinct import DistinctCount, Shares
 from pandas_dp.aggregates.extremes import Extreme
 from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
@@ -112,6 +114,72 @@ class StatisticQuestions(QuantileQuestions):
         shown = {} if step is None else {"step": step}
         question = Extreme(column, lattice, kind, largest=name == "max")
         return self._ask(call_text(name, column, bounds, **shown), question, (column,))
+
+    def nunique(self, column: str) -> Release:
+        """Count the distinct values of a column; of the unit's own column, the units.
+
+        Parameters
+        ----------
+        column : str
+            Of any dtype. Missing values are none, also where the schema says what they count as.
+
+        Returns
+        -------
+        Release
+            An int; noise may take it below zero.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A row brings or takes at most one distinct value, under both relations; a unit at most min(max_rows, max_groups), of
+        which a random choice counts where it holds more, so with units that hold many values the answer is too small. One
+        unit is one value of the unit's column, however many rows it has: ``nunique("patient_id")`` has noise 1 / epsilon.
+        Source: Dwork, McSherry, Nissim, Smith 2006.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"patient": [i // 3 for i in range(3000)]})
+        >>> session = df.dp.protect(epsilon=1, unit="patient", max_rows=2, name="nunique example")
+        >>> 900 < df.dp(epsilon=1).nunique("patient") < 1100
+        True
+        """
+        self._kind(column)
+        mixed = self._empty()[column].dtype == object
+        return self._ask(f"nunique({column!r})", DistinctCount(column, mixed), (column,))
+
+    def value_counts(
+        self,
+        column: str,
+        *,
+        keys: Any = None,
+        normalize: bool = False,
+        sort: bool = True,
+        other: bool = False,
+        null: bool = False,
+    ) -> Release:
+        """Count rows by listed key, largest first as in pandas; see ``histogram``.
+
+        Parameters
+        ----------
+        column : str
+        keys : list, optional
+        normalize : bool
+            Shares instead of counts: each noisy count over the sum of all of them, cut to [0, 1]. Rows of keys that are not
+            listed are not in that sum; ``other=True`` counts them as well.
+        sort : bool
+            Sort by the noisy counts; False keeps the listed order.
+        other, null : bool
+        """
+        keyed, labels = self._keys("value_counts", column, keys, other, null)
+        counts = CountBy(keyed, labels, name="count", sort=bool(sort))
+        if not arguments.flag(normalize, "normalize"):
+            return self._ask(call_text("value_counts", column, None, keys=keyed.keys), counts, (column,))
+        text = call_text("value_counts", column, None, keys=keyed.keys, normalize=True)
+        return self._ask(text, Shares(counts), (column,))
 
     def cov(self, columns: Any, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Covariance matrix of two or more columns of numbers, each value clipped to public bounds.

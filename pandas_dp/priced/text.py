@@ -17,7 +17,7 @@ _BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) a
 _OWN = "ask one question a call, or give your own function: .sample_and_aggregate(function, bounds=(lower, upper))"
 _HINTS = {
     "describe": "ask .mean({column}bounds=(lower, upper)), .std(...) and .quantile({column}[0.25, 0.5, 0.75], ...) one by one",
-    "nunique unique": "list the public keys and count each: .histogram({column}keys=[...])",
+    "unique": "list the public keys and count each: .histogram({column}keys=[...]); how many there are: .nunique(...)",
     "hist plot": "ask .histogram({column}bins=[...]) and type .plot() after the answer",
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape": _ROWS,
     "agg aggregate apply pipe transform map": _OWN,

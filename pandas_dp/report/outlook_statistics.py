@@ -9,12 +9,13 @@ import numpy as np
 
 from pandas_dp.aggregates.base import Terms, noise_of
 from pandas_dp.aggregates.covariance import Correlation, Covariance, Together, largest_lengths
+from pandas_dp.aggregates.distinct import DistinctCount, Shares, widest
 from pandas_dp.aggregates.extremes import Extreme, rest_of
 from pandas_dp.aggregates.ranges import combined_half_width
 from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.core.statistics.products import ROW_TOTAL
 from pandas_dp.report.base import LEVEL
-from pandas_dp.report.outlook import PLAIN, ROWS, Outlook, _guaranteed, _over_rows, _scale, outlook
+from pandas_dp.report.outlook import PLAIN, ROWS, Outlook, Unit, _guaranteed, _noisy, _over_rows, _scale, outlook
 
 __all__ = ["outlook"]
 
@@ -45,6 +46,20 @@ def _correlation(aggregate: Correlation, terms: Terms, rows: int | None) -> Outl
 def _regression(aggregate: LinearRegression, terms: Terms, rows: int | None) -> Outlook:
     words = "not known in advance: it is that of the covariances over how much the explaining columns vary"
     return Outlook(noise_of(aggregate.look(terms)).name, _of_products(aggregate, terms), words)
+
+
+@outlook.register
+def _distinct(aggregate: DistinctCount, terms: Terms, rows: int | None) -> Outlook:
+    return _noisy(noise_of(aggregate.look(terms)), Fraction(1), Unit("values"))
+
+
+@outlook.register
+def _shares(aggregate: Shares, terms: Terms, rows: int | None) -> Outlook:
+    """Error of F_i - t N over the number of rows; see `Proportions`."""
+    noise = noise_of(aggregate.look(terms))
+    size = combined_half_width(noise, LEVEL) * widest(aggregate.counts.by.count)
+    found = _over_rows(size, rows or terms.public_rows, PLAIN, "", "each share at most about")
+    return replace(found, mechanism=noise.name, scale=f"{_scale(noise, Fraction(1), ROWS)}, on the counts")
 
 
 def _of_products(aggregate: Together, terms: Terms) -> str:

@@ -158,7 +158,7 @@ def test_a_misspelt_column_is_told_the_closest(monkeypatch):
     ("name", "said"),
     [
         ("describe", r"\.mean\(.*\.std\(.*\.quantile\("),
-        ("nunique", r"\.histogram\('column', keys=\[\.\.\.\]\)"),
+        ("unique", r"\.histogram\('column', keys=\[\.\.\.\]\)"),
         ("hist", r"\.histogram\('column', bins=\[\.\.\.\]\)"),
         ("head", "rows are never released"),
         ("iloc", "rows are never released"),

@@ -22,6 +22,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.sums import Moments, Total
@@ -83,6 +84,8 @@ def statistics(dtype: object):
 def _statistics(dtype: object):
     kind = kind_of(column([1], dtype).dtype)
     yield Count("x")
+    yield Distinct("x")
+    yield Distinct("u")
     if not kind.numeric:
         yield Count(by=Keys("x", ("k1", "k2", "k3"), other=True, null=True))
         yield Count("x", by=Keys("x", ("k1", "k2")))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from support.auditor import audit
 from support.neighbours import (
@@ -25,9 +26,11 @@ from support.neighbours import (
     several,
 )
 
+from pandas_dp.core import bounding
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.core.statistics import products
+from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.products import Products
 
 ALPHA, SAMPLES = 1e-6, 4000
@@ -38,8 +41,16 @@ def cov(dp: Any) -> Any:
     return dp.assign(y=lambda t: 2 * t.x).cov(["x", "y"], bounds=BOUNDS)
 
 
-ASKED: dict[str, Callable[[Any], Any]] = {"cov": cov}
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "cov": cov,
+    "nunique": lambda dp: dp.nunique("g"),
+    "nunique of numbers": lambda dp: dp.nunique("x"),
+}
 OFTEN = (
+    "key seen once",
+    "missing key",
+    "unit of many rows and keys",
+    "many rows become one",
     "one row",
     "duplicate row",
     "NaN added",
@@ -90,7 +101,32 @@ def measured_from_the_wrong_centre(patch: pytest.MonkeyPatch) -> None:
 
 
 ADDED_ONLY = {"relation": NeighboringRelation.ADD_REMOVE}
+
+
+def keeps_all_values(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(bounding, "keep_at_most", lambda owner, *rest: np.arange(owner.size))
+
+
+NEW_KEYS = [("z", LOW, key) for key in "abcde"]
 TWINS = {
+    "nunique, half the noise": (
+        ASKED["nunique"],
+        half_the_noise,
+        REPLACE_ONE,
+        replaced("a to b", several(5, 1, "a"), several(5, 1, "b"), several(5, 1, "b")),
+    ),
+    "nunique, values beyond the bound": (
+        ASKED["nunique"],
+        keeps_all_values,
+        ADD_REMOVE,
+        added("unit of many keys", NEW_KEYS, [], max_rows=2),
+    ),
+    "nunique, one value a unit": (
+        ASKED["nunique"],
+        assumes(Distinct, rows=1),
+        ADD_REMOVE,
+        added("unit of two keys", NEW_KEYS[:2], [], max_rows=2),
+    ),
     "cov, half the noise": (cov, half_the_noise, ADD_REMOVE, added("high", several(HIGH, 1), [])),
     "cov, sensitivity of add_remove": (
         cov,

@@ -23,6 +23,7 @@ from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.samplers import selection
 from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
+from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.revenue import Revenue
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
@@ -35,7 +36,14 @@ MOST_ROWS = 1 << 20  # of all copies together
 MOST_BOUNDS = 64  # kept at a time
 CHECKED = 20  # answers that check whether a look depends on earlier ones
 
-SAMPLED = (LatticeCounts, Revenue, RowScores, FrameScores, SpanningTreeCost)  # rows of units are drawn, but not by part
+SAMPLED = (
+    Distinct,
+    LatticeCounts,
+    Revenue,
+    RowScores,
+    FrameScores,
+    SpanningTreeCost,
+)  # rows of units are drawn, but not by part
 
 
 def capture(ask: Callable[[], Any]) -> gate.Request:

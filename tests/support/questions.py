@@ -58,6 +58,8 @@ ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each
     "count of values": lambda d: d.count("cost"),
     "count by column": lambda d: d["cost"].count(),
     "after steps": lambda d: d.query("age > 30").assign(half=lambda t: t.cost / 2).count("half"),
+    "nunique": lambda d: d.nunique("ward"),
+    "nunique of units": lambda d: d["uid"].nunique(),
     "sum": lambda d: d.sum("cost", bounds=(0, 100)),
     "sum by column": lambda d: d["age"].sum(bounds=(0, 120)),
     "sum of durations": lambda d: d.sum("wait", bounds=HOUR),
@@ -103,6 +105,7 @@ BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
     "group means": lambda d: d.groupby("ward", keys=KEYS)["cost"].mean(bounds=(0, 100)),
     "var": lambda d: d.var("cost", bounds=(0, 100)),
     "std": lambda d: d["age"].std(bounds=(0, 120)),
+    "value_counts as shares": lambda d: d.value_counts("ward", keys=KEYS, normalize=True),
     "ecdf": lambda d: d.ecdf("cost", bins=range(0, 101, 10)),
 }
 BY_DATA: dict[str, Question] = {  # not known in advance
@@ -121,9 +124,7 @@ BY_DATA: dict[str, Question] = {  # not known in advance
 }
 TOGETHER: dict[str, Question] = {  # several columns, with an interval for each entry
     "cov": lambda d: d.cov(["age", "cost"], bounds=NUMBERS),
-    "cov of three": lambda d: d.assign(both=lambda t: t.age + t.cost).cov(
-        ["age", "cost", "both"], bounds=NUMBERS | {"both": (0, 220)}, ddof=0
-    ),
+    "cov of three": lambda d: d.cov(["age", "cost", "uid"], bounds=NUMBERS | {"uid": (0, 50)}, ddof=0),
     "corr": lambda d: d.corr(["age", "cost"], bounds=NUMBERS),
     "regression": lambda d: d.linear_regression("cost", ["age"], bounds=NUMBERS),
 }
