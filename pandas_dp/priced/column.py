@@ -88,6 +88,14 @@ class PricedColumn:
             self._column, q, bounds=bounds, step=step, method=method, noise=noise, error_bar=error_bar
         )
 
+    def min(self, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+        """See `PricedFrame.min`."""
+        return self._frame.min(self._column, bounds=bounds, q=q, step=step)
+
+    def max(self, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+        """See `PricedFrame.max`."""
+        return self._frame.max(self._column, bounds=bounds, q=q, step=step)
+
     def histogram(
         self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False, workload: str = "bins"
     ) -> Release:
@@ -98,9 +106,15 @@ class PricedColumn:
         """See `PricedFrame.ecdf`."""
         return self._frame.ecdf(self._column, bins=bins)
 
-    def value_counts(self, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False) -> Release:
+    def value_counts(
+        self, *, keys: Any = None, normalize: bool = False, sort: bool = True, other: bool = False, null: bool = False
+    ) -> Release:
         """See `PricedFrame.value_counts`."""
-        return self._frame.value_counts(self._column, keys=keys, sort=sort, other=other, null=null)
+        return self._frame.value_counts(self._column, keys=keys, normalize=normalize, sort=sort, other=other, null=null)
+
+    def nunique(self) -> Release:
+        """See `PricedFrame.nunique`."""
+        return self._frame.nunique(self._column)
 
     def unique(self) -> Release:
         """See `PricedFrame.unique`."""

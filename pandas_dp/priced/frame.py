@@ -21,9 +21,9 @@ from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.grouping import GroupQuestions
 from pandas_dp.priced.local_answers import LocalQuestions
-from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
+from pandas_dp.priced.statistics import StatisticQuestions
 from pandas_dp.priced.streams import StreamQuestions
 from pandas_dp.priced.text import call_text, edges, refuse_dates
 from pandas_dp.release import Release
@@ -35,8 +35,8 @@ class PricedFrame(
     GraphQuestions,
     GroupQuestions,
     LocalQuestions,
-    QuantileQuestions,
     RangeQuestions,
+    StatisticQuestions,
     StreamQuestions,
 ):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.

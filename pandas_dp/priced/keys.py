@@ -7,6 +7,7 @@ from typing import Any
 from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy, Labels
+from pandas_dp.aggregates.distinct import Shares
 from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
@@ -26,7 +27,14 @@ class KeyQuestions(PreparedFrame):
     __slots__ = ()
 
     def value_counts(
-        self, column: str, *, keys: Any = None, sort: bool = True, other: bool = False, null: bool = False
+        self,
+        column: str,
+        *,
+        keys: Any = None,
+        normalize: bool = False,
+        sort: bool = True,
+        other: bool = False,
+        null: bool = False,
     ) -> Release:
         """Count rows by key, largest first as in pandas; see ``histogram`` for listed keys.
 
@@ -36,6 +44,9 @@ class KeyQuestions(PreparedFrame):
         keys : list, optional
             Listed values, which all come back; from the schema where left out. Without any, and with a ``delta`` in the
             price, the keys are found: those with a noisy count above a threshold come back.
+        normalize : bool
+            With listed keys: shares instead of counts, each noisy count over the sum of all of them, cut to [0, 1]. Rows of
+            keys that are not listed are not in that sum; ``other=True`` counts them as well.
         sort : bool
             Sort by the noisy counts; False keeps the listed order, or that of the found keys.
         other, null : bool
@@ -44,7 +55,7 @@ class KeyQuestions(PreparedFrame):
         Returns
         -------
         Release
-            An integer Series over the keys.
+            A Series over the keys: of integers, or of shares.
 
         Raises
         ------
@@ -68,12 +79,20 @@ class KeyQuestions(PreparedFrame):
         >>> list(df.dp(epsilon=1, delta=1e-6).value_counts("city").index)
         ['Bonn', 'Ulm']
         """
+        shares = arguments.flag(normalize, "normalize")
         if self._finds("value_counts", column, keys, other, null):
+            if shares:
+                raise ArgumentTypeError(
+                    f"normalize= goes with listed keys: value_counts({column!r}, keys=[...], normalize=True)"
+                )
             question = FoundCounts(column, self._kind(column), sort=bool(sort))
             return self._ask(call_text("value_counts", column, None), question, (column,))
         keyed, labels = self._keys("value_counts", column, keys, other, null)
-        aggregate = CountBy(keyed, labels, name="count", sort=bool(sort))
-        return self._ask(call_text("value_counts", column, None, keys=keyed.keys), aggregate, (column,))
+        counts = CountBy(keyed, labels, name="count", sort=bool(sort))
+        if not shares:
+            return self._ask(call_text("value_counts", column, None, keys=keyed.keys), counts, (column,))
+        text = call_text("value_counts", column, None, keys=keyed.keys, normalize=True)
+        return self._ask(text, Shares(counts), (column,))
 
     def unique(self, column: str) -> Release:
         """List the keys of a column that many units hold; a rare one, or one of a single unit, is not listed.

@@ -16,10 +16,7 @@ _ROWS = "rows are never released: ask about them, such as .count() or .mean({col
 _BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) and .query(...)"
 _OWN = "ask one question a call, or give your own function: .sample_and_aggregate(function, bounds=(lower, upper))"
 _HINTS = {
-    "min": "the smallest value is one row's: ask .quantile({column}0.01, bounds=(lower, upper)), or use the public bound",
-    "max": "the largest value is one row's: ask .quantile({column}0.99, bounds=(lower, upper)), or use the public bound",
     "describe": "ask .mean({column}bounds=(lower, upper)), .std(...) and .quantile({column}[0.25, 0.5, 0.75], ...) one by one",
-    "nunique": "list the public keys and count each: .histogram({column}keys=[...])",
     "hist plot": "ask .histogram({column}bins=[...]) and type .plot() after the answer",
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape": _ROWS,
     "agg aggregate apply pipe transform": _OWN,

@@ -277,8 +277,8 @@ def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
         (lambda q: q.groupby("x")["cost"].mean(bounds="private"), ArgumentTypeError, "needs bounds"),
         (lambda q: q.groupby("x").sum(bounds=(0, 9)), ArgumentTypeError, "needs a column"),
         (lambda q: q.groupby("x").median("cost", bounds=(0, 9)), ArgumentTypeError, "found ones take size"),
+        (lambda q: q.value_counts("x", normalize=True), ArgumentTypeError, "normalize= goes with listed"),
         (lambda q: q.groupby("x").var("cost", bounds=(0, 9)), ArgumentTypeError, "found ones take size"),
-        (lambda q: q.groupby("x").mode("ward", keys=["A"]), ArgumentTypeError, "found ones take size"),
     ],
 )
 def test_what_does_not_fit_is_refused(ask, error, match, monkeypatch):

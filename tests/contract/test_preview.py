@@ -30,7 +30,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, PandasDPError
 from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.report.outlook import outlook
+from pandas_dp.report.outlook_statistics import outlook  # with all that are registered
 from pandas_dp.report.preview import Preview
 
 SESSIONS = {
@@ -294,7 +294,7 @@ MISTAKES = {
     "no column": lambda d: d.mean("csot", bounds=(0, 1)),
     "text": lambda d: d.sum("ward", bounds=(0, 1)),
     "no keys": lambda d: d.mode("ward"),
-    "no question": lambda d: d.max("cost"),
+    "no question": lambda d: d.apply("cost"),
     "a step": lambda d: d.query("csot > 1").count(),
     "stream": lambda d: d.above_threshold("many"),
     "function": lambda d: d.sample_and_aggregate(lambda t: t["csot"].mean(), bounds=(0, 1)),

@@ -22,7 +22,9 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
+from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.kinds import Kind, kind_of
@@ -82,6 +84,8 @@ def statistics(dtype: object):
 def _statistics(dtype: object):
     kind = kind_of(column([1], dtype).dtype)
     yield Count("x")
+    yield Distinct("x")
+    yield Distinct("u")
     if not kind.numeric:
         yield Count(by=Keys("x", ("k1", "k2", "k3"), other=True, null=True))
         yield Count("x", by=Keys("x", ("k1", "k2")))
@@ -90,6 +94,7 @@ def _statistics(dtype: object):
     yield Total("x", fine)
     yield Moments("x", fine, 1)
     yield Moments("x", lattice_of(kind, 20), 2)
+    yield Products(("x", "g"), (lattice_of(kind, 20), Lattice.between(Fraction(0), Fraction(2), 20)))
     yield LatticeCounts("x", coarse)
     yield Moments("x", fine, 1, by=Keys("g", (0, 1)))
     edges = (coarse.lower, (coarse.lower + coarse.upper) / 2, coarse.upper)

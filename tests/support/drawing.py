@@ -23,6 +23,7 @@ from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.samplers import selection
 from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
+from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.key_counts import KeyCounts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.revenue import Revenue
@@ -37,6 +38,7 @@ MOST_BOUNDS = 64  # kept at a time
 CHECKED = 20  # answers that check whether a look depends on earlier ones
 
 SAMPLED = (
+    Distinct,
     KeyCounts,
     LatticeCounts,
     Revenue,

@@ -59,6 +59,8 @@ ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each
     "count of values": lambda d: d.count("cost"),
     "count by column": lambda d: d["cost"].count(),
     "after steps": lambda d: d.query("age > 30").assign(half=lambda t: t.cost / 2).count("half"),
+    "nunique": lambda d: d.nunique("ward"),
+    "nunique of units": lambda d: d["uid"].nunique(),
     "sum": lambda d: d.sum("cost", bounds=(0, 100)),
     "sum by column": lambda d: d["age"].sum(bounds=(0, 120)),
     "sum of durations": lambda d: d.sum("wait", bounds=HOUR),
@@ -92,6 +94,9 @@ GUARANTEED: dict[str, Question] = {  # ranks and gaps of scores
     "median of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].median(bounds=(0, 100)),
     "quantiles of groups": lambda d: d.groupby("ward", keys=KEYS)["age"].quantile([0.2, 0.5, 0.8], bounds=(0, None)),
     "mode of groups": lambda d: d.groupby(["ward"], keys=KEYS)["to"].mode(keys=KEYS),
+    "min": lambda d: d.min("cost", bounds=(0, 100)),
+    "max by column": lambda d: d["day"].max(bounds=DAYS),
+    "max of open bounds": lambda d: d.max("age", bounds=(0, None), q=0.99),
     "mode": lambda d: d.mode("ward", keys=KEYS),
     "top_k": lambda d: d.top_k("ward", 2, keys=KEYS),
     "best_price": lambda d: d.best_price("cost", prices=[20, 40, 60]),
@@ -107,6 +112,7 @@ BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
     "var": lambda d: d.var("cost", bounds=(0, 100)),
     "std": lambda d: d["age"].std(bounds=(0, 120)),
     "var of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].var(bounds=(0, 100)),
+    "value_counts as shares": lambda d: d.value_counts("ward", keys=KEYS, normalize=True),
     "ecdf": lambda d: d.ecdf("cost", bins=range(0, 101, 10)),
 }
 BY_DATA: dict[str, Question] = {  # not known in advance
@@ -122,6 +128,12 @@ BY_DATA: dict[str, Question] = {  # not known in advance
     "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=200, aggregator="winsorized"),
     "groups by noisy size": lambda d: d.groupby_mean_sa("ward", "cost", keys=KEYS, bounds=(0, 100)),
     "mst_cost": lambda d: d.mst_cost("ward", "to", "cost", vertices=KEYS, max_weight=100),
+}
+TOGETHER: dict[str, Question] = {  # several columns, with an interval for each entry
+    "cov": lambda d: d.cov(["age", "cost"], bounds=NUMBERS),
+    "cov of three": lambda d: d.cov(["age", "cost", "uid"], bounds=NUMBERS | {"uid": (0, 50)}, ddof=0),
+    "corr": lambda d: d.corr(["age", "cost"], bounds=NUMBERS),
+    "regression": lambda d: d.linear_regression("cost", ["age"], bounds=NUMBERS),
 }
 STREAMS: dict[str, Question] = {
     "above_threshold": lambda d: d.above_threshold(50, max_above=2),
@@ -141,4 +153,4 @@ FOUND: dict[str, Question] = {  # with a delta in the price alone
     "sums of found groups": lambda d: d.groupby("ward")["cost"].sum(bounds=(0, 100)),
     "means of found groups": lambda d: d.groupby("ward")["cost"].mean(bounds=(0, 100)),
 }
-EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | STREAMS | ROW_BY_ROW
+EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | STREAMS | ROW_BY_ROW

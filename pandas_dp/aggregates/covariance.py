@@ -1,0 +1,304 @@
+"""Covariances and correlations of several columns, from one noisy look at the products of every pair."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_dp.aggregates.base import Answer, Caution, SingleLook, Terms, noise_of, noised
+from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.statistics.products import ROW_TOTAL, Products
+from pandas_dp.uncertainty import Ends, Noise
+
+MANY = 20  # half-widths of the number of rows that rows must be for the first order to tell the error
+FAR = 3  # half-widths of a variance that it must lie above 0, for what is divided by it
+SIGNS = np.array([1, -1, 0])  # of the shares p^2, q^2, 2 p q in y = p - q
+SQUARES = np.array([1, 1, -1])  # and in y^2
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """Intervals to the first order in the noise, for the columns of a table or one Series.
+
+    Every estimate is a smooth function of sums of independent noise with known weights; to the first order its error is
+    again such a sum, with weights of length `lengths`. Where the noise is too large for that, by `most`, the interval is the
+    whole of the possible values, `ends`.
+
+    Attributes
+    ----------
+    noise : Noise
+    columns : tuple
+        Names of the columns; the following tables hold one tuple for each.
+    centres : estimates as they follow from the noisy sums, before they were made fit to each other
+    lengths : of the weights, in the unit of the answer for one step of the noise
+    most : largest `combined_half_width` at which the first order is enough
+    ends : least and largest possible value
+    """
+
+    noise: Noise
+    columns: tuple[Any, ...]
+    centres: tuple[tuple[float, ...], ...]
+    lengths: tuple[tuple[float, ...], ...]
+    most: tuple[tuple[float, ...], ...]
+    ends: tuple[tuple[tuple[float, float], ...], ...]
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for each entry of one column, known by its name."""
+        place = self.columns.index(value.name)
+        unit = combined_half_width(self.noise, level)
+        centre, length, most = (np.array(table[place]) for table in (self.centres, self.lengths, self.most))
+        least, largest = np.array(self.ends[place]).T
+        known = unit <= most  # shape (entries,)
+        half = np.where(known, unit * np.where(known, length, 0), np.inf)
+        own = value.to_numpy(dtype=np.float64)
+        low, high = np.maximum(centre - half, least), np.minimum(centre + half, largest)
+        ends = np.fmin(low, own), np.fmax(high, own)  # an interval contains its value
+        lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)
+        return lower, upper
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What is known of the sums 1, y_i and y_i y_j over the complete rows, y in [-1, 1] between the bounds of a column.
+
+    The number of rows is the mean of what the pairs say, and so are the sums of each column.
+
+    Parameters
+    ----------
+    columns : int
+    noisy : tuple of int
+        Features of `Products`.
+    noise : Noise
+    """
+
+    columns: int
+    noisy: tuple[int, ...]
+    noise: Noise
+
+    @cached_property
+    def weights(self) -> Floats:
+        """How the sums follow from the features, in rows: shape (1 + columns + products, pairs * 9)."""
+        d, pairs = self.columns, len(self.noisy) // 9
+        rows = np.zeros((1 + d + d * (d + 1) // 2, pairs, 3, 3))
+        rows[0] = 1 / pairs
+        for pair, (i, j) in enumerate(combinations(range(d), 2)):
+            for place, sign in ((i, SIGNS[:, None]), (j, SIGNS[None, :])):
+                rows[1 + place, pair] = sign / (d - 1)
+            for place, sign in ((i, SQUARES[:, None]), (j, SQUARES[None, :])):
+                rows[self.at(place, place), pair] = sign / (d - 1)
+            rows[self.at(i, j), pair] = np.outer(SIGNS, SIGNS)
+        return rows.reshape(rows.shape[0], -1) / ROW_TOTAL
+
+    @cached_property
+    def all(self) -> Floats:
+        """The sums: shape (1 + columns + products,)."""
+        return self.weights @ np.array(self.noisy, dtype=np.float64)
+
+    @cached_property
+    def rows(self) -> float:
+        """Number of rows, at least one."""
+        return max(float(self.all[0]), 1.0)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Means of y, shape (columns,)."""
+        return np.clip(self.all[1 : 1 + self.columns] / self.rows, -1, 1)
+
+    @cached_property
+    def covariances(self) -> Floats:
+        """E y_i y_j - E y_i E y_j as they follow, shape (columns, columns)."""
+        d = self.columns
+        second = np.array([[self.all[self.at(i, j)] for j in range(d)] for i in range(d)]) / self.rows
+        return second - np.outer(self.means, self.means)
+
+    def at(self, i: int, j: int) -> int:
+        """Place of the sum of y_i y_j."""
+        low, high = min(i, j), max(i, j)
+        return 1 + self.columns + low * self.columns - low * (low - 1) // 2 + high - low
+
+    def gradient(self, i: int, j: int) -> Floats:
+        """How a covariance moves with each sum, to the first order; shape (1 + columns + products,)."""
+        moved = np.zeros(self.all.size)
+        moved[self.at(i, j)] = 1
+        moved[1 + i] -= self.means[j]
+        moved[1 + j] -= self.means[i]
+        moved[0] = self.means[i] * self.means[j] - self.covariances[i, j]
+        return moved / self.rows
+
+    def mean_gradient(self, i: int) -> Floats:
+        """How the mean of y_i moves with each sum."""
+        moved = np.zeros(self.all.size)
+        moved[1 + i], moved[0] = 1, -self.means[i]
+        return moved / self.rows
+
+    def length(self, gradient: Floats) -> float:
+        """Length of the weights with which the noise comes in."""
+        return float(np.linalg.norm(gradient @ self.weights))
+
+    def enough_rows(self) -> float:
+        """Largest half-width of the noise at which there are `MANY` times more rows."""
+        first = np.zeros(self.all.size)
+        first[0] = 1
+        return max(float(self.all[0]), 0.0) / (MANY * self.length(first))
+
+
+@dataclass(frozen=True)
+class Together(SingleLook):
+    """A statistic of several columns that follows from the sums of their products; rows with a missing value are left out."""
+
+    columns: tuple[str, ...]
+    lattices: tuple[Lattice, ...]
+
+    def look(self, terms: Terms) -> Measurement:
+        """Nine integers for each pair."""
+        return noised(Products(self.columns, self.lattices), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Sums from the features, the statistic from the sums."""
+        noise = noise_of(look)
+        return self.from_sums(Sums(len(self.columns), tuple(noisy), noise), noise)
+
+    @abstractmethod
+    def from_sums(self, sums: Sums, noise: Noise) -> Answer:
+        """Turn noisy sums into the answer."""
+
+    @property
+    def halves(self) -> Floats:
+        """Half the distance of the bounds of each column: what 1 in y is worth."""
+        return np.array([float(lattice.width / 2) for lattice in self.lattices])
+
+
+@dataclass(frozen=True)
+class Covariance(Together):
+    """Covariance matrix of the rows that hold a value in every column.
+
+    Released is the nearest matrix without negative eigenvalues, its variances cut to what the bounds allow.
+    """
+
+    ddof: int = 1
+
+    def from_sums(self, sums: Sums, noise: Noise) -> Answer:
+        """Return a DataFrame on the columns, symmetric."""
+        scale = np.outer(self.halves, self.halves)  # shape (columns, columns)
+        if self.ddof:
+            rows = max(sums.rows, 2.0)
+            scale = scale * (rows / (rows - 1))
+        table = _table(fitted(sums.covariances) * scale, self.columns)
+        lengths = _each(len(self.columns), lambda i, j: sums.length(sums.gradient(i, j))) * scale
+        most = np.full_like(scale, sums.enough_rows())
+        least = np.where(np.eye(len(self.columns)) > 0, 0, -scale)
+        error = linearised(noise, self.columns, sums.covariances * scale, lengths, most, least, scale)
+        return Answer(table, noise.name, error)
+
+
+@dataclass(frozen=True)
+class Correlation(Together):
+    """Correlation matrix of the rows that hold a value in every column; no number where no variance is above the noise."""
+
+    def from_sums(self, sums: Sums, noise: Noise) -> Answer:
+        """Return a DataFrame on the columns, symmetric, within [-1, 1], 1 on the diagonal."""
+        d = len(self.columns)
+        found = fitted(sums.covariances)
+        with np.errstate(all="ignore"):
+            table = np.clip(correlated(found), -1, 1)
+            raw = np.nan_to_num(np.clip(correlated(sums.covariances), -1, 1))
+        np.fill_diagonal(table, np.where(np.diag(found) > 0, 1.0, np.nan))
+        spread = np.diag(sums.covariances)
+        rows = sums.enough_rows()
+        lengths, most = np.zeros((d, d)), np.full((d, d), np.inf)
+        for i, j in combinations_with_replacement(range(d), 2):
+            if i != j:
+                lengths[i, j] = lengths[j, i] = _of_correlation(sums, i, j, float(raw[i, j]))
+                most[i, j] = most[j, i] = min(rows, above_noise(sums, i), above_noise(sums, j))
+        ones = np.ones((d, d))
+        error = linearised(noise, self.columns, raw + np.diag(1 - np.diag(raw)), lengths, most, -ones, ones)
+        lost = [name for name, v in zip(self.columns, spread, strict=True) if v <= 0]
+        notes = tuple(
+            Caution(f"no variance of {name!r} is above the noise: narrower bounds, or a larger epsilon")
+            for name in lost
+        )
+        return Answer(_table(table, self.columns), noise.name, error, notes)
+
+
+def largest_lengths(columns: int) -> tuple[float, float]:
+    """Most that the weights of a covariance, and of a variance, can have in length, in units of 1 / rows; from nothing noisy.
+
+    The length is a convex function of the means and of what multiplies the error of the number of rows, so it is largest
+    where the means are -1 or 1 or in between, and that -1 or 1.
+    """
+    empty = Sums(columns, (0,) * (9 * columns * (columns - 1) // 2), DiscreteLaplace(Fraction(1)))
+    found = {False: 0.0, True: 0.0}
+    for (i, j), a, b, c in product(((0, 1), (0, 0)), (-1, 0, 1), (-1, 0, 1), (-1, 1)):
+        moved = np.zeros(empty.all.size)
+        moved[empty.at(i, j)], moved[0] = 1, c
+        moved[1 + i] -= b if i != j else a
+        moved[1 + j] -= a
+        found[i == j] = max(found[i == j], empty.length(moved))
+    return found[False], found[True]
+
+
+def above_noise(sums: Sums, i: int) -> float:
+    """Largest half-width of the noise at which a variance is `FAR` times larger than its own."""
+    return max(float(sums.covariances[i, i]), 0.0) / (FAR * sums.length(sums.gradient(i, i)))
+
+
+def fitted(matrix: Floats) -> Floats:
+    """The nearest symmetric matrix without negative eigenvalues, then rows and columns scaled for a diagonal of at most 1."""
+    values, vectors = np.linalg.eigh(matrix)
+    if values[0] < 0:
+        matrix = (vectors * np.maximum(values, 0)) @ vectors.T
+        matrix = (matrix + matrix.T) / 2
+    shrink = np.sqrt(np.minimum(1, 1 / np.maximum(np.diag(matrix), 1e-300)))  # shape (columns,)
+    shrunk: Floats = matrix * np.outer(shrink, shrink)
+    np.fill_diagonal(shrunk, np.maximum(np.diag(shrunk), 0))
+    return shrunk
+
+
+def correlated(matrix: Floats) -> Floats:
+    """Covariances over the roots of the variances; no number where there is none."""
+    spread = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), np.nan))
+    over: Floats = matrix / np.outer(spread, spread)
+    return over
+
+
+def linearised(
+    noise: Noise, columns: tuple[Any, ...], centres: Floats, lengths: Floats, most: Floats, least: Floats, ends: Floats
+) -> Linearised:
+    """The error of the columns of a table."""
+
+    def rows(table: Floats) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(column) for column in table.T.tolist())
+
+    pairs = tuple(tuple(zip(*pair, strict=True)) for pair in zip(rows(least), rows(ends), strict=True))
+    return Linearised(noise, columns, rows(centres), rows(lengths), rows(most), pairs)
+
+
+def _of_correlation(sums: Sums, i: int, j: int, r: float) -> float:
+    """Length of the weights of the noise of a correlation, to the first order."""
+    a, b = sums.covariances[i, i], sums.covariances[j, j]
+    if min(a, b) <= 0:
+        return math.inf
+    moved = sums.gradient(i, j) / math.sqrt(a * b)
+    moved -= r / 2 * (sums.gradient(i, i) / a + sums.gradient(j, j) / b)
+    return sums.length(moved)
+
+
+def _each(size: int, entry: Any) -> Floats:
+    return np.array([[entry(i, j) for j in range(size)] for i in range(size)], dtype=np.float64)
+
+
+def _table(matrix: Floats, columns: tuple[str, ...]) -> pd.DataFrame:
+    return pd.DataFrame(matrix, index=list(columns), columns=list(columns))

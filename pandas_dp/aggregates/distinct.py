@@ -1,0 +1,96 @@
+"""Number of distinct values, and the shares of listed ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_noised, noise_of, noised
+from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.uncertainty import Additive, Ends, Noise
+
+TRANSITIVE = "that of three cells whose first equals the second and that the third, the first equals the third"
+
+
+@dataclass(frozen=True)
+class DistinctCount(SingleLook):
+    """Number of distinct values of a column; of the unit's own column the number of units.
+
+    `mixed` says that the column's dtype holds Python objects, whose equality is their own affair.
+    """
+
+    column: str
+    mixed: bool = False
+
+    def look(self, terms: Terms) -> Measurement:
+        """One integer."""
+        return noised(Distinct(self.column), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return the noisy integer as it is, also below zero."""
+        noise = noise_of(look)
+        return Answer(noisy[0], noise.name, Additive(noise), assumes=TRANSITIVE if self.mixed else None)
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the noise's half-width."""
+        return least_noised(self, Fraction(1), wanted, terms)
+
+
+@dataclass(frozen=True)
+class Proportions:
+    """Shares of noisy counts F_i in their sum N, of which the true share t makes F_i - t N noise alone.
+
+    Its weights are 1 - t for one count and -t for the G - 1 others, of squared length 1 - 2 t + G t^2. So with h the
+    half-width for weights of length 1 the t with (F - t N)^2 <= h^2 (1 - 2 t + G t^2) are an interval, between the roots of
+    (N^2 - h^2 G) t^2 - 2 (F N - h^2) t + F^2 - h^2, or all of them where N^2 <= h^2 G.
+    """
+
+    noise: Noise
+    counts: tuple[int, ...]
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for each share, cut to [0, 1]."""
+        h, parts, total = combined_half_width(self.noise, level), len(self.counts), float(sum(self.counts))
+        counts = np.array(self.counts, dtype=np.float64)
+        low, high = np.zeros(parts), np.ones(parts)
+        square = total**2 - h**2 * parts
+        if total > 0 and square > 0:
+            half = counts * total - h**2
+            root = h * np.sqrt(np.maximum((total - counts) ** 2 + (parts - 1) * (counts**2 - h**2), 0))
+            low, high = (np.clip((half + side * root) / square, 0, 1) for side in (-1, 1))
+        own = value.to_numpy()
+        ends = np.minimum(low, own), np.maximum(high, own)  # where the sum is below one row
+        lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)
+        return lower, upper
+
+
+@dataclass(frozen=True)
+class Shares(SingleLook):
+    """Share of each listed part in the noisy number of rows of all of them, cut to [0, 1]."""
+
+    counts: CountBy
+
+    def look(self, terms: Terms) -> Measurement:
+        """The counts."""
+        return self.counts.look(terms)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return a Series over all listed parts, in the order of the counts."""
+        found = self.counts.answer(noisy, look, terms)
+        counts = tuple(found.value.tolist())
+        shares = [min(max(count / max(sum(counts), 1), 0.0), 1.0) for count in counts]
+        series = pd.Series(shares, index=found.value.index, name="proportion", dtype=np.float64)
+        return Answer(series, found.mechanism, Proportions(noise_of(look), counts), found.notes)
+
+
+def widest(parts: int) -> float:
+    """Largest length of the weights of the error of a share, times the number of rows."""
+    return math.sqrt(max(1, parts - 1))

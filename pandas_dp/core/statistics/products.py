@@ -1,0 +1,108 @@
+"""Sums behind the covariances of several columns: for each pair of them a table of shares that add up to one a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_dp.core.lattice import Lattice, present_mask
+from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
+from pandas_dp.core.statistics.sums import Ints, _wide, exact_sum, group_sum
+
+ONE = 1 << 20  # what the three shares of a value add up to
+ROW_TOTAL = ONE**2  # what the nine features of a row and a pair add up to
+BLOCK = 1 << 13  # rows: sums of so many products below 2**40 are at most 2**53, so float64 holds them without rounding
+
+
+@dataclass(frozen=True)
+class Products:
+    """Rotated second moments of every pair of columns: nine non-negative features that add up to `ROW_TOTAL` a row.
+
+    A value at offset v of 0..M has the shares p^2, q^2 and 2 p q of `ONE`, p = v / M, q = 1 - p, rounded to integers that add
+    up to `ONE`. The features of a row and a pair are the products of the shares of the one column with those of the other:
+    p1^2 p2^2, p1^2 q2^2, 2 p1^2 p2 q2, q1^2 p2^2, ... With y = p - q the position in [-1, 1] between the bounds, 1, y1, y2,
+    y1^2, y2^2 and y1 y2 are sums and differences of them. A row counts where all columns hold a value.
+
+    Notes
+    -----
+    Let P be the number of pairs and T = `ROW_TOTAL`. Each row adds to each pair a non-negative vector of L1 norm exactly T
+    (one that lacks a value adds nothing). A unit with c > k rows that count is scaled as a whole by k / c with integer
+    floors, the last feature taking up what is left, so its vector for a pair stays non-negative with L1 norm exactly k T.
+    Add/remove: L1 <= k P T; in each pair L2 <= L1 <= k T, so L2^2 <= P (k T)^2. Replace-one: the change is the difference of
+    two such vectors, so L1 <= 2 k P T, and as all entries are non-negative L2^2 <= 2 P (k T)^2. No entry moves by more
+    than k T.
+    Source: the moments of `Moments`, multiplied; Fitzsimons, Honaker, Shoemate, Singhal 2024 (simplex).
+    """
+
+    columns: tuple[str, ...]
+    lattices: tuple[Lattice, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse lattices on which a square times `ONE` could wrap in int64."""
+        if any((lattice.cells**2 + 1) * (ONE + 1) >= 1 << 63 for lattice in self.lattices):
+            raise ValueError("a lattice for products has about 2**21 cells at most")
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Places of the two columns of each pair."""
+        return list(combinations(range(len(self.columns)), 2))
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """See the class notes."""
+        sides, pairs, one = 1 if unit.add_remove else 2, len(self.pairs), unit.rows * ROW_TOTAL
+        return Sensitivity(l1=sides * pairs * one, l2_squared=sides * pairs * one**2, linf=one)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact feature sums, Python ints, shape (pairs * 9,), pair after pair."""
+        raw = [view.column(name) for name in self.columns]
+        kept = np.ones(view.rows, dtype=bool)
+        for values, present in raw:
+            mask = present_mask(values, present)
+            if mask is not None:
+                kept &= mask
+        if unit.column is None:
+            return Exact(self._sums([values[kept] for values, _ in raw]))
+        owner, units = view.units(unit.column)
+        kept &= owner >= 0
+        return Exact(self._by_unit([values[kept] for values, _ in raw], owner[kept], units, unit.rows))
+
+    def _sums(self, values: list[NDArray[Any]]) -> list[int]:
+        size = 3 * len(values)
+        total = np.zeros((size, size), dtype=object)
+        for at in range(0, values[0].size, BLOCK):
+            parts = [_shares(lattice, v[at : at + BLOCK]) for lattice, v in zip(self.lattices, values, strict=True)]
+            table = np.concatenate(parts).astype(np.float64)  # shape (columns * 3, rows of the block)
+            total += (table @ table.T).astype(np.int64).astype(object)  # exact, see BLOCK; then Python ints
+        return [int(total[3 * i + a, 3 * j + b]) for i, j in self.pairs for a in range(3) for b in range(3)]
+
+    def _by_unit(self, values: list[NDArray[Any]], owner: NDArray[np.int64], units: int, k: int) -> list[int]:
+        shares = [_shares(lattice, v) for lattice, v in zip(self.lattices, values, strict=True)]
+        rows = np.bincount(owner, minlength=units)  # shape (units,)
+        largest = (k + 1) * ROW_TOTAL * max(k, owner.size)
+        heavy, scale = rows > k, _wide(np.maximum(rows, 1), largest)
+        sums = []
+        for i, j in self.pairs:
+            left: Ints = _wide(np.minimum(rows, k), largest) * ROW_TOTAL  # what a unit adds to the pair in all
+            for a, b in np.ndindex(3, 3):
+                total = _wide(group_sum(shares[i][a] * shares[j][b], owner, units, ROW_TOTAL), largest)
+                counted = np.where(heavy, k * total // scale, total) if (a, b) != (2, 2) else left
+                left = left - counted
+                sums.append(int(exact_sum(counted, k * ROW_TOTAL)))
+        return sums
+
+
+def _shares(lattice: Lattice, values: NDArray[Any]) -> NDArray[np.int64]:
+    """p^2, q^2 and 2 p q of each value in units of 1 / `ONE`: shape (3, rows).
+
+    For all inputs non-negative integers that add up to `ONE` in each column: the second is cut to what the first leaves.
+    """
+    squared, v = lattice.cells**2, lattice.offsets(values)
+    mirrored = lattice.cells - v
+    p = (v * v * ONE + squared // 2) // squared
+    q = np.minimum((mirrored * mirrored * ONE + squared // 2) // squared, ONE - p)
+    return np.stack((p, q, ONE - p - q))
