@@ -22,6 +22,7 @@ from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.ranges import RangeQuestions
+from pandas_dp.priced.several import SeveralQuestions
 from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
 from pandas_dp.priced.statistics import StatisticQuestions
 from pandas_dp.priced.streams import StreamQuestions
@@ -35,6 +36,7 @@ class PricedFrame(
     GraphQuestions,
     LocalQuestions,
     RangeQuestions,
+    SeveralQuestions,
     StatisticQuestions,
     StreamQuestions,
 ):
