@@ -222,7 +222,7 @@ def test_a_plan_calls_nothing_but_steps_and_questions(name):
     ("ask", "text"),
     [
         (lambda q: q.meen, "did you mean 'mean'"),
-        (lambda q: q.describe, "one by one"),
+        (lambda q: q.plot, "type .plot() after the answer"),
         (lambda q: q["age"].head, "rows are never released"),
         (lambda q: q.query("age > 1").head, "rows are never released"),
         (lambda q: q.groupby("sex", keys=["f"]).corr, "There are: count, histogram, mean, median"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_noised, noise_of, noised
 from pandas_dp.aggregates.count import CountBy
@@ -17,6 +18,7 @@ from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.uncertainty import Additive, Ends, Noise
 
+Floats = NDArray[np.float64]
 TRANSITIVE = "that of three cells whose first equals the second and that the third, the first equals the third"
 
 
@@ -44,13 +46,30 @@ class DistinctCount(SingleLook):
         return least_noised(self, Fraction(1), wanted, terms)
 
 
+def quotient_ends(
+    parts: Floats, total: float, h: float, a: float, b: float, c: float, ends: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Intervals for true quotients t in `ends`, from noisy parts F and a noisy total N.
+
+    F - t N is noise alone, of weights with squared length a - 2 b t + c t^2, and h the half-width for weights of length 1. So
+    the t with (F - t N)^2 <= h^2 (a - 2 b t + c t^2) hold the true one with the confidence of h: they lie between the roots of
+    (N^2 - h^2 c) t^2 - 2 (F N - h^2 b) t + F^2 - h^2 a, or nothing is known where N^2 <= h^2 c. Source: Fieller 1954.
+    """
+    low, high = (np.full(parts.size, float(end)) for end in ends)
+    square = total**2 - h**2 * c
+    if total > 0 and square > 0:
+        middle = parts * total - h**2 * b
+        inside = a * total**2 - 2 * b * parts * total + c * parts**2 - h**2 * (a * c - b * b)
+        root = h * np.sqrt(np.maximum(inside, 0))
+        low, high = (np.clip((middle + side * root) / square, *ends) for side in (-1, 1))
+    return low, high
+
+
 @dataclass(frozen=True)
 class Proportions:
     """Shares of noisy counts F_i in their sum N, of which the true share t makes F_i - t N noise alone.
 
-    Its weights are 1 - t for one count and -t for the G - 1 others, of squared length 1 - 2 t + G t^2. So with h the
-    half-width for weights of length 1 the t with (F - t N)^2 <= h^2 (1 - 2 t + G t^2) are an interval, between the roots of
-    (N^2 - h^2 G) t^2 - 2 (F N - h^2) t + F^2 - h^2, or all of them where N^2 <= h^2 G.
+    Its weights are 1 - t for one count and -t for the G - 1 others, of squared length 1 - 2 t + G t^2: see `quotient_ends`.
     """
 
     noise: Noise
@@ -58,14 +77,8 @@ class Proportions:
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each share, cut to [0, 1]."""
-        h, parts, total = combined_half_width(self.noise, level), len(self.counts), float(sum(self.counts))
-        counts = np.array(self.counts, dtype=np.float64)
-        low, high = np.zeros(parts), np.ones(parts)
-        square = total**2 - h**2 * parts
-        if total > 0 and square > 0:
-            half = counts * total - h**2
-            root = h * np.sqrt(np.maximum((total - counts) ** 2 + (parts - 1) * (counts**2 - h**2), 0))
-            low, high = (np.clip((half + side * root) / square, 0, 1) for side in (-1, 1))
+        h, counts = combined_half_width(self.noise, level), np.array(self.counts, dtype=np.float64)
+        low, high = quotient_ends(counts, float(sum(self.counts)), h, 1, 1, len(self.counts), (0, 1))
         own = value.to_numpy()
         ends = np.minimum(low, own), np.maximum(high, own)  # where the sum is below one row
         lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)

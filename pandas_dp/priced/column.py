@@ -112,6 +112,10 @@ class PricedColumn:
         """See `PricedFrame.value_counts`."""
         return self._frame.value_counts(self._column, keys=keys, normalize=normalize, sort=sort, other=other, null=null)
 
+    def describe(self, *, bounds: Any = None) -> Release:
+        """See `PricedFrame.describe`."""
+        return self._frame.describe(self._column, bounds=bounds)
+
     def nunique(self) -> Release:
         """See `PricedFrame.nunique`."""
         return self._frame.nunique(self._column)

@@ -22,6 +22,7 @@ from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.grouping import GroupQuestions
 from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.ranges import RangeQuestions
+from pandas_dp.priced.several import SeveralQuestions
 from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
 from pandas_dp.priced.statistics import StatisticQuestions
 from pandas_dp.priced.streams import StreamQuestions
@@ -36,6 +37,7 @@ class PricedFrame(
     GroupQuestions,
     LocalQuestions,
     RangeQuestions,
+    SeveralQuestions,
     StatisticQuestions,
     StreamQuestions,
 ):

@@ -16,10 +16,10 @@ _ROWS = "rows are never released: ask about them, such as .count() or .mean({col
 _BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) and .query(...)"
 _OWN = "ask one question a call, or give your own function: .sample_and_aggregate(function, bounds=(lower, upper))"
 _HINTS = {
-    "describe": "ask .mean({column}bounds=(lower, upper)), .std(...) and .quantile({column}[0.25, 0.5, 0.75], ...) one by one",
     "hist plot": "ask .histogram({column}bins=[...]) and type .plot() after the answer",
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape": _ROWS,
-    "agg aggregate apply pipe transform": _OWN,
+    "agg aggregate": "several answers for one price: df.dp(epsilon=0.5).agg({'cost': ['mean', 'std']}, bounds=...)",
+    "apply pipe transform": _OWN,
     "dropna": "missing values are left out of every answer; .fillna(...) replaces them",
     "cat join concat explode melt": _BEFORE,
     "rank shift diff cumsum rolling ffill bfill interpolate drop_duplicates duplicated sort_index": _BEFORE,

@@ -157,7 +157,7 @@ def test_a_misspelt_column_is_told_the_closest(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("describe", r"\.mean\(.*\.std\(.*\.quantile\("),
+        ("aggregate", r"\.agg\(\{'cost': \['mean', 'std'\]\}"),
         ("hist", r"\.histogram\('column', bins=\[\.\.\.\]\)"),
         ("head", "rows are never released"),
         ("iloc", "rows are never released"),
@@ -184,8 +184,8 @@ def test_names_of_pandas_are_answered_with_what_there_is(monkeypatch, name, said
 
 def test_names_of_pandas_on_a_column_and_on_groups(monkeypatch):
     df = protected()
-    with refused(monkeypatch, df, AttributeError, r"ask \.mean\(bounds=\(lower, upper\)\)"):
-        df.dp(epsilon=1)["age"].describe()
+    with refused(monkeypatch, df, AttributeError, r"several answers for one price: df\.dp\(epsilon=0\.5\)\.agg\("):
+        df.dp(epsilon=1)["age"].agg("mean")
     with refused(monkeypatch, df, AttributeError, "There are: count, .*mean, median"):
         _ = df.dp(epsilon=1).groupby("sex", keys=["f"]).corr
     with refused(monkeypatch, df, AttributeError, r"a question needs a price: df\.dp\(epsilon=0\.5\)\.mean"):

@@ -135,6 +135,15 @@ TOGETHER: dict[str, Question] = {  # several columns, with an interval for each 
     "corr": lambda d: d.corr(["age", "cost"], bounds=NUMBERS),
     "regression": lambda d: d.linear_regression("cost", ["age"], bounds=NUMBERS),
 }
+SEVERAL: dict[str, Question] = {  # several answers for one price
+    "agg": lambda d: d.agg({"cost": ["count", "sum", "mean", "max"], "ward": "nunique"}, bounds={"cost": (0, 100)}),
+    "agg by column": lambda d: d.agg({"cost": "std", "day": "median"}, bounds={"cost": (0, 100), "day": DAYS}),
+    "agg by name": lambda d: d.agg(
+        typical=("age", "median"), low=("cost", "min"), bounds=NUMBERS, weights=[0.75, 0.25]
+    ),
+    "describe": lambda d: d["cost"].describe(bounds=(0, 100)),
+    "describe two": lambda d: d.describe(["age", "cost"], bounds=NUMBERS),
+}
 STREAMS: dict[str, Question] = {
     "above_threshold": lambda d: d.above_threshold(50, max_above=2),
     "pmw": lambda d: d.oracle("pmw", domain={"ward": KEYS}),
@@ -153,4 +162,4 @@ FOUND: dict[str, Question] = {  # with a delta in the price alone
     "sums of found groups": lambda d: d.groupby("ward")["cost"].sum(bounds=(0, 100)),
     "means of found groups": lambda d: d.groupby("ward")["cost"].mean(bounds=(0, 100)),
 }
-EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | STREAMS | ROW_BY_ROW
+EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | STREAMS | ROW_BY_ROW

@@ -1,0 +1,155 @@
+"""What pandas' describe says of a column, from two looks: three sums, then five quantiles."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Steps, Terms, noise_of, pure_epsilon
+from pandas_dp.aggregates.distinct import quotient_ends
+from pandas_dp.aggregates.extremes import LEVEL, level_of
+from pandas_dp.aggregates.moments import Variance
+from pandas_dp.aggregates.ranges import Combination, combined_half_width
+from pandas_dp.aggregates.selections import recursive_errors
+from pandas_dp.aggregates.several import Cells, Error
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.measurement import Measurement
+from pandas_dp.core.mechanisms.quantiles import TIES, RecursiveQuantiles
+from pandas_dp.core.privacy import PrivacyLoss, show
+from pandas_dp.core.statistics.lattice_counts import LatticeCounts
+from pandas_dp.kinds import Kind
+from pandas_dp.uncertainty import Ends, Noise, RankBound
+
+SUMS_SHARE = Fraction(1, 4)  # of the price, for count, mean and std
+QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+OUTERMOST, TYPICAL = Fraction(1, 8), Fraction(1, 100)  # levels of the ends: at most, and for the size of their error
+ROWS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
+
+
+@dataclass(frozen=True)
+class RotatedMean:
+    """A mean from the three sums of a variance, F1 - F2 over F1 + F2 + F3 from the middle of the bounds.
+
+    For the true position t in [-1, 1] the sum F1 - F2 - t N is noise alone, of weights 1 - t, -1 - t and -t: see
+    `quotient_ends`.
+    """
+
+    noise: Noise
+    difference: int
+    total: int
+    middle: float
+    half: float
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Ends inside the bounds."""
+        h = combined_half_width(self.noise, level)
+        low, high = quotient_ends(np.array([float(self.difference)]), float(self.total), h, 2, 0, 3, (-1, 1))
+        return min(self.middle + self.half * float(low[0]), value), max(self.middle + self.half * float(high[0]), value)
+
+
+@dataclass(frozen=True)
+class Summary(Aggregate):
+    """Count, mean, standard deviation, smallest and largest value and quartiles of a column of numbers.
+
+    A quarter of the price buys the three sums of a variance, of which the count and the mean are made as well; the rest
+    five quantiles, asked by recursion. The outermost are as near to the ends as the noise of the choice allows, see
+    `Extreme`, at the levels r / n and 1 - r / n with n from the sums, r a public rank.
+
+    Notes
+    -----
+    The recursion is calibrated to the same loss for all levels, so the declared loss holds whatever n was.
+    """
+
+    column: str
+    squares: Lattice
+    ranks: Lattice
+    kind: Kind
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """Both looks."""
+        sums, rest = self._sums(terms), self._rest(terms)
+        return self._variance.loss(sums) + self._choices(rest, TYPICAL).loss(self._counts.sensitivity(terms.unit))
+
+    def steps(self, terms: Terms) -> Steps:
+        """Sums, then quantiles."""
+        sums, rest = self._sums(terms), self._rest(terms)
+        look = self._variance.look(sums)
+        noisy = yield look
+        f1, f2, f3 = noisy
+        one, total = self.squares.cells**2, f1 + f2 + f3
+        rows = total / one
+        rank = math.ceil(self.rank_error(rest, TYPICAL, ends=True).at(LEVEL))
+        q = min(level_of(rank, int(rows)), OUTERMOST)
+        choices = self._choices(rest, q)
+        offsets = yield Measurement(self._counts, choices)
+        spread, noise = self._variance.answer(noisy, look, sums), noise_of(look)
+        middle, half = (float(x) for x in (self.squares.lower + self.squares.width / 2, self.squares.width / 2))
+        mean = middle + half * min(max((f1 - f2) / max(total, one), -1.0), 1.0)
+        values = [rows, mean, spread.value, *(float(self.ranks.point(offset)) for offset in offsets)]
+        errors: dict[str, Error] = {
+            "count": Combination(noise, math.sqrt(3) / one),
+            "mean": RotatedMean(noise, f1 - f2, total, middle, half),
+            "std": spread.error,
+        }
+        return Answer(
+            pd.Series(values, index=list(ROWS), name=self.column),
+            f"{spread.mechanism}, {choices.name}",
+            Cells(tuple((name, self.column, errors.get(name)) for name in ROWS)),
+            self._notes(rest, rank, rows, q),
+        )
+
+    def rank_error(self, rest: Terms, q: Fraction, ends: bool = False) -> RankError:
+        """The bound on the rank of each quantile by itself, or of the outermost ones alone; see `QuantileOf`."""
+        choices = self._choices(rest, q)
+        ways = TIES * math.log(2) + math.log(len(choices.levels).bit_length())
+        errors = [error.largest for error in recursive_errors(choices)]
+        return RankError(math.log(self.ranks.cells + 1) + ways, max(errors[0], errors[-1]) if ends else max(errors))
+
+    def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
+        bound = RankBound(self.rank_error(rest, q).at(LEVEL), LEVEL)
+        shared = f"{show(100 * SUMS_SHARE)} % of the price bought count, mean and std, the rest min, max and quartiles"
+        notes: tuple[str, ...] = (
+            f"min and max are the quantiles {show(q)} and {show(1 - q)}; of each quantile {bound}",
+            shared,
+        )
+        if rank > rows * float(OUTERMOST):
+            few = f"about {max(rows, 0):,.0f} rows are few for quantiles at this price: their ranks may be off by {rank:,}"
+            notes = (Caution(few), *notes)
+        return notes
+
+    @property
+    def _variance(self) -> Variance:
+        return Variance(self.column, self.squares, self.kind, ddof=1, root=True)
+
+    @property
+    def _counts(self) -> LatticeCounts:
+        return LatticeCounts(self.column, self.ranks)
+
+    def _choices(self, rest: Terms, q: Fraction) -> RecursiveQuantiles:
+        levels = (q, *QUARTILES, 1 - q)
+        epsilon = pure_epsilon(rest.price, "describe()")
+        return RecursiveQuantiles.calibrate(levels, self.ranks.cells, epsilon, self._counts.sensitivity(rest.unit))
+
+    def _sums(self, terms: Terms) -> Terms:
+        pure_epsilon(terms.price, "describe()")
+        return replace(terms, price=terms.price.share(SUMS_SHARE))
+
+    def _rest(self, terms: Terms) -> Terms:
+        return replace(terms, price=terms.price.share(1 - SUMS_SHARE))
+
+
+@dataclass(frozen=True)
+class RankError:
+    """Rank error factor * (log_points + ln(1 / a)) with probability 1 - a."""
+
+    log_points: float
+    factor: float
+
+    def at(self, level: float) -> float:
+        """Rows within which the rank stays with this probability."""
+        return self.factor * (self.log_points - math.log(1 - level))

@@ -1,0 +1,250 @@
+"""Several answers in one call: pandas' agg and describe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pandas_dp.aggregates.base import Accuracy
+from pandas_dp.aggregates.several import Part, Several
+from pandas_dp.aggregates.summary import Summary
+from pandas_dp.asked import AskedQuery
+from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS
+from pandas_dp.core.privacy import Price, show
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.kinds import exact_number
+from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.text import bounds_text, call_text, listing
+from pandas_dp.release import Release
+
+BOUNDED = ("sum", "mean", "var", "std", "median", "min", "max")
+FUNCTIONS = ("count", "nunique", *BOUNDED)
+MOST_PARTS = 100
+AGG = "agg({'income': ['mean', 'std'], 'age': 'median'}, bounds={'income': (0, 100_000), 'age': (0, 120)})"
+NAMED = "agg(typical=('income', 'median'), bounds={'income': (0, 100_000)})"
+
+
+class Wanted(NamedTuple):
+    """One cell of an answer: its row, its column and the function that fills it."""
+
+    row: str
+    column: str
+    function: str
+
+
+class SeveralQuestions(PreparedFrame):
+    """The questions of a priced frame with several answers."""
+
+    __slots__ = ()
+
+    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
+        """Ask several questions for one price, as pandas' agg.
+
+        Parameters
+        ----------
+        func : dict of str to str or list of str
+            By column: "count", "nunique", "sum", "mean", "var", "std", "median", "min" or "max", or a list of them.
+        bounds : dict of str to (lower, upper), optional
+            By column, as the single questions take them; from the schema where left out.
+        weights : list of numbers, optional
+            Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
+        **named : (column, function)
+            Names of rows, as in pandas: ``agg(typical=("income", "median"))``.
+
+        Returns
+        -------
+        Release
+            A DataFrame of functions (names) by columns, NaN where nothing was asked; a Series by column where each has one
+            function. ``table()`` shows each answer with its own interval; what is known of medians is in the notes.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Each question is asked by itself at its share of the price, and their losses add up to what is charged, once. The mean
+        and the standard deviation of one column do not share their counts.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="agg example")
+        >>> found = df.dp(epsilon=2).agg({"age": ["count", "mean"]}, bounds={"age": (0, 100)})
+        >>> found.index.tolist(), found.columns.tolist()
+        (['count', 'mean'], ['age'])
+        >>> bool(44 < found.loc["mean", "age"] < 48)
+        True
+        """
+        wanted, single = _wanted(func, named)
+        if isinstance(self._price, Accuracy):
+            raise ArgumentTypeError(
+                "several answers have errors of their own; give a price: df.dp(epsilon=0.5).agg(...)"
+            )
+        if bounds is not None and not isinstance(bounds, Mapping):
+            raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {AGG}")
+        given = {} if bounds is None else dict(bounds)
+        unused = set(given) - {cell.column for cell in wanted if cell.function in BOUNDED}
+        if unused:
+            raise ArgumentValueError(f"bounds must be of columns whose values are asked for: {AGG}")
+        shares = _shares(weights, len(wanted))
+        asked = [self._alone(cell, given.get(cell.column)) for cell in wanted]
+        parts = [
+            Part(query.call, cell.row, cell.column, query.aggregate, share)
+            for cell, share, query in zip(wanted, shares, asked, strict=True)
+        ]
+        columns = tuple(dict.fromkeys(cell.column for cell in wanted))
+        text = f"agg({_text(wanted, bool(named))}" + (f", bounds={_bounds(given)}" if given else "")
+        text += "" if weights is None else f", weights=[{', '.join(map(show, shares))}]"
+        return self._ask(text + ")", Several(tuple(parts), single), columns)
+
+    def describe(self, columns: Any, *, bounds: Any = None) -> Release:
+        """Count, mean, standard deviation, smallest and largest value and quartiles of columns of numbers.
+
+        Parameters
+        ----------
+        columns : str or list of str
+        bounds : (lower, upper), or dict of str to (lower, upper) for a list, optional
+            From the schema where left out. Values are clipped to them.
+
+        Returns
+        -------
+        Release
+            As pandas': a Series by "count", "mean", "std", "min", "25%", "50%", "75%", "max"; for a list a DataFrame with
+            these rows. ``table()`` shows the intervals of the first three.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Columns get equal shares of the price. A quarter of a column's share buys three sums of which count, mean and standard
+        deviation are made together, the rest the five quantiles, as ``quantile`` asks several. "min" and "max" are those next
+        to the ends that the noise allows, see ``min``; the notes say which, and how far ranks may be off.
+        Source: Fitzsimons, Honaker, Shoemate, Singhal 2024; Kaplan, Schnapp, Stemmer 2022.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 10_000})
+        >>> session = df.dp.protect(epsilon=5, name="describe example")
+        >>> found = df.dp(epsilon=5).describe("age", bounds=(0, 100))
+        >>> found.index.tolist()
+        ['count', 'mean', 'std', 'min', '25%', '50%', '75%', 'max']
+        >>> bool(45 < found["mean"] < 47)
+        True
+        """
+        line = (
+            "describe('age', bounds=(0, 120)) or describe(['age', 'cost'], bounds={'age': (0, 120), 'cost': (0, 5000)})"
+        )
+        if isinstance(columns, str):
+            text = call_text("describe", columns, bounds)
+            return self._ask(text, self._summary(columns, bounds), (columns,))
+        if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
+            raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
+        if bounds is not None and not isinstance(bounds, Mapping):
+            raise ArgumentTypeError(f"bounds of several columns must be a dict with a pair for each: {line}")
+        names, given = tuple(columns), {} if bounds is None else dict(bounds)
+        asked = [self._summary(name, given.get(name)) for name in names]
+        if len(set(names)) != len(names) or set(given) - set(names) or len(names) > MOST_PARTS:
+            raise ArgumentValueError(
+                f"columns must differ, be at most {MOST_PARTS}, and bounds be of these columns alone: {line}"
+            )
+        share = Fraction(1, len(names))
+        parts = [
+            Part(f"describe({name!r})", None, name, question, share)
+            for name, question in zip(names, asked, strict=True)
+        ]
+        text = f"describe({listing(names)}{f', bounds={_bounds(given)}' if given else ''})"
+        return self._ask(text, Several(tuple(parts)), names)
+
+    def _summary(self, column: str, bounds: Any) -> Summary:
+        kind = self._kind(column)
+        if kind.name != "number":
+            raise ArgumentTypeError(
+                f"describe() needs columns of numbers; of {column!r} ask .count(...), .value_counts(...), .quantile(...)"
+            )
+        squares, ranks = (self._lattice("describe", column, bounds, None, bits)[1] for bits in (SQUARE_BITS, RANK_BITS))
+        if squares.width > 10**150:
+            raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")
+        return Summary(column, squares, ranks, kind)
+
+    def _alone(self, cell: Wanted, bounds: Any) -> AskedQuery:
+        """What the single question would ask, with its checks."""
+        found: list[AskedQuery] = []
+
+        def keep(table: Any, query: AskedQuery, *rest: Any) -> None:
+            found.append(query)
+
+        alone: Any = type(self)(self._frame, Price(Fraction(1)), self._fresh, self._steps, keep)  # type: ignore[arg-type]
+        options = {"bounds": bounds} if cell.function in BOUNDED else {}
+        getattr(alone, cell.function)(cell.column, **options)
+        return found[0]
+
+
+def _wanted(func: Any, named: dict[str, Any]) -> tuple[list[Wanted], bool]:
+    """Cells in the order written, and whether each column has one function that is no list."""
+    if (func is None) == (not named):
+        raise ArgumentTypeError(f"agg() takes a dict of functions by column, or names: {AGG}, {NAMED}")
+    if named:
+        for pair in named.values():
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise ArgumentTypeError(f"a named answer takes a column and a function: {NAMED}")
+        wanted = [Wanted(name, *pair) for name, pair in named.items()]
+        single = False
+    else:
+        if not isinstance(func, Mapping) or not func:
+            raise ArgumentTypeError(f"agg() takes a dict of functions by column: {AGG}")
+        lists = {column: [names] if isinstance(names, str) else names for column, names in func.items()}
+        if any(not isinstance(names, Sequence) or not names for names in lists.values()):
+            raise ArgumentTypeError(f"functions are named by text, one or a list for each column: {AGG}")
+        wanted = [Wanted(name, column, name) for column, names in lists.items() for name in names]
+        single = all(isinstance(names, str) for names in func.values())
+    for cell in wanted:
+        if not isinstance(cell.function, str) or cell.function not in FUNCTIONS:
+            close = did_you_mean(cell.function, FUNCTIONS)
+            raise ArgumentValueError(f"agg() knows {', '.join(FUNCTIONS)}{close}: {AGG}")
+    if len(set(wanted)) != len(wanted):
+        raise ArgumentValueError(f"agg() asks each function of a column once: {AGG}")
+    if len(wanted) > MOST_PARTS:
+        raise ArgumentValueError(f"agg() gives at most {MOST_PARTS} answers for one price")
+    return wanted, single
+
+
+def _shares(weights: Any, count: int) -> list[Fraction]:
+    """Shares of the price, which add up to 1."""
+    if weights is None:
+        return [Fraction(1, count)] * count
+    line = f"weights=[{', '.join(['0.5', '0.25', '0.25'][:count] if count == 3 else ['...'] * min(count, 3))}]"
+    if isinstance(weights, str) or not isinstance(weights, Sequence):
+        raise ArgumentTypeError(f"weights must be a list of {count} numbers, one for each answer in its order: {line}")
+    shares = [exact_number(weight, "weights") for weight in weights]
+    if len(shares) != count or any(share <= 0 for share in shares) or sum(shares) != 1:
+        raise ArgumentValueError(
+            f"weights must be {count} positive numbers, one for each answer in its order, that add up to exactly 1 "
+            f"(thirds as Fraction(1, 3)): {line}"
+        )
+    return shares
+
+
+def _text(wanted: list[Wanted], named: bool) -> str:
+    if named:
+        return ", ".join(f"{cell.row}=({cell.column!r}, {cell.function!r})" for cell in wanted)
+    columns: dict[str, list[str]] = {}
+    for cell in wanted:
+        columns.setdefault(cell.column, []).append(cell.function)
+    return f"{{{', '.join(f'{column!r}: {names!r}' for column, names in columns.items())}}}"
+
+
+def _bounds(given: Mapping[str, Any]) -> str:
+    """Bounds by column; some may be words, or open."""
+    return f"{{{', '.join(f'{name!r}: {_pair(pair)}' for name, pair in given.items())}}}"
+
+
+def _pair(pair: Any) -> str:
+    return bounds_text(pair).removeprefix("bounds=").rstrip(", ")
