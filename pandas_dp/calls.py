@@ -47,11 +47,13 @@ def explain(cls: type[T]) -> type[T]:
     """Make the public methods of a class say what to type where their arguments do not fit."""
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType) and (not name.startswith("_") or name == "__call__"):
-            setattr(cls, name, _explained(member))
+            setattr(cls, name, explained(member))
     return cls
 
 
-def _explained(method: Callable[P, R]) -> Callable[P, R]:
+def explained(method: Callable[P, R]) -> Callable[P, R]:
+    """Make one method say what to type where its arguments do not fit."""
+
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:

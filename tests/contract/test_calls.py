@@ -83,6 +83,7 @@ def test_the_warning_of_the_implicit_session_names_the_line_of_the_user(monkeypa
     from pandas_dp import opening
 
     monkeypatch.setattr(opening, "_ever", [])
+    monkeypatch.setattr(opening, "_refusals", [])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         pd.DataFrame({"x": [1]}).dp(epsilon=1).count()
