@@ -33,6 +33,7 @@ def __dir__() -> list[str]:
     return [*__all__, "__doc__", "__name__"]
 
 
+MANY = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray, list, dict, set)
 KIND = Kind("key")  # keys of any type, each compared as what it is
 
 
@@ -42,7 +43,8 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
     Parameters
     ----------
     value : object
-        One of the keys; anything else gives a random key, since an error would tell.
+        One of the keys; anything else gives a random key, since an error would tell. A list, array, Series or dict is
+        refused: each person's answer is a call of its own.
     keys : list
         At least two public answers.
     epsilon : number
@@ -63,8 +65,8 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
     Notes
     -----
     With k keys the answer is kept with probability a = alpha, or (e^epsilon - 1) / (e^epsilon + k - 1) rounded down, and
-    is a uniform key otherwise, maybe the same. For all pairs of values the probabilities of any result have a ratio of at
-    most 1 + k a / (1 - a) <= e^epsilon. Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
+    is a uniform key otherwise, maybe the same. For all pairs of values, lists aside, the probabilities of any result have a
+    ratio of at most 1 + k a / (1 - a) <= e^epsilon. Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
 
     Examples
     --------
@@ -73,6 +75,10 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
     """
     keyed, _ = _keys(keys)
     mechanism = _mechanism(keyed.count, epsilon, alpha)
+    if isinstance(value, MANY):  # a mistake of type tells nothing of an answer: none is a key
+        raise ArgumentTypeError(
+            "randomize() takes one person's answer, and each is paid for: [randomize(v, keys=..., epsilon=1) for v in values]"
+        )
     return keyed.keys[mechanism.draw(Exact(_codes([value], keyed)))[0]]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -15,7 +16,7 @@ import pandas as pd
 from pandas_dp import arguments, plan_files
 from pandas_dp.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
-from pandas_dp.priced.text import MOST_LISTED, missing_question, value_text
+from pandas_dp.priced.text import MOST_CHARACTERS, MOST_LISTED, missing_question, value_text
 
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, type(None))  # equal ones are the same argument
 ITEM = "[]"  # the name under which the selection of a column is recorded
@@ -367,4 +368,7 @@ def _shown(value: Any) -> str:
         return "DataFrame"
     if isinstance(value, pd.Timestamp | pd.Timedelta):
         return f"pd.{value!r}"
+    if isinstance(value, pd.api.typing.Expression):  # every attribute of it is an expression, too
+        text = re.sub(r"\bcol\(", "pd.col(", repr(value))
+        return text if len(text) <= MOST_CHARACTERS and "\n" not in text else "pd.col(...)"
     return getattr(value, "__name__", "function") if callable(value) else value_text(value)
