@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number, is_missing
 from pandas_dp.schema import ColumnFacts
 
+Checked = TypeVar("Checked")
 MOST_PARTS = 10_000_000
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
@@ -57,11 +58,19 @@ def planned_prices(plan: Any) -> list[tuple[Fraction, int]]:
             raise ArgumentTypeError(
                 f"plan takes queries with a plain epsilon, without delta=, rho= and within=: {line}"
             )
-        return list(Counter(positive_epsilon(price, "plan") for price in prices).items())
+        return list(Counter(_planned(positive_epsilon, price, "a price", line) for price in prices).items())
     counts = Counter[Fraction]()
     for price, times in plan.items():
-        counts[positive_epsilon(price, "plan")] += positive_int(times, "a count of plan")
+        counts[_planned(positive_epsilon, price, "a price", line)] += _planned(positive_int, times, "a count", line)
     return list(counts.items())
+
+
+def _planned(check: Callable[[Any, str], Checked], value: Any, what: str, line: str) -> Checked:
+    """A price or a count of a plan, checked."""
+    try:
+        return check(value, f"{what} of plan")
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{str(error).split(', such as')[0]}: {line}") from None
 
 
 def small_delta(value: Any, argument: str = "delta") -> Fraction:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pandas_dp import arguments
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.randomized_response import proportions
+from pandas_dp.calls import example
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.core.partition import Keys
@@ -34,9 +35,11 @@ def __dir__() -> list[str]:
 
 
 MANY = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray, list, dict, set)
+LINE = "randomize(answer, keys=['no', 'yes'], epsilon=1)"
 KIND = Kind("key")  # keys of any type, each compared as what it is
 
 
+@example(LINE)
 def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) -> Any:
     """Randomise one answer, on the device of whoever gives it.
 
@@ -82,6 +85,7 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
     return keyed.keys[mechanism.draw(Exact(_codes([value], keyed)))[0]]
 
 
+@example("estimate(answers, keys=['no', 'yes'], epsilon=1)")
 def estimate(
     answers: Iterable[Any],
     *,
@@ -140,6 +144,7 @@ def estimate(
     return proportions(codes, mechanism, labels, checked_level(level), project)
 
 
+@example("epsilon_of(0.5, keys=['no', 'yes'])")
 def epsilon_of(alpha: Any, *, keys: Any) -> float:
     """Return the exact epsilon of keeping an answer with probability alpha: ln(1 + k alpha / (1 - alpha)) for k keys.
 
@@ -175,7 +180,7 @@ def _place(answer: Any, places: dict[tuple[bool, Any], int]) -> int:
 
 def _mechanism(parts: int, epsilon: Any, alpha: Any) -> RandomizedResponse:
     if (epsilon is None) == (alpha is None):
-        raise ArgumentTypeError("give either epsilon= or alpha=: randomize(answer, keys=['no', 'yes'], epsilon=1)")
+        raise ArgumentTypeError(f"give either epsilon= or alpha=: {LINE}")
     if alpha is None:
         return RandomizedResponse.calibrate(arguments.positive_epsilon(epsilon), parts)
     kept = exact_number(alpha, "alpha")

@@ -15,6 +15,7 @@ import pandas as pd
 
 from pandas_dp import arguments, plan_files
 from pandas_dp.accessor import Accessor
+from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
 from pandas_dp.priced.text import MOST_CHARACTERS, MOST_LISTED, missing_question, value_text
 
@@ -265,6 +266,7 @@ class Query:
         return Query, (self._terms, self._calls)
 
 
+@example("pandas_dp.query(epsilon=0.5)")
 def query(
     epsilon: Any = None,
     delta: Any = 0,

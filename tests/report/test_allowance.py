@@ -60,7 +60,7 @@ def test_groups_of_units():
     assert "nothing is promised" in group_text(Budget.of(F(1, 10), F(1, 10**6)), PrivacyUnit(), 10**9)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [("3", "1e-6"), ("0.001", "1.23456789e-9"), ("1/3", "1e-30"), ("1", "1e-5")]
 )
