@@ -160,10 +160,20 @@ def lattice(
         raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
     if any(bound is None for bound in bounds):
         raise ArgumentTypeError(f"{call}() needs both bounds; median() and quantile() take None for an end: {line}")
-    lower, upper = (kind.number(bound, "bounds") for bound in bounds)
+    lower, upper = _ends(bounds, kind, line)
     step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
     exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
     return _lattice(lower, upper, exact_step, bits, line)
+
+
+def _ends(bounds: Iterable[Any], kind: Kind, line: str) -> list[Fraction]:
+    """Exact ends of bounds."""
+    ends = list(bounds)
+    if kind.name in ("number", "bool") and any(isinstance(end, str) for end in ends):
+        raise ArgumentTypeError(
+            f"bounds must be a pair of numbers, not of text: {line.replace('(lower, upper)', '(0, 100)')}"
+        )
+    return [kind.number(end, "bounds") for end in ends]
 
 
 @lru_cache(maxsize=256)
@@ -273,7 +283,9 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
     if facts.bounds is not None:
         if len(facts.bounds) != 2:
             raise ArgumentValueError("bounds must be a pair: {'bounds': (lower, upper)}")
-        lower, upper = (None if bound is None else kind.number(bound, "bounds") for bound in facts.bounds)
+        ends = [bound for bound in facts.bounds if bound is not None]
+        known = iter(_ends(ends, kind, "{'bounds': (lower, upper)}"))
+        lower, upper = (None if bound is None else next(known) for bound in facts.bounds)
         if lower is not None and upper is not None:
             _lattice(lower, upper, step, RANK_STEP_BITS, "{'bounds': (lower, upper)}")
     if facts.keys is not None:

@@ -195,7 +195,7 @@ def canonical(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     LedgerError
-        No file name, ``":memory:"``, a URI, ``..`` in the path, a folder, or a folder that does not exist.
+        No file name, ``":memory:"``, a URI, a folder, or a folder that does not exist.
     ArgumentTypeError
         Not a path at all.
     """
@@ -206,9 +206,7 @@ def canonical(path: str | os.PathLike[str]) -> str:
         raise LedgerError(
             "ledger= must be the name of a file: type ledger='visits.dpledger', or leave it out to use memory"
         )
-    if ".." in Path(text).parts:
-        raise LedgerError("ledger= must not climb up by '..': type the path of the folder itself")
-    full = os.path.realpath(text)
+    full = os.path.realpath(text)  # once: neither links nor '..' are left, and a later change of folder moves nothing
     if os.path.isdir(full):
         raise LedgerError("ledger= names a folder: type the name of a file in it, such as 'visits.dpledger'")
     if not os.path.isdir(os.path.dirname(full)):

@@ -52,6 +52,28 @@ def test_the_canonical_path_decides(path, tmp_path, monkeypatch):
     again.close()
 
 
+def test_climbing_up_leads_where_the_system_leads(path, tmp_path, monkeypatch):
+    """As in a notebook's folder; a link is followed before it is climbed from, and the working folder is read once."""
+    ledger = open_ledger(path)
+    books, elsewhere = tmp_path / "notebooks", tmp_path / "else" / "where"
+    books.mkdir()
+    elsewhere.mkdir(parents=True)
+    (books / "link").symlink_to(elsewhere, target_is_directory=True)
+    monkeypatch.chdir(books)
+    inside = os.path.relpath(path.parent, books)
+    assert inside.startswith("..")
+    assert open_ledger(os.path.join(inside, path.name)) is ledger
+    assert open_ledger(f"link/../../{os.path.relpath(path, tmp_path)}") is ledger
+    other = open_ledger("../other.dpledger")
+    assert other.path == os.path.realpath(tmp_path / "other.dpledger")
+    other.open("data", ONE, UNIT)
+    monkeypatch.chdir(tmp_path.parent)
+    assert ask(other, "0.1") is not None
+    assert other.state("data").epsilon == F(1, 10)
+    for opened in (ledger, other):
+        opened.close()
+
+
 def test_a_process_has_one_ledger_in_memory():
     ledger = open_ledger(None)
     assert open_ledger() is ledger
@@ -70,8 +92,9 @@ def test_a_process_has_one_ledger_in_memory():
         (":memory:", "name of a file"),
         ("file:x?mode=ro", "name of a file"),
         ("FILE:x", "name of a file"),
-        ("../x", "climb"),
-        ("folder/../x", "climb"),
+        ("..", "names a folder"),
+        ("folder/..", "names a folder"),
+        ("no/../x/y", "does not exist"),
         ("a\0b", "name of a file"),
         ("folder/visits.dpledger/x", "does not exist"),
     ],
