@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from pandas_dp import arguments, opening
-from pandas_dp.calls import explain
+from pandas_dp.calls import explain, explained
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.frames import Frames
 from pandas_dp.schema import Schema
@@ -136,6 +136,8 @@ class Accessor(Frames):
         price, again = arguments.offer(epsilon, delta, rho, within, confidence, fresh)
         return _questions()(self._frame, price, again, ahead=Ahead(known, str(price) if within is not None else None))
 
+    @opening.noting_refusals  # a call that does not fit is refused as well
+    @explained
     def protect(
         self,
         epsilon: Any = None,
@@ -162,10 +164,11 @@ class Accessor(Frames):
         epsilon, delta : number
             The total. With delta = 0 epsilons are added up; with delta > 0 a Renyi filter admits far more small queries.
         unit : str, optional
-            Column that says whose row it is. None: every row is a unit of its own.
+            Column that says whose row it is; rows without one are in no answer. None: every row is a unit of its own.
         max_rows, max_groups, max_rows_per_group : int, optional
             How much of one unit can count: rows in all (needed with ``unit``), parts of a histogram or grouping, rows in
-            one part. The latter two default to max_rows.
+            one part. The latter two default to max_rows. A unit's other rows are in no answer, so counts and sums are too
+            small where it owns more.
         neighbors : {"add_remove", "replace_one"}
             Whether a unit's presence is hidden, or its content among a public number of units.
         schema : Schema or dict, optional

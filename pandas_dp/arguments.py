@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number, is_missing
 from pandas_dp.schema import ColumnFacts
 
+Checked = TypeVar("Checked")
 MOST_PARTS = 10_000_000
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
@@ -57,11 +58,19 @@ def planned_prices(plan: Any) -> list[tuple[Fraction, int]]:
             raise ArgumentTypeError(
                 f"plan takes queries with a plain epsilon, without delta=, rho= and within=: {line}"
             )
-        return list(Counter(positive_epsilon(price, "plan") for price in prices).items())
+        return list(Counter(_planned(positive_epsilon, price, "a price", line) for price in prices).items())
     counts = Counter[Fraction]()
     for price, times in plan.items():
-        counts[positive_epsilon(price, "plan")] += positive_int(times, "a count of plan")
+        counts[_planned(positive_epsilon, price, "a price", line)] += _planned(positive_int, times, "a count", line)
     return list(counts.items())
+
+
+def _planned(check: Callable[[Any, str], Checked], value: Any, what: str, line: str) -> Checked:
+    """A price or a count of a plan, checked."""
+    try:
+        return check(value, f"{what} of plan")
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{str(error).split(', such as')[0]}: {line}") from None
 
 
 def small_delta(value: Any, argument: str = "delta") -> Fraction:
@@ -151,10 +160,20 @@ def lattice(
         raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
     if any(bound is None for bound in bounds):
         raise ArgumentTypeError(f"{call}() needs both bounds; median() and quantile() take None for an end: {line}")
-    lower, upper = (kind.number(bound, "bounds") for bound in bounds)
+    lower, upper = _ends(bounds, kind, line)
     step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
     exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
     return _lattice(lower, upper, exact_step, bits, line)
+
+
+def _ends(bounds: Iterable[Any], kind: Kind, line: str) -> list[Fraction]:
+    """Exact ends of bounds."""
+    ends = list(bounds)
+    if kind.name in ("number", "bool") and any(isinstance(end, str) for end in ends):
+        raise ArgumentTypeError(
+            f"bounds must be a pair of numbers, not of text: {line.replace('(lower, upper)', '(0, 100)')}"
+        )
+    return [kind.number(end, "bounds") for end in ends]
 
 
 @lru_cache(maxsize=256)
@@ -264,7 +283,9 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
     if facts.bounds is not None:
         if len(facts.bounds) != 2:
             raise ArgumentValueError("bounds must be a pair: {'bounds': (lower, upper)}")
-        lower, upper = (None if bound is None else kind.number(bound, "bounds") for bound in facts.bounds)
+        ends = [bound for bound in facts.bounds if bound is not None]
+        known = iter(_ends(ends, kind, "{'bounds': (lower, upper)}"))
+        lower, upper = (None if bound is None else next(known) for bound in facts.bounds)
         if lower is not None and upper is not None:
             _lattice(lower, upper, step, RANK_STEP_BITS, "{'bounds': (lower, upper)}")
     if facts.keys is not None:

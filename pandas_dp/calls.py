@@ -47,11 +47,29 @@ def explain(cls: type[T]) -> type[T]:
     """Make the public methods of a class say what to type where their arguments do not fit."""
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType) and (not name.startswith("_") or name == "__call__"):
-            setattr(cls, name, _explained(member))
+            setattr(cls, name, explained(member))
     return cls
 
 
-def _explained(method: Callable[P, R]) -> Callable[P, R]:
+def explained(method: Callable[P, R]) -> Callable[P, R]:
+    """Make one method say what to type where its arguments do not fit."""
+    return _explained(method, "")
+
+
+def example(line: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function, or the class of an ``__init__``, name this line where its arguments do not fit."""
+
+    def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        if not isinstance(function, type):
+            return _explained(function, line)
+        made: Any = function
+        made.__init__ = _explained(inspect.unwrap(made.__init__), line)  # not under the line of a base class
+        return function
+
+    return wrap
+
+
+def _explained(method: Callable[P, R], line: str) -> Callable[P, R]:
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
@@ -60,45 +78,54 @@ def _explained(method: Callable[P, R]) -> Callable[P, R]:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:  # raised by the method itself
                 raise
-        raise ArgumentTypeError(_advice(method, args[1:], kwargs))
+        raise ArgumentTypeError(_advice(method, args, kwargs, line))
 
     return call
 
 
-def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> str:
-    """Say what is wrong with arguments that do not fit a method, and what to type."""
+def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:
+    """Say what is wrong with arguments that do not fit, and what to type: of a function, the line that is its example."""
     signature = inspect.signature(method)
-    known = list(signature.parameters.values())[1:]
-    name = "df.dp" if method.__name__ == "__call__" else method.__name__
+    known, name = list(signature.parameters.values()), method.__name__
+    if known and known[0].name == "self":
+        name = {"__call__": "df.dp", "__init__": type(args[0]).__name__}.get(name, name)
+        known, args = known[1:], args[1:]
     names = [parameter.name for parameter in known]
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known)
     for unknown in given:
         if unknown not in names and not open_ended:
-            return f"{name}() takes {_instead(name, unknown, names)}"
+            return f"{name}() takes {_instead(name, unknown, names, example)}"
     placed = [parameter for parameter in known if parameter.kind is not parameter.KEYWORD_ONLY]
     named = [parameter.name for parameter in known if parameter.kind is parameter.KEYWORD_ONLY]
     free = [other for other in named if other not in given]
     if len(args) > len(placed) and free:
         shown = [*map(_shown, args[: len(placed)]), f"{free[0]}={EXAMPLES.get(free[0], '...')}"]
-        return f"{name}() takes {free[0]} by name: {name}({', '.join(shown)})"
+        typed = example or f"{name}({', '.join(shown)})"
+        return f"{name}() takes {free[0]} by name: {typed}"
     plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
-    line = f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
+    line = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
     for parameter in known[len(args) :]:
         if parameter.default is parameter.empty and parameter.name not in given:
             return f"{name}() needs {parameter.name}: {line}"
     return f"{name}() was given arguments that do not fit: {line}"
 
 
-def _instead(name: str, unknown: str, names: list[str]) -> str:
+def _instead(name: str, unknown: str, names: list[str], example: str) -> str:
     """What a call takes instead of an argument that it does not know."""
     right = OTHER_NAMES.get(unknown, unknown)
     if right in names:
-        return f"{right}=, not {unknown}=: {name}(..., {right}={EXAMPLES.get(right, '...')})"
-    if right == "epsilon":
+        typed = example or f"{name}(..., {right}={EXAMPLES.get(right, '...')})"
+        return f"{right}=, not {unknown}=: {typed}"
+    if name == "extend" and right in ("epsilon", "delta"):
+        term, total = ("to", "6") if right == "epsilon" else ("to_delta", "1e-6")
+        return f"the new total as {term}=, not {unknown}=: session.extend({term}={total}, reason='...')"
+    if unknown == "fresh":
+        return f"no fresh=: it stands before it, beside the price: df.dp(epsilon=1, fresh=True).{name}(...)"
+    if right == "epsilon" and not example:
         return f"no {unknown}=: its price stands before it, df.dp(epsilon=0.5).{name}(...)"
     close = did_you_mean(unknown, names)
     takes = f"; it takes {', '.join(f'{other}=' for other in names)}" if names and not close else ""
-    return f"no {unknown}={close}{takes}"
+    return f"no {unknown}={close}{takes}{f': {example}' if example else ''}"
 
 
 def _shown(value: Any) -> str:

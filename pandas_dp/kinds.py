@@ -164,7 +164,10 @@ def kind_of(dtype: Any) -> Kind:
         return _arrow_kind(dtype.pyarrow_dtype)
     if isinstance(dtype, pd.DatetimeTZDtype):
         return Kind("datetime", str(dtype.tz))
-    if isinstance(dtype, pd.SparseDtype | pd.IntervalDtype | pd.PeriodDtype):
+    if isinstance(dtype, pd.PeriodDtype):
+        hint = "; make dates of it before df.dp.protect(...): df[column] = df[column].dt.to_timestamp()"
+        raise ArgumentTypeError(REFUSED.format(dtype=type(dtype).__name__, hint=hint))
+    if isinstance(dtype, pd.SparseDtype | pd.IntervalDtype):
         raise ArgumentTypeError(REFUSED.format(dtype=type(dtype).__name__, hint=""))
     letter = getattr(dtype, "kind", "O")
     names = {"b": "bool", "i": "number", "u": "number", "f": "number", "M": "datetime", "m": "timedelta"}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pandas_dp import arguments
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.randomized_response import proportions
+from pandas_dp.calls import example
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.core.partition import Keys
@@ -33,16 +34,20 @@ def __dir__() -> list[str]:
     return [*__all__, "__doc__", "__name__"]
 
 
+MANY = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray, list, dict, set)
+LINE = "randomize(answer, keys=['no', 'yes'], epsilon=1)"
 KIND = Kind("key")  # keys of any type, each compared as what it is
 
 
+@example(LINE)
 def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) -> Any:
     """Randomise one answer, on the device of whoever gives it.
 
     Parameters
     ----------
     value : object
-        One of the keys; anything else gives a random key, since an error would tell.
+        One of the keys; anything else gives a random key, since an error would tell. A list, array, Series or dict is
+        refused: each person's answer is a call of its own.
     keys : list
         At least two public answers.
     epsilon : number
@@ -63,8 +68,8 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
     Notes
     -----
     With k keys the answer is kept with probability a = alpha, or (e^epsilon - 1) / (e^epsilon + k - 1) rounded down, and
-    is a uniform key otherwise, maybe the same. For all pairs of values the probabilities of any result have a ratio of at
-    most 1 + k a / (1 - a) <= e^epsilon. Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
+    is a uniform key otherwise, maybe the same. For all pairs of values, lists aside, the probabilities of any result have a
+    ratio of at most 1 + k a / (1 - a) <= e^epsilon. Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
 
     Examples
     --------
@@ -73,9 +78,14 @@ def randomize(value: Any, *, keys: Any, epsilon: Any = None, alpha: Any = None) 
     """
     keyed, _ = _keys(keys)
     mechanism = _mechanism(keyed.count, epsilon, alpha)
+    if isinstance(value, MANY):  # a mistake of type tells nothing of an answer: none is a key
+        raise ArgumentTypeError(
+            "randomize() takes one person's answer, and each is paid for: [randomize(v, keys=..., epsilon=1) for v in values]"
+        )
     return keyed.keys[mechanism.draw(Exact(_codes([value], keyed)))[0]]
 
 
+@example("estimate(answers, keys=['no', 'yes'], epsilon=1)")
 def estimate(
     answers: Iterable[Any],
     *,
@@ -134,6 +144,7 @@ def estimate(
     return proportions(codes, mechanism, labels, checked_level(level), project)
 
 
+@example("epsilon_of(0.5, keys=['no', 'yes'])")
 def epsilon_of(alpha: Any, *, keys: Any) -> float:
     """Return the exact epsilon of keeping an answer with probability alpha: ln(1 + k alpha / (1 - alpha)) for k keys.
 
@@ -169,7 +180,7 @@ def _place(answer: Any, places: dict[tuple[bool, Any], int]) -> int:
 
 def _mechanism(parts: int, epsilon: Any, alpha: Any) -> RandomizedResponse:
     if (epsilon is None) == (alpha is None):
-        raise ArgumentTypeError("give either epsilon= or alpha=: randomize(answer, keys=['no', 'yes'], epsilon=1)")
+        raise ArgumentTypeError(f"give either epsilon= or alpha=: {LINE}")
     if alpha is None:
         return RandomizedResponse.calibrate(arguments.positive_epsilon(epsilon), parts)
     kept = exact_number(alpha, "alpha")

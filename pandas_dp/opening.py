@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
@@ -39,6 +40,13 @@ IMPLICIT_WARNING = (
 _sessions: dict[str, Session] = {}  # by id; closed ones stay, so that their frames are told so
 _lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
 _ever: list[Session] = []  # the first session of this process: from then on nothing is protected implicitly
+_refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
+REFUSED = (
+    "the last df.dp.protect(...) was refused, and without it nothing is answered: correct it as its error said and type it "
+    "again, such as df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
+)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
@@ -100,6 +108,28 @@ def protect(
         session._settle(unit)
         session._attach(frame, facts, table, version, look=True, whole=whole)
         return session
+
+
+def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Make ``protect`` end implicit sessions where it is refused, for whatever reason.
+
+    None is opened any more in this process, for no frame: a copy of the refused one has another identity. One that
+    answers for the frame already waits until ``protect`` succeeds. Sessions that were opened on stated terms stay.
+    """
+
+    @wraps(method)
+    def watched(accessor: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(accessor, *args, **kwargs)
+        except BaseException:
+            with _lock:
+                _refusals.append("protect")
+                table = tables.lookup(accessor._frame)
+                if table is not None and table.session._implicit:
+                    table.session._doubted = True
+            raise
+
+    return watched
 
 
 def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> Session:
@@ -206,6 +236,8 @@ def table_of(frame: pd.DataFrame) -> Table:
     """
     table = tables.lookup(frame)
     if table is not None:
+        if (table.session._whole or table.session)._doubted:
+            raise NoSessionError(REFUSED)
         return table
     mark = _mark(frame)
     mark = None if mark is None else mark.removesuffix(DERIVED)
@@ -220,6 +252,8 @@ def table_of(frame: pd.DataFrame) -> Table:
     with _lock:
         if _ever:
             raise UnverifiedFrameError
+        if _refusals:
+            raise NoSessionError(REFUSED)
         opened = _open_implicitly(frame)
     warnings.warn(IMPLICIT_WARNING.format(total=IMPLICIT_EPSILON), UserWarning, stacklevel=5)
     return opened

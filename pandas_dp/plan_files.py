@@ -76,13 +76,15 @@ def _tagged(value: Any, where: str) -> dict[str, Any]:
         return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, float):
         raise _refused("a number that is not finite", where)
+    if isinstance(value, pd.api.typing.Expression):
+        raise _refused("an expression of pd.col", where)
     raise _refused("a function" if callable(value) else f"a {type(value).__name__}", where)
 
 
 def _refused(what: str, where: str) -> ArgumentTypeError:
     return ArgumentTypeError(
         f"a plan holds numbers, text, lists, dicts and dates, and {where}{what} is none: keep this query in code, or write "
-        "conditions and scores as text, such as query('age > 30')"
+        "it as text: conditions as .query('age > 30'), columns as .eval('double = 2 * age'), scores as score='...'"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -14,8 +15,9 @@ import pandas as pd
 
 from pandas_dp import arguments, plan_files
 from pandas_dp.accessor import Accessor
+from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
-from pandas_dp.priced.text import MOST_LISTED, missing_question, periods_text, value_text
+from pandas_dp.priced.text import MOST_CHARACTERS, MOST_LISTED, missing_question, periods_text, value_text
 
 # equal ones are the same argument
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
@@ -265,6 +267,7 @@ class Query:
         return Query, (self._terms, self._calls)
 
 
+@example("pandas_dp.query(epsilon=0.5)")
 def query(
     epsilon: Any = None,
     delta: Any = 0,
@@ -372,4 +375,7 @@ def _shown(value: Any) -> str:
         return "DataFrame"
     if isinstance(value, pd.Timestamp | pd.Timedelta):
         return f"pd.{value!r}"
+    if isinstance(value, pd.api.typing.Expression):  # every attribute of it is an expression, too
+        text = re.sub(r"\bcol\(", "pd.col(", repr(value))
+        return text if len(text) <= MOST_CHARACTERS and "\n" not in text else "pd.col(...)"
     return getattr(value, "__name__", "function") if callable(value) else value_text(value)

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import tables
-from pandas_dp.aggregates.base import Answer, Terms
+from pandas_dp.aggregates.base import Answer, Terms, left_out
 from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
@@ -63,6 +63,7 @@ class Session:
     ) -> None:
         self.id = f"dp:{uuid.uuid4()}"
         self.name, self.unit, self._implicit, self._closed = name, unit, implicit, False
+        self._doubted = False  # an implicit one on whose frame a protect(...) was refused
         self._ledger, self._whole = ledger, whole  # the session that paid for this one, where it is a part
         self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
         self._refresh()
@@ -84,7 +85,7 @@ class Session:
         if unit != self.unit:
             tables.forget_session(self)
             self.unit = unit
-        self._implicit = False
+        self._implicit = self._doubted = False
         self._refresh()
 
     @property
@@ -277,21 +278,12 @@ class Session:
                 unit=unit,
                 lineage="declared" if declared else table.lineage,
                 error=answer.error,
-                notes=answer.notes + self._bounding,
+                notes=answer.notes + left_out(unit, query.aggregate.totals),
                 extras=answer.extras,
                 spent=spent,
                 assumes=answer.assumes,
                 found=answer.found,
             ),
-        )
-
-    @property
-    def _bounding(self) -> tuple[str, ...]:
-        """What every answer says where units own several rows: a public fact."""
-        if self.unit.column is None:
-            return ()
-        return (
-            f"at most {self.unit.rows} rows of one {self.unit.column!r} count; intervals do not cover what is left out",
         )
 
     def _check_steps(self, steps: tuple[Any, ...]) -> None:
@@ -334,9 +326,12 @@ class Session:
         look at the data is the owner's. `whole` says that the frame opened the budget.
         """
         known = tables.lookup(frame)
-        if known is not None and known.session is self and version is None and known.unchanged(frame):
-            known.schema = known.schema if schema is None else schema
-            return
+        if known is not None and known.session is self and known.unchanged(frame):
+            if version is None and len(frame.columns) == len(known.source.columns):
+                known.schema = known.schema if schema is None else schema
+                return
+            # with new columns it has new content, but the very rows: theirs is the number that is public
+            whole = whole or (known.whole and not known.steps)
         self._hold(frame, "source", schema, table, version, look=look, whole=whole)
 
     def _hold(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp import arguments
+from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number
 from pandas_dp.queries import Query
@@ -22,6 +23,7 @@ MILLION = 10**6
 FACTOR, HALVINGS = 1024.0, 24  # an error is searched between 1/1024 and 1024 times the wanted one, to 7 digits
 
 
+@example("pandas_dp.split(1, [query, query]), with queries such as pandas_dp.query(epsilon=1).count()")
 def split(
     epsilon: Any, queries: Any, *, weights: Any = None, within: Any = None, frame: pd.DataFrame | None = None
 ) -> list[Query]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import math
 import os
 import pkgutil
@@ -27,16 +28,25 @@ GUIDE = (ROOT / "docs" / "guide.md").read_text()
 MODULES = [m.name for m in pkgutil.walk_packages(pandas_dp.__path__, "pandas_dp.") if not m.name.endswith("__main__")]
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds the examples of wrapped functions, too."""
+
+    def _from_module(self, module, object):
+        return super()._from_module(module, inspect.unwrap(object) if inspect.isroutine(object) else object)
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_of_docstrings(module):
-    results = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
-    assert results.failed == 0
+    loaded, runner = importlib.import_module(module), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for examples in Finder(exclude_empty=True).find(loaded, globs=dict(vars(loaded))):
+        runner.run(examples)
+    assert runner.summarize(verbose=False).failed == 0
 
 
 def test_there_are_examples():
-    finder = doctest.DocTestFinder(exclude_empty=True)
-    examples = sum(len(t.examples) for m in MODULES for t in finder.find(importlib.import_module(m)))
-    assert examples >= 10
+    found = [t for m in MODULES for t in Finder(exclude_empty=True).find(importlib.import_module(m))]
+    assert sum(len(t.examples) for t in found) >= 150
+    assert "pandas_dp.accounting.composition.compose" in {t.name for t in found}
 
 
 def test_the_first_block_of_the_readme():

@@ -56,10 +56,19 @@ def test_a_key_is_kept_whatever_number_type_it_has(value, keys):
     assert local.randomize(value, keys=keys, epsilon=SURE) == keys[1]
 
 
-@pytest.mark.parametrize("value", ["x", None, True, 7, float("nan"), [1], {"a": 1}, np.array([1]), pd.NA, "1", 1j])
+@pytest.mark.parametrize("value", ["x", None, True, 7, float("nan"), (1,), pd.NA, "1", 1j])
 def test_a_value_that_is_no_key_gives_a_random_key(value):
     """Sixty all alike: 2**-59."""
     assert {local.randomize(value, keys=[0, 1], epsilon=SURE) for _ in range(60)} == {0, 1}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["yes", "no"], {"a": "yes"}, {"yes"}, np.array(["yes"]), pd.Series(["yes"]), pd.Index(["yes"]), pd.array([1])],
+)
+def test_several_answers_at_once_are_refused(values):
+    with pytest.raises(ArgumentTypeError, match=r"\[randomize\(v, keys=\.\.\., epsilon=1\) for v in values\]"):
+        local.randomize(values, keys=["yes", "no"], epsilon=1)
 
 
 @pytest.mark.parametrize(

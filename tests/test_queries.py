@@ -125,6 +125,19 @@ def test_shown_as_typed(name):
         assert eval(text, {"pandas_dp": pandas_dp, "pd": pd}) == query
 
 
+def test_expressions_are_shown_as_typed():
+    query = start().filter((pd.col("age") > 30) & pd.col("sex").isin(["f"])).assign(old=pd.col("age") > 65).count()
+    assert repr(query).endswith(
+        ".filter((pd.col('age') > 30) & pd.col('sex').isin(['f'])).assign(old=pd.col('age') > 65).count()"
+    )
+    assert ".filter(pd.col(...))" in repr(start().filter(pd.col("age").isin(list(range(1000)))))
+    assert ".filter(pd.col(...))" in repr(start().filter(pd.col("age") > pd.Series([1, 2])))
+    with pytest.raises(
+        ArgumentTypeError, match=r"filter\(\): an expression of pd.col is none.*as \.query\('age > 30'\)"
+    ):
+        query.to_dict()
+
+
 def test_functions_tables_and_long_lists_are_shown_short():
     assert repr(start().sample_and_aggregate(middle, bounds=(0, 1))) == (
         "pandas_dp.query(epsilon=1).sample_and_aggregate(middle, bounds=(0, 1))"

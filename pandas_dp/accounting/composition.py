@@ -11,9 +11,11 @@ import pandas as pd
 from pandas_dp.accounting.losses import open_delta, several, total_of
 from pandas_dp.accounting.rounding import float_above
 from pandas_dp.accounting.rules import RULES, Answer
+from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentValueError
 
 
+@example("compose([0.1, 0.5], delta=1e-6)")
 def compose(losses: Any, *, delta: Any) -> pd.DataFrame:
     """Total epsilon of queries asked of the same data, by every theorem of composition.
 

@@ -15,6 +15,7 @@ from pandas_dp.accounting.optimal import MOST_QUERIES
 from pandas_dp.accounting.rounding import EXACT, SLACK, decimal, float_below
 from pandas_dp.accounting.rules import RULES
 from pandas_dp.arguments import positive_epsilon, positive_int
+from pandas_dp.calls import example
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON
@@ -31,6 +32,7 @@ INVERSES = {name: rule.adaptive for name, rule in RULES.items()} | {"hybrid": "y
 MOST_COUNTED = 10**9
 
 
+@example("queries_for(0.1, total=(3, 1e-6))")
 def queries_for(epsilon: Any, total: Any, rule: str | None = None) -> Any:
     """How many queries of one price fit into a total, by every theorem.
 
@@ -74,6 +76,7 @@ def queries_for(epsilon: Any, total: Any, rule: str | None = None) -> Any:
     return pd.DataFrame.from_dict(rows, orient="index").astype({"queries": "Int64"}).rename_axis("rule")
 
 
+@example("epsilon_for(queries=100, total=(3, 1e-6))")
 def epsilon_for(queries: Any, total: Any, rule: str | None = None, mechanism: type[Loss] = Loss) -> Any:
     """Largest equal epsilon at which so many queries fit into a total, by every theorem.
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from pandas_dp.accounting.rounding import EXACT, above, decimal
 from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.calls import example
 from pandas_dp.core.privacy import GaussianLoss, PrivacyLoss, PureLoss, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
@@ -47,6 +48,7 @@ class LaplaceLoss(PureLoss):
         return min(exact, super().rho)
 
 
+@example("Loss(0.1)")
 @dataclass(frozen=True, repr=False)
 class Loss:
     """Any mechanism that is (epsilon, delta)-differentially private; all that is known of it.
@@ -86,6 +88,7 @@ class Loss:
         return PureLoss(self.epsilon)
 
 
+@example("Laplace(0.1), of epsilon = sensitivity / scale")
 class Laplace(Loss):
     """Continuous Laplace noise of scale sensitivity / epsilon.
 
@@ -101,6 +104,7 @@ class Laplace(Loss):
         return LaplaceLoss(self.epsilon)
 
 
+@example("Exponential(0.1)")
 class Exponential(Loss):
     """One pick of the exponential mechanism, whose losses span a range of epsilon: rho is at most epsilon^2 / 8.
 
@@ -116,6 +120,7 @@ class Exponential(Loss):
         return PureLoss(self.epsilon, bounded_range=True)
 
 
+@example("Gaussian(0.005), of rho = sensitivity**2 / (2 sigma**2)")
 @dataclass(frozen=True, repr=False)
 class Gaussian:
     """Gaussian noise of standard deviation sigma, with rho = sensitivity^2 / (2 sigma^2).

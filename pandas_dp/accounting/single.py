@@ -9,6 +9,7 @@ from typing import Any
 from pandas_dp.accounting.losses import Gaussian, Loss, one, typed
 from pandas_dp.accounting.rounding import EXACT, above, decimal, float_above
 from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.calls import example
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, analytic_variance
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.kinds import exact_number
@@ -17,6 +18,7 @@ SAMPLINGS = {"poisson": "add_remove", "without_replacement": "replace_one", "wit
 SMALLEST_RATE = Fraction(1, 10**9)
 
 
+@example("gaussian_sigma(1, 1e-6, sensitivity=1)")
 def gaussian_sigma(epsilon: Any, delta: Any, sensitivity: Any = 1) -> float:
     """Least standard deviation of Gaussian noise that is (epsilon, delta)-differentially private, rounded up.
 
@@ -53,6 +55,7 @@ def gaussian_sigma(epsilon: Any, delta: Any, sensitivity: Any = 1) -> float:
         return float_above(above(decimal(size) * decimal(analytic_variance(exact, slack)).sqrt()))
 
 
+@example("group_privacy(0.1, 3)")
 def group_privacy(loss: Any, size: Any) -> Any:
     """What a guarantee for one unit says about a group of units.
 
@@ -109,6 +112,7 @@ def _group_delta(loss: Loss, times: int) -> Fraction:
         return above(grown) if grown < 1 else Fraction(1)
 
 
+@example("subsampled(1, rate=0.01)")
 def subsampled(
     epsilon: Any,
     delta: Any = 0,

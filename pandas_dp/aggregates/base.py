@@ -92,6 +92,15 @@ def end_notes(at_lower: bool, at_upper: bool, whole: bool = False) -> tuple[Caut
     return (Caution(f"at the {named} bound: perhaps the bounds cut the data"),) if named else ()
 
 
+def left_out(unit: PrivacyUnit, totals: bool) -> tuple[str, ...]:
+    """Say which rows no answer counts where units own several: a public fact, and a caution beside totals of rows."""
+    if unit.column is None:
+        return ()
+    who, most = repr(unit.column), "1 row" if unit.rows == 1 else f"{unit.rows:,} rows"
+    note = f"at most {most} of one {who} count, none where {who} is missing; intervals do not cover what is left out"
+    return (Caution(note) if totals else note,)
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a recipe returns: a public value and what is known about its error.
@@ -117,6 +126,11 @@ class Aggregate(ABC):
     """
 
     stored = True
+
+    @property
+    def totals(self) -> bool:
+        """Whether it counts or sums rows, so that each row left out makes the answer smaller."""
+        return False
 
     def check(self, terms: Terms) -> None:  # noqa: B027 - most questions have nothing to refuse
         """Refuse, before anything is charged, what public numbers alone show to be noise and nothing else."""

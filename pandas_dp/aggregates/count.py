@@ -40,6 +40,8 @@ class Count(SingleLook):
 
     column: str | None = None
 
+    totals = True
+
     def _public(self, terms: Terms) -> int | None:
         return terms.public_rows if self.column is None else None
 
@@ -90,6 +92,8 @@ class CountBy(SingleLook):
     column: str | None = None
     name: str | None = None
     sort: bool = False
+
+    totals = True
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each part."""

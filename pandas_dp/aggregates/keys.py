@@ -63,6 +63,8 @@ class FoundCounts(SingleLook):
     name: str = "count"
     sort: bool = True
 
+    totals = True
+
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
         statistic = KeyCounts(self.column, self.counted)
@@ -137,6 +139,11 @@ class ByFoundKey(Aggregate):
     column: str
     kind: Kind
     question: Sum | Mean
+
+    @property
+    def totals(self) -> bool:
+        """As its question."""
+        return self.question.totals
 
     def keys_look(self, terms: Terms) -> Measurement:
         """Return the first look."""

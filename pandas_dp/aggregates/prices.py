@@ -11,6 +11,7 @@ from typing import Any
 
 from pandas_dp.aggregates.base import Guarantee
 from pandas_dp.aggregates.choices import Choice, Gap
+from pandas_dp.calls import example
 from pandas_dp.core.measurement import Noisy
 from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.revenue import MOST_STEPS, Revenue
@@ -87,6 +88,7 @@ def on_one_unit(prices: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], Fra
     return tuple(price // common for price in whole), Fraction(common, bottom)
 
 
+@example("pandas_dp.geometric_prices(1, 4, ratio=1.1)")
 def geometric_prices(lowest: Any, highest: Any, ratio: Any) -> list[Decimal]:
     """Public prices of which each is at most `ratio` times the one before: a grid for ``best_price``.
 

@@ -57,6 +57,11 @@ class PrivateBounds(Aggregate):
     whole: bool = False
 
     @property
+    def totals(self) -> bool:
+        """As its question."""
+        return self.question.totals
+
+    @property
     def edges(self) -> tuple[float, ...]:
         """Edges of the bins, the ends of which also hold what lies beyond."""
         return WHOLE_EDGES if self.whole else EDGES

@@ -150,6 +150,8 @@ class RangeCounts(RangeLook):
     The answer holds the least-squares estimates: floats, whatever the strategy was.
     """
 
+    totals = True
+
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over all bins."""
         error = parts_error(look, terms.unit)

@@ -30,6 +30,8 @@ class Sum(SingleLook):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
+    totals = True
+
     def look(self, terms: Terms) -> Measurement:
         """One integer, or one for each group."""
         return noised(Total(self.column, self.lattice, self.by), terms.price, terms.unit)

@@ -44,7 +44,10 @@ CREATE TABLE results (
 );
 COMMIT;
 """
-DAMAGED = "the ledger is damaged; nothing can be charged to it"
+DAMAGED = (
+    "the ledger is damaged; nothing can be charged to it. Restore the file from a back-up, with no charge missing, or ask "
+    "under another ledger: what was released stays spent beside it"
+)
 
 
 class Row(NamedTuple):

@@ -206,9 +206,9 @@ def canonical(path: str | os.PathLike[str]) -> str:
         raise LedgerError(
             "ledger= must be the name of a file: type ledger='visits.dpledger', or leave it out to use memory"
         )
-    if ".." in Path(text).parts:
-        raise LedgerError("ledger= must not climb up by '..': type the path of the folder itself")
     full = os.path.realpath(text)
+    if ".." in Path(text).parts:
+        raise LedgerError(f"ledger= must not climb up by '..': type the whole path, ledger={full!r}")
     if os.path.isdir(full):
         raise LedgerError("ledger= names a folder: type the name of a file in it, such as 'visits.dpledger'")
     if not os.path.isdir(os.path.dirname(full)):

@@ -16,7 +16,7 @@ from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.rehearsal import no_key, no_number, no_vector, rehearse
+from pandas_dp.priced.rehearsal import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
 from pandas_dp.priced.text import bounds_text, listing, value_text
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
@@ -179,7 +179,7 @@ class BlockQuestions(PreparedFrame):
             given = bounds_text(bounds)
         more = "".join((f", widening={widening!r}" if widening != "tukey" else "", f", rows={known}" if known else ""))
         text = f"sample_and_aggregate(function, {given}blocks={blocks}, aggregator={aggregator!r}{more})"
-        tried = rehearse(function, self._empty().dtypes, wrong)
+        tried = rehearse(function, self._empty().dtypes, wrong, without=NO_VOTE if wrong is no_key else MIDDLE)
         return self._ask(text, replace(aggregate, tried=tried), tuple(self._empty().columns))
 
     def _estimates(

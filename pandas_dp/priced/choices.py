@@ -19,7 +19,7 @@ from pandas_dp.core.lattice import SUM_BITS, Lattice
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number, is_missing
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.rehearsal import no_number, rehearse
+from pandas_dp.priced.rehearsal import ZERO, no_number, rehearse
 from pandas_dp.priced.text import MOST_LISTED, bounds_text, call_text, listing, value_text
 from pandas_dp.release import Release
 from pandas_dp.steps.expression import Expression
@@ -219,7 +219,7 @@ class ChoiceQuestions(PreparedFrame):
             exact = _positive(sensitivity, "sensitivity")
             text = f"select({listing(listed)}, score=function, sensitivity={value_text(sensitivity)}{more})"
             empty = self._empty()
-            tried = rehearse(lambda table: score(table, listed[0]), empty.dtypes, no_number, "score")
+            tried = rehearse(lambda table: score(table, listed[0]), empty.dtypes, no_number, "score", ZERO)
             return self._ask(text, SelectByFrame(listed, score, exact, shares, tried), tuple(empty.columns))
         lattice = Lattice.between(Fraction(0), _positive(cap, "cap"), SUM_BITS)
         trees = self._compiled(score, listed)

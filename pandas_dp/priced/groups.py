@@ -46,6 +46,8 @@ class PricedGroups:
             """Say what can be asked, for a name of pandas that cannot."""
             if name.startswith("_"):
                 raise AttributeError(name)
+            if self._column is None and name in self._frame._empty():
+                raise AttributeError(f"{name!r} is a column; select it: .groupby({self._by}, keys=[...])[{name!r}]")
             column = "'column'" if self._column is None else repr(self._column)
             raise AttributeError(missing_question(type(self), name, f"{column}, ", self._parts.columns))
 

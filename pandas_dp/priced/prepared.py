@@ -113,11 +113,18 @@ class PreparedFrame:
 
     def _kind(self, column: str) -> Kind:
         if not isinstance(column, str):
-            raise ArgumentTypeError("name one column by its text, such as .mean('cost', bounds=(0, 100))")
+            raise ArgumentTypeError(
+                "name one column by its text, such as .mean('cost', bounds=(0, 100)); where names are numbers, rename the "
+                "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
+            )
         frame = self._empty() if self._steps else self._frame
         names = frame.columns
         if isinstance(names, pd.MultiIndex) or not names.is_unique:
             raise ArgumentValueError("column names must be unique and have one level")
+        if column not in names and column in frame.index.names:
+            raise ArgumentValueError(
+                f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
+            )
         if column not in names:
             raise ArgumentValueError(f"no column named {column!r}"[:200] + did_you_mean(column, names))
         table = None if self._steps else tables.lookup(frame)

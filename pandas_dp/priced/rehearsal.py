@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.aggregates.base import Caution
 from pandas_dp.core import gate
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
@@ -18,6 +19,8 @@ from pandas_dp.kinds import kind_or_none
 
 MISTAKES = (TypeError, NameError, AttributeError, KeyError)
 ROWS = 4
+MIDDLE = "blocks without result count as the middle of the bounds"
+NO_VOTE, ZERO = "blocks without result have no vote", "without a result a score counts as 0"
 MADE_UP: dict[str, pd.Series[Any]] = {
     "number": pd.Series([1.0, 2.0, 3.0, 4.0]),
     "bool": pd.Series([True, False, True, False], dtype="boolean"),
@@ -41,10 +44,11 @@ TEXT = pd.Series(["a", "b", "a", "b"], dtype=object)
 
 @dataclass(frozen=True)
 class Trial:
-    """What a function did on one table: an error, or what is wrong with its result in words."""
+    """What a function did on one table: an error, or what is wrong with its result in words, or that it gave none."""
 
     error: BaseException | None = None
     wrong: str | None = None
+    nothing: bool = False
 
 
 def rehearse(
@@ -52,6 +56,7 @@ def rehearse(
     dtypes: pd.Series[Any],
     wrong: Callable[[Any], str | None],
     name: str = "the function",
+    without: str = MIDDLE,
 ) -> tuple[str, ...]:
     """Run a function on a table of four made-up rows, as it will run on a block, and refuse it for a plain mistake.
 
@@ -69,11 +74,13 @@ def rehearse(
         What is wrong with a result, and what to type; `no_number` or `no_key`.
     name : str
         The function's, in errors.
+    without : str
+        What becomes of rows on which it gives no result, for the note.
 
     Returns
     -------
     tuple of str
-        A note, where it failed in another way.
+        A note, where it failed in another way; a caution, where it gave no finite result on any made-up table.
 
     Raises
     ------
@@ -88,10 +95,19 @@ def rehearse(
     if None not in said:
         raise ArgumentTypeError(f"{name} {said[0]}")
     failed = trials[0].error
+    if all(trial.error is not None or trial.nothing for trial in trials):
+        did = "returned no finite number" if wrong is not no_key else "returned None"
+        if failed is not None:
+            did = f"raised {_kind(failed)}"
+        return (Caution(f"{name} {did} on made-up rows with these columns; {without}"),)
     if failed is None or isinstance(failed, MISTAKES):
         return ()
-    kind = "a ZeroDivisionError" if isinstance(failed, ZeroDivisionError) else "an error"
-    return (f"{name} raised {kind} on a made-up table; rows on which it does so give no result",)
+    return (f"{name} raised {_kind(failed)} on a made-up table; {without}",)
+
+
+def _kind(error: BaseException) -> str:
+    """An error in words; one of the function's own may have any name."""
+    return "a ZeroDivisionError" if isinstance(error, ZeroDivisionError) else "an error"
 
 
 def no_number(result: Any) -> str | None:
@@ -126,6 +142,15 @@ def no_vector(names: tuple[str, ...]) -> Callable[[Any], str | None]:
 
 def _none(result: Any) -> bool:
     return result is None or result is pd.NA or result is pd.NaT
+
+
+def _nothing(result: Any) -> bool:
+    """Whether a result, or each of several numbers, counts as none."""
+    if isinstance(result, dict):
+        result = list(result.values())
+    if isinstance(result, tuple | list | np.ndarray | pd.Series):
+        return len(result) > 0 and all(map(_nothing, result))
+    return _none(result) or (isinstance(result, float | np.floating) and not np.isfinite(result))
 
 
 def _type(result: Any) -> str:
@@ -169,14 +194,15 @@ def _tried(
 
     def attempt(block: pd.DataFrame) -> None:
         try:
-            found.append(Trial(wrong=wrong(function(block))))
+            result = function(block)
+            found.append(Trial(wrong=wrong(result), nothing=_nothing(result)))
         except Exception as error:  # noqa: BLE001 - looked at by the caller, never shown
             found.append(Trial(error))
 
     with gate.closed(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         PandasView(table, {}).block_results(attempt, np.zeros(len(table), dtype=np.intp), 1)
-    return found[0] if found else Trial()
+    return found[0] if found else Trial(nothing=True)
 
 
 def _missing(error: BaseException) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 
 from pandas_dp.core.budget import Budget, State
@@ -10,6 +10,8 @@ from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentValueError
+
+DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 
 
 def more_calls(rule: Filter, state: State, loss: PrivacyLoss) -> int:
@@ -72,9 +74,19 @@ def group_text(budget: Budget, unit: PrivacyUnit, size: int) -> str:
     epsilon = size * budget.epsilon
     if not budget.delta:
         return f"{who}: epsilon={show(epsilon)}"
-    e = float(budget.epsilon)
-    growth = math.inf if size * e > 700 else math.expm1(size * e) / math.expm1(e)
-    delta = float(budget.delta) * (growth if size > 1 else 1) * 1.006  # shown with three digits, never too small
+    delta = _group_delta(budget, size) if size == 1 or epsilon < MOST else Decimal(1)
     if delta >= 1:
         return f"{who}: nothing is promised, delta would be 1 at epsilon={show(epsilon)}"
-    return f"{who}: epsilon={show(epsilon)}, delta={delta if size > 1 else float(budget.delta):.3g}"
+    return f"{who}: epsilon={show(epsilon)}, delta={float(delta):.5g}"
+
+
+def _group_delta(budget: Budget, size: int) -> Decimal:
+    """Delta of a group, rounded up to the five digits that are shown."""
+    shown = Context(prec=5, rounding=ROUND_CEILING)
+    if size == 1:
+        return shown.divide(Decimal(budget.delta.numerator), Decimal(budget.delta.denominator))
+    with localcontext(DIGITS):
+        epsilon, delta = (Decimal(x.numerator) / x.denominator for x in (budget.epsilon, budget.delta))
+        # of sixty digits a small epsilon cancels a few: 1e-30 more covers every rounding
+        delta *= ((size * epsilon).exp() - 1) / (epsilon.exp() - 1) * (1 + Decimal("1e-30"))
+    return shown.plus(delta)

@@ -308,7 +308,7 @@ def _groups_of_blocks(aggregate: GroupbyMeanSA, terms: Terms, rows: int | None) 
 def _function_of_blocks(aggregate: SampleAndAggregate, terms: Terms, rows: int | None) -> Outlook:
     look = aggregate.look(terms)
     if isinstance(look.mechanism, WinsorizedSum):
-        return _winsorized(look)
+        return replace(_winsorized(look), notes=aggregate.tried)
     return _blocks(aggregate.answer([_middle(look, aggregate.lattice)], look, terms), look, PLAIN)
 
 

@@ -82,11 +82,21 @@ def test_the_command_prints_it(monkeypatch, capsys):
     monkeypatch.setattr(
         command, "headline", lambda: pd.DataFrame({"0.1": [30, None]}, index=["basic", PLD], dtype="Int64")
     )
-    command.main()
+    command.main([])
     printed = capsys.readouterr().out
+    assert f"\n{PLD}" in printed
+    assert printed.split(f"\n{PLD}")[1].split()[0] == "-"  # as the footnote says
+    assert "<NA>" not in printed
     assert "basic" in printed
     assert library.INSTALL in printed
     assert "1,714  hybrid" in printed
+
+
+def test_the_command_has_help(capsys):
+    with pytest.raises(SystemExit) as stop:
+        command.main(["--help"])
+    assert stop.value.code == 0
+    assert "python -m pandas_dp.accounting" in capsys.readouterr().out
 
 
 def test_the_calculators_are_loaded_when_asked_for():

@@ -263,12 +263,59 @@ def test_a_vote_for_what_can_be_no_key_is_told_before_it_is_paid(monkeypatch, re
 
 
 def test_a_failure_that_may_be_due_to_made_up_values_is_noted():
-    df = protected(frame_of("age", "pay", "sex", "when"), epsilon=100)
+    df = protected(epsilon=100)  # its categories do not say what they hold: it is tried without rows, too
     divided = ask(df, lambda d: 1 / (len(d) - 4), bounds=(0, 1))
-    note = "the function raised a ZeroDivisionError on a made-up table; rows on which it does so give no result"
-    assert note in divided.notes
-    assert note in ask(df, lambda d: 1 / (len(d) - 4), keys=["f"], aggregator="vote").notes
+    note = "the function raised a ZeroDivisionError on a made-up table; blocks without result "
+    assert f"{note}count as the middle of the bounds" in divided.notes
+    assert "made-up" not in repr(divided)
+    assert f"{note}have no vote" in ask(df, lambda d: 1 / (len(d) - 4), keys=["f"], aggregator="vote").notes
     assert not any("made-up" in text for text in ask(df, lambda d: 1.0, bounds=(0, 1)).notes)
+
+
+@pytest.mark.parametrize("columns", [("age", "pay"), ("age", "city")], ids=["one table", "two tables"])
+@pytest.mark.parametrize(
+    ("function", "did"),
+    [
+        (lambda d: 1 / 0, "raised a ZeroDivisionError"),
+        (lambda d: (_ for _ in ()).throw(RuntimeError("secret42")), "raised an error"),
+        (lambda d: None, "returned no finite number"),
+        (lambda d: float("nan"), "returned no finite number"),
+        (lambda d: np.float64("inf"), "returned no finite number"),
+        (lambda d: sys.exit("secret42"), "returned no finite number"),
+    ],
+)
+def test_a_function_without_any_result_is_told_under_the_answer(columns, function, did):
+    """The middle of the bounds would look like an answer."""
+    df = protected(frame_of(*columns), epsilon=100)
+    line = f"the function {did} on made-up rows with these columns; blocks without result count as the middle of the bounds"
+    several = {"a": (0, 100), "b": (0, 1)}
+    for more in ({}, {"aggregator": "median"}, {"aggregator": "winsorized"}, {"bounds": several}):
+        given = {"bounds": (0, 100), "blocks": 100, "rows": 48_000, **more}
+        asked = (lambda d: (function(d),) * 2) if given["bounds"] is several else function
+        answer = df.dp(epsilon=5).sample_and_aggregate(asked, **given)
+        assert f"\n  {line}" in repr(answer)
+        assert f"note     {line}" in repr(df.dp.preview(epsilon=5).sample_and_aggregate(asked, **given))
+
+
+def test_a_vote_and_a_score_without_any_result_are_told_under_the_answer():
+    df = protected(frame_of("age", "pay"), epsilon=100)
+    vote = df.dp(epsilon=5).sample_and_aggregate(lambda d: None, keys=["f"], aggregator="vote", blocks=100)
+    assert (
+        "\n  the function returned None on made-up rows with these columns; blocks without result have no vote"
+        in repr(vote)
+    )
+    score = df.dp(epsilon=5).select([1, 2], score=lambda d, c: 1 / 0, sensitivity=1)
+    assert "\n  score raised a ZeroDivisionError on made-up rows with these columns; without a result a score" in repr(
+        score
+    )
+
+
+def test_several_numbers_of_which_one_is_missing_are_a_result():
+    df = protected(frame_of("age", "pay"), epsilon=100)
+    answer = df.dp(epsilon=5).sample_and_aggregate(
+        lambda d: {"a": 1.0, "b": None}, bounds={"a": (0, 2), "b": (0, 1)}, blocks=50
+    )
+    assert "made-up" not in str(answer.notes)
 
 
 def frame_of(*columns: str) -> pd.DataFrame:

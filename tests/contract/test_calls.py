@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import warnings
 
 import pandas as pd
 import pytest
 from support.frames import protected, refused
 
-from pandas_dp import ArgumentTypeError
+import pandas_dp
+from pandas_dp import ArgumentTypeError, accounting, local
 from pandas_dp.accessor import Accessor
 from pandas_dp.calls import explain
 from pandas_dp.priced.frame import PricedFrame
@@ -37,8 +39,57 @@ CALLS = [
     (lambda df: df.dp(1).groupby("sex", keys=["f"])["age"].mean("age", (0, 9)), "takes bounds by name"),
     (lambda df: df.dp(1).kmeans(["age"], n_clusters=3), "takes k=, not n_clusters="),
     (lambda df: df.dp(1).count("age", "pay"), r"count\(column=None\)"),
+    (lambda df: df.dp.session.extend(epsilon=6, reason="m"), r"not epsilon=: session\.extend\(to=6, reason='\.\.\.'\)"),
+    (lambda df: df.dp.session.extend(total=6, reason="m"), r"not total=: session\.extend\(to=6, reason='\.\.\.'\)"),
+    (lambda df: df.dp.session.extend(delta=1e-6, reason="m"), r"not delta=: session\.extend\(to_delta=1e-6, reason="),
+    (
+        lambda df: df.dp(1).sum("age", bounds=(0, 9), fresh=True),
+        r"price: df\.dp\(epsilon=1, fresh=True\)\.sum\(\.\.\.\)",
+    ),
     (lambda df: df.dp(1).count(secret42=1), r"takes no secret42=; it takes column="),
 ]
+
+
+FUNCTIONS = [
+    (lambda: accounting.compose([0.1], 1e-6), r"compose() takes delta by name: compose([0.1, 0.5], delta=1e-6)"),
+    (lambda: accounting.compose([0.1]), "compose() needs delta: compose([0.1, 0.5], delta=1e-6)"),
+    (lambda: accounting.gaussian_sigma(1), "gaussian_sigma() needs delta: gaussian_sigma(1, 1e-6, sensitivity=1)"),
+    (
+        lambda: accounting.queries_for(0.1, epsilon=3, delta=1e-6),
+        "queries_for() takes no delta=; it takes epsilon=, total=, rule=: queries_for(0.1, total=(3, 1e-6))",
+    ),
+    (lambda: accounting.queries_for(0.1, epsilon=3), "queries_for() needs total: queries_for(0.1, total=(3, 1e-6))"),
+    (lambda: accounting.epsilon_for(epsilon=3), "epsilon_for() takes no epsilon=; it takes queries=, total="),
+    (lambda: accounting.group_privacy(0.1), "group_privacy() needs size: group_privacy(0.1, 3)"),
+    (lambda: accounting.subsampled(1, 0, 0.1), "subsampled() takes rate by name: subsampled(1, rate=0.01)"),
+    (lambda: accounting.Gaussian(sigma=10), "Gaussian() takes no sigma=; it takes rho=: Gaussian(0.005), of rho = "),
+    (lambda: accounting.Laplace(scale=10), "Laplace() takes no scale=; it takes epsilon=, delta=: Laplace(0.1), of"),
+    (lambda: accounting.Exponential(), "Exponential() needs epsilon: Exponential(0.1)"),
+    (lambda: accounting.Loss(), "Loss() needs epsilon: Loss(0.1)"),
+    (
+        lambda: pandas_dp.geometric_prices(1, 4),
+        "geometric_prices() needs ratio: pandas_dp.geometric_prices(1, 4, ratio",
+    ),
+    (lambda: pandas_dp.split(1), "split() needs queries: pandas_dp.split(1, [query, query]), with queries such as"),
+    (lambda: pandas_dp.split(1, [], [1]), "split() takes weights by name: pandas_dp.split(1, [query, query])"),
+    (lambda: pandas_dp.query(eps=1), "query() takes epsilon=, not eps=: pandas_dp.query(epsilon=0.5)"),
+    (lambda: local.randomize("no", ["no"], 1), "takes keys by name: randomize(answer, keys=['no', 'yes'], epsilon=1)"),
+]
+
+
+@pytest.mark.parametrize(("call", "said"), FUNCTIONS, ids=range(len(FUNCTIONS)))
+def test_arguments_that_do_not_fit_a_function(call, said):
+    with pytest.raises(ArgumentTypeError) as caught:
+        call()
+    assert said in str(caught.value)
+
+
+def test_functions_and_classes_stay_what_they_are():
+    assert accounting.Laplace(0.1) == accounting.Laplace(epsilon=0.1) != accounting.Loss(0.1)
+    assert repr(accounting.Laplace(0.1)) == "Laplace(0.1)"
+    assert pickle.loads(pickle.dumps(accounting.Gaussian(0.1))) == accounting.Gaussian(0.1)
+    assert str(inspect.signature(accounting.group_privacy)) == "(loss: 'Any', size: 'Any') -> 'Any'"
+    assert "Total epsilon" in accounting.compose.__doc__
 
 
 @pytest.mark.parametrize(("call", "match"), CALLS, ids=range(len(CALLS)))
@@ -83,6 +134,7 @@ def test_the_warning_of_the_implicit_session_names_the_line_of_the_user(monkeypa
     from pandas_dp import opening
 
     monkeypatch.setattr(opening, "_ever", [])
+    monkeypatch.setattr(opening, "_refusals", [])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         pd.DataFrame({"x": [1]}).dp(epsilon=1).count()

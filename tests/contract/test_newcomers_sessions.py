@@ -175,6 +175,14 @@ def test_cells_that_protect_and_extend_can_be_run_again(place):
     assert session.left == "epsilon=0.5"
 
 
+@pytest.mark.parametrize("plan", [{"0.1": 46}, [(0.1, 46)], ["count"], 0.5, "0.1", {0.1: "46"}, {-1: 3}, [None]])
+def test_a_plan_that_is_none_is_told_what_to_type(plan):
+    df, name = people(), fresh()
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match=r"plan=\{0\.1: 40\}") as caught:
+        df.dp.protect(epsilon=3, delta=1e-6, plan=plan, name=name)
+    assert "plan=0.5" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("terms", "error", "match"),
     [

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from support.frames import fresh, protected, refused
 
-from pandas_dp import ArgumentTypeError, ArgumentValueError
+from pandas_dp import ArgumentTypeError, ArgumentValueError, LedgerError
 
 # -- arguments --------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ def test_durations_are_keys_in_any_spelling():
     [
         ("income", {"bounds": (10, 0)}, "lower end first"),
         ("income", {"bounds": (0, 1, 2)}, "pair"),
-        ("income", {"bounds": ("a", "b")}, "bounds must be a number"),
+        ("income", {"bounds": ("a", "b")}, "pair of numbers, not of text"),
         ("income", {"bounds": (0, float("nan"))}, "finite"),
         ("income", {"bounds": (0, 10), "step": 0}, "step"),
         ("income", {"step": -1}, "step"),
@@ -249,3 +249,56 @@ def test_an_interval_unpacks_into_its_ends():
     lower, upper = answer.interval()
     assert lower < answer < upper
     assert answer.interval(0.5).level == 0.5
+
+
+def test_bounds_of_text_are_told_how_numbers_are_typed(monkeypatch):
+    df = protected(days())
+    with refused(
+        monkeypatch, df, ArgumentTypeError, r"pair of numbers, not of text: mean\('income', bounds=\(0, 100\)\)"
+    ):
+        df.dp(epsilon=1).mean("income", bounds=("0", "100"))
+
+
+def test_columns_without_a_name_in_text_are_renamed_first(monkeypatch):
+    df = protected(pd.DataFrame({1: [1.0, 2.0], "a": [1, 2]}))
+    for ask in (lambda d: d.mean(1, bounds=(0, 1)), lambda d: d.median(1, bounds=(0, 1))):
+        with refused(
+            monkeypatch, df, ArgumentTypeError, r"rename the columns first: df\.columns = df\.columns\.astype"
+        ):
+            ask(df.dp(epsilon=1))
+    df.columns = df.columns.astype("str")
+    df = protected(pd.DataFrame(df))
+    df.dp(epsilon=1).mean("1", bounds=(0, 1))
+
+
+def test_a_level_of_the_index_is_no_column(monkeypatch):
+    df = protected(days().set_index("ward"))
+    for ask in (lambda d: d.groupby("ward", keys=["a", "b"]), lambda d: d.histogram("ward", keys=["a"])):
+        with refused(
+            monkeypatch, df, ArgumentValueError, r"'ward' is a level of the index.*df = df\.reset_index\(\) before"
+        ):
+            ask(df.dp(epsilon=1))
+
+
+def test_periods_are_made_dates_first(monkeypatch):
+    df = protected(days().assign(month=lambda d: d["day"].dt.to_period("M")))
+    with refused(monkeypatch, df, ArgumentTypeError, r"df\[column\] = df\[column\]\.dt\.to_timestamp\(\)"):
+        df.dp(epsilon=1).mean("month", bounds=("2013-01-01", "2014-01-01"))
+
+
+def test_a_column_of_groups_is_selected_in_brackets(monkeypatch):
+    df = protected(days(), delta=1e-6)
+    said = r"'income' is a column; select it: \.groupby\('ward', keys=\[\.\.\.\]\)\['income'\]"
+    with refused(monkeypatch, df, AttributeError, said):
+        df.dp(epsilon=1).groupby("ward", keys=["a", "b"]).income
+    with refused(monkeypatch, df, AttributeError, "There are: count, .*mean, median"):
+        _ = df.dp(epsilon=1).groupby("ward", keys=["a", "b"])["income"].skew
+
+
+def test_a_damaged_ledger_says_what_to_do(tmp_path):
+    path = tmp_path / "a.dpledger"
+    session = days().dp.protect(epsilon=1, name="a", ledger=path)
+    session._ledger.close()
+    path.write_bytes(path.read_bytes()[:4096] + b"x" * 4096)
+    with pytest.raises(LedgerError, match=r"Restore the file from a back-up.*or ask under another ledger.*stays spent"):
+        days().dp.protect(epsilon=1, name="a", ledger=path)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction as F
 
 import pytest
 
+from pandas_dp.accounting import group_privacy
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
@@ -54,8 +54,19 @@ def test_groups_of_units():
     assert group_text(Budget.of(F("0.5")), unit, 3) == "any 3 units of 'pid' together: epsilon=1.5"
     assert group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 1) == "any 1 rows together: epsilon=1, delta=1e-06"
     text = group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 3)
-    exact = 1e-6 * (1 + math.e + math.e**2)
-    assert text.startswith("any 3 rows together: epsilon=3, delta=")
-    assert exact <= float(text.split("delta=")[1]) <= exact * 1.02
+    assert text == "any 3 rows together: epsilon=3, delta=1.1108e-05"  # 1e-6 (1 + e + e^2) = 1.11073...e-5
     assert "nothing is promised" in group_text(Budget.of(3, F(1, 10**6)), PrivacyUnit(), 9)
     assert "nothing is promised" in group_text(Budget.of(900, F(1, 10**6)), PrivacyUnit(), 2)
+    assert "nothing is promised" in group_text(Budget.of(F(1, 10), F(1, 10**6)), PrivacyUnit(), 10**9)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("3", "1e-6"), ("0.001", "1.23456789e-9"), ("1/3", "1e-30"), ("1", "1e-5")]
+)
+def test_the_delta_of_a_group_is_the_calculators_rounded_up_once(epsilon, delta, size):
+    text = group_text(Budget.of(F(epsilon), F(delta)), PrivacyUnit(), size)
+    _, exact = group_privacy((F(epsilon), F(delta)), size)
+    shown = F(text.split("delta=")[1])
+    assert F(exact) * (1 - F(1, 10**14)) <= shown <= F(exact) * (1 + F(1, 10**4))
+    assert shown >= F(delta)

@@ -1,0 +1,116 @@
+"""What newcomers tripped over in their frames: rows that no answer counts, columns added since they protected."""
+
+from __future__ import annotations
+
+import inspect
+
+import pandas as pd
+import pytest
+from support.frames import fresh, people, protected
+
+from pandas_dp import UnverifiedFrameError
+from pandas_dp.accessor import Accessor
+
+EXACT = 10**5  # noise is 0 but for a probability below e**-1000
+LEFT_OUT = "at most 2 rows of one 'pid' count, none where 'pid' is missing; intervals do not cover what is left out"
+
+
+@pytest.fixture(scope="module")
+def owned():
+    """Three rows of one unit, two of another, one of nobody."""
+    df = pd.DataFrame({"pid": [1, 1, 1, 2, 2, None], "x": [1.0] * 6, "sex": list("ffmmmm")})
+    return protected(df, epsilon=10**6, unit="pid", max_rows=2)
+
+
+@pytest.mark.parametrize(
+    ("ask", "shown"),
+    [
+        (lambda d: d.count(), True),
+        (lambda d: d.sum("x", bounds=(0, 2)), True),
+        (lambda d: d.sum("x", bounds="private"), True),
+        (lambda d: d.histogram("sex", keys=["f", "m"]), True),
+        (lambda d: d.groupby("sex", keys=["f", "m"]).size(), True),
+        (lambda d: d.groupby("sex", keys=["f", "m"])["x"].sum(bounds=(0, 2)), True),
+        (lambda d: d.mean("x", bounds=(0, 2)), False),
+        (lambda d: d.median("x", bounds=(0, 2)), False),
+        (lambda d: d.sample_and_aggregate(lambda b: b["x"].mean(), bounds=(0, 2), blocks=2), False),
+    ],
+)
+def test_answers_say_which_rows_of_a_unit_do_not_count(owned, ask, shown):
+    answer = ask(owned.dp(epsilon=EXACT))
+    assert answer.notes[-1] == LEFT_OUT
+    assert (f"\n  {LEFT_OUT}" in repr(answer)) == shown
+
+
+def test_rows_beyond_the_bound_and_rows_of_nobody_do_not_count(owned):
+    assert owned.dp(epsilon=EXACT).count() == 4
+    one = protected(people(), epsilon=10**6, unit="pid", max_rows=1)
+    assert one.dp(epsilon=EXACT).count().notes[-1].startswith("at most 1 row of one 'pid' count")
+    assert protected().dp(epsilon=1).count().notes == ()
+
+
+def test_help_says_it():
+    text = " ".join(inspect.getdoc(Accessor.protect).split())
+    assert "rows without one are in no answer" in text
+    assert "A unit's other rows are in no answer" in text
+
+
+# -- columns added since -------------------------------------------------------------------------------------------
+
+
+def test_protecting_again_takes_new_columns():
+    df, name = pd.DataFrame({"a": range(1000)}), fresh()
+    session = df.dp.protect(epsilon=10**6, name=name)
+    count = df.dp(epsilon=1).count()
+    df["new"] = 1
+    with pytest.raises(UnverifiedFrameError, match="has to be protected again"):
+        df.dp(epsilon=EXACT).mean("new", bounds=(0, 2))
+    assert df.dp.protect(epsilon=10**6, name=name) is session
+    assert abs(df.dp(epsilon=EXACT).mean("new", bounds=(0, 2)) - 1) < 0.01
+    assert session.spent == "epsilon=100001"
+    assert count.query.call == "count()"
+    df["new"] = 2
+    df.dp.protect(epsilon=10**6, name=name)
+    assert (
+        abs(df.dp(epsilon=EXACT).mean("new", bounds=(0, 2)) - 2) < 0.01
+    )  # not the stored answer about the other content
+
+
+def test_two_frames_of_one_content_differ_once_columns_are_added():
+    """They shared a name for their content; answers and parts about the new columns must not be shared."""
+    one, two, name = people(), people(), fresh()
+    session = one.dp.protect(epsilon=10**6, name=name)
+    two.dp.protect(epsilon=10**6, name=name)
+    for value, frame in enumerate((one, two)):
+        frame["new"] = value
+        frame.dp.protect(epsilon=10**6, name=name)
+        assert abs(frame.dp(epsilon=EXACT).mean("new", bounds=(0, 2)) - value) < 0.01
+    assert session.spent == "epsilon=200000"
+    for frame in (one, two):
+        frame.dp.partition("new", [0, 1], epsilon=1)
+    assert session.spent == "epsilon=200002"
+
+
+def test_columns_added_under_replace_one_leave_the_number_of_rows_public():
+    df, name = people(), fresh()
+    session = df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
+    kept = df.dp.query("age > 30")
+    other = people().iloc[1:]
+    for frame in (df, kept, other):
+        frame["new"] = 1
+        frame.dp.protect(epsilon=3, neighbors="replace_one", name=name)
+    assert df.dp(epsilon=1).count() == len(df)
+    assert session.spent == "epsilon=0"
+    for spent, frame in enumerate((kept, other), 1):  # a filtered frame, another table: their rows are not public
+        frame.dp(epsilon=1).count()
+        assert session.spent == f"epsilon={spent}"
+
+
+def test_a_frame_whose_rows_changed_in_place_has_no_public_number_of_rows():
+    df, name = people(), fresh()
+    session = df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
+    df.loc[len(df)] = df.iloc[0]
+    df["new"] = 1
+    df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
+    df.dp(epsilon=1).count()
+    assert session.spent == "epsilon=1"
