@@ -13,7 +13,7 @@ from pandas_dp.asked import AskedQuery
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import PureFilter
 from pandas_dp.report.allowance import left_text
-from pandas_dp.report.outlook import outlook
+from pandas_dp.report.outlook_groups import outlook
 from pandas_dp.report.preview import Preview
 from pandas_dp.tables import Table
 

@@ -20,6 +20,9 @@ _HINTS = {
     "max": "the largest value is one row's: ask .quantile({column}0.99, bounds=(lower, upper)), or use the public bound",
     "describe": "ask .mean({column}bounds=(lower, upper)), .std(...) and .quantile({column}[0.25, 0.5, 0.75], ...) one by one",
     "nunique unique": "list the public keys and count each: .histogram({column}keys=[...])",
+    "histogram2d hist2d pivot": (
+        "count two columns together: .crosstab('age', 'hours', bins={'age': range(0, 101, 10), 'hours': range(0, 81, 20)})"
+    ),
     "hist plot": "ask .histogram({column}bins=[...]) and type .plot() after the answer",
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape": _ROWS,
     "agg aggregate apply pipe transform map": _OWN,
