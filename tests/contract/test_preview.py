@@ -19,7 +19,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, PandasDPError
 from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.report.outlook import outlook
+from pandas_dp.report.outlook_groups import outlook
 from pandas_dp.report.preview import Preview
 
 SESSIONS = {
