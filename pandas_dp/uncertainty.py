@@ -36,6 +36,13 @@ class HalfWidth(Protocol):
         """Steps within which it stays with this probability."""
 
 
+class Tail(Protocol):
+    """Symmetric noise of a known tail."""
+
+    def tail(self, level: float) -> float:
+        """Distance within which it stays with this probability."""
+
+
 class Interval(tuple[Any, Any]):
     """Lower and upper end of a confidence interval for the noiseless statistic: ``lower, upper = count.interval()``.
 
@@ -174,7 +181,7 @@ class Ratio:
     """
 
     features: tuple[tuple[int, int], ...]
-    noise: Noise
+    noise: Tail
     lattice: Lattice
     kind: Kind = NUMBER
     scalar: bool = True
@@ -295,8 +302,10 @@ def _fits(value: pd.Series[Any], half: Fraction) -> bool:
 
 def _series(ends: list[Ends], like: pd.Series[Any]) -> Ends:
     """Two Series on the index of another one."""
-    numbers = all(isinstance(end, float | int) for pair in ends for end in pair)
-    dtype = np.float64 if numbers else None
+    every = [end for pair in ends for end in pair]
+    whole = all(isinstance(end, int) and abs(end) < MOST_INTEGER for end in every)
+    numbers = all(isinstance(end, float | int) for end in every)
+    dtype = np.int64 if whole else np.float64 if numbers else None
     lower, upper = (
         pd.Series([pair[side] for pair in ends], index=like.index, name=like.name, dtype=dtype) for side in (0, 1)
     )

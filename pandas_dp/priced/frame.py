@@ -18,6 +18,7 @@ from pandas_dp.priced.blocks import BlockQuestions
 from pandas_dp.priced.bounds import asked, bounded, is_private
 from pandas_dp.priced.choices import ChoiceQuestions
 from pandas_dp.priced.column import PricedColumn
+from pandas_dp.priced.cross_tables import TableQuestions
 from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.grouping import GroupQuestions
 from pandas_dp.priced.local_answers import LocalQuestions
@@ -40,6 +41,7 @@ class PricedFrame(
     SeveralQuestions,
     StatisticQuestions,
     StreamQuestions,
+    TableQuestions,
 ):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 

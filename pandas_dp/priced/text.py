@@ -16,6 +16,9 @@ _ROWS = "rows are never released: ask about them, such as .count() or .mean({col
 _BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) and .query(...)"
 _OWN = "ask one question a call, or give your own function: .sample_and_aggregate(function, bounds=(lower, upper))"
 _HINTS = {
+    "histogram2d hist2d pivot": (
+        "count two columns together: .crosstab('age', 'hours', bins={'age': range(0, 101, 10), 'hours': range(0, 81, 20)})"
+    ),
     "hist plot": "ask .histogram({column}bins=[...]) and type .plot() after the answer",
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape": _ROWS,
     "agg aggregate": "several answers for one price: df.dp(epsilon=0.5).agg({'cost': ['mean', 'std']}, bounds=...)",

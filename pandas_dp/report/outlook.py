@@ -24,7 +24,7 @@ from pandas_dp.aggregates.private_bounds import SHARE, PrivateBounds
 from pandas_dp.aggregates.randomized_response import RandomizedAnswers, standard_error
 from pandas_dp.aggregates.ranges import Ecdf, RangeCounts, combined_half_width, parts_error
 from pandas_dp.aggregates.sample_and_aggregate import SIZES_SHARE, GroupbyMeanSA, SampleAndAggregate, VoteOfBlocks
-from pandas_dp.aggregates.selections import GroupModes, QuantileOf
+from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.smooth import Smoothed
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.aggregates.vectors import UNIT, ByName, VectorOfBlocks
@@ -248,13 +248,6 @@ def _quantile(aggregate: QuantileOf, terms: Terms, rows: int | None) -> Outlook:
     found = _guaranteed(aggregate._mechanisms(terms)[-1].name, aggregate._error(terms), ROWS)
     alone = aggregate.scalar and aggregate.labels is None
     return found if alone else replace(found, error=f"each: {found.error}")
-
-
-@outlook.register
-def _modes(aggregate: GroupModes, terms: Terms, rows: int | None) -> Outlook:
-    answer = aggregate.answer([0] * len(aggregate.labels.index()), aggregate.look(terms), terms)
-    found = _guaranteed(answer.mechanism, _guarantee(answer), ROWS)
-    return replace(found, error=f"each: {found.error}")
 
 
 def _guarantee(answer: Answer) -> Guarantee:

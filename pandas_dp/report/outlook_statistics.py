@@ -20,7 +20,8 @@ from pandas_dp.core.mechanisms.quantiles import RecursiveQuantiles
 from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.products import ROW_TOTAL
 from pandas_dp.report.base import LEVEL
-from pandas_dp.report.outlook import PLAIN, ROWS, Outlook, Unit, _guaranteed, _noisy, _over_rows, _scale, outlook
+from pandas_dp.report.outlook import PLAIN, ROWS, Outlook, Unit, _guaranteed, _noisy, _over_rows, _scale
+from pandas_dp.report.outlook_groups import outlook
 from pandas_dp.uncertainty import RankBound
 
 __all__ = ["outlook"]

@@ -421,6 +421,13 @@ def test_shape_and_dtypes_do_not_depend_on_the_rows(rows, nulls):
         assert one.mechanism == two.mechanism
 
 
+def test_keys_that_no_row_has_are_said_to_be_spelt_otherwise():
+    df = table()
+    sizes = df.dp(1).groupby(["sex", "age"], keys={"sex": ["F", "M"]}, bins={"age": [0, 50]}, other=True).size()
+    assert "perhaps the keys are spelt or typed otherwise in the column or the bins lie beside the data" in repr(sizes)
+    assert "perhaps" not in repr(df.dp(BIG).groupby(["sex", "ok"], keys={"sex": ["f", "none"]}).size())
+
+
 def test_units_of_several_rows_in_many_combinations():
     """Five people with a row in each of six groups: two groups of each count, so ten rows are counted in all."""
     rows = [(p, s, c) for p in range(5) for s, c in product(*KEYS.values())]

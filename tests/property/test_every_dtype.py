@@ -19,7 +19,7 @@ from support.coupling import first_of_each
 
 from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.partition import Bins, Keys
+from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.distinct import Distinct
@@ -98,7 +98,10 @@ def _statistics(dtype: object):
     yield LatticeCounts("x", coarse)
     yield Moments("x", fine, 1, by=Keys("g", (0, 1)))
     edges = (coarse.lower, (coarse.lower + coarse.upper) / 2, coarse.upper)
-    yield Count(by=Bins("x", tuple(int(e) for e in edges), other=True, null=True))
+    bins = Bins("x", tuple(int(e) for e in edges), other=True, null=True)
+    yield Count(by=bins)
+    yield Count(by=Cross((Keys("g", (2, 0), other=True), bins)))
+    yield Moments("x", fine, 1, by=Cross((Keys("g", (0, 1, 2)), bins), (7, 0, 2)))
 
 
 def vector(statistic, view: PandasView, unit: PrivacyUnit) -> np.ndarray:

@@ -74,6 +74,10 @@ ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each
     "group counts": lambda d: d.groupby("ward", keys=KEYS)["cost"].count(),
     "group sums": lambda d: d.groupby("ward", keys=KEYS)["cost"].sum(bounds=(0, 100)),
     "sizes of combinations": lambda d: d.groupby(["ward", "day"], keys={"ward": KEYS}, bins={"day": MONTHS}).size(),
+    "crosstab": lambda d: d.crosstab("ward", "to", keys={"ward": KEYS, "to": KEYS}, null=True),
+    "pivot table of sums": lambda d: d.pivot_table(
+        "cost", "ward", "to", aggfunc="sum", keys={"ward": KEYS, "to": KEYS}, bounds=(0, 100)
+    ),
     "histogram of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].histogram(bins=[0, 50, 101], null=True),
 }
 FROM_BLOCKS: dict[str, Question] = {  # noise of public size on what blocks give, cut to the bounds
@@ -113,6 +117,9 @@ BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
     "std": lambda d: d["age"].std(bounds=(0, 120)),
     "var of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].var(bounds=(0, 100)),
     "value_counts as shares": lambda d: d.value_counts("ward", keys=KEYS, normalize=True),
+    "pivot table of means by group": lambda d: d.pivot_table(
+        "cost", "ward", "age", keys={"ward": KEYS}, bins={"age": [0, 200]}, bounds=(0, 100)
+    ),
     "ecdf": lambda d: d.ecdf("cost", bins=range(0, 101, 10)),
 }
 BY_DATA: dict[str, Question] = {  # not known in advance

@@ -1,0 +1,236 @@
+"""Counts, sums and means by two columns as a table: what is paid for are the cells, all else is computed from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, noise_of
+from pandas_dp.aggregates.count import CountBy, CrossLabels, Labels
+from pandas_dp.aggregates.moments import Mean
+from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.aggregates.sums import Sum
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.kinds import is_missing
+from pandas_dp.uncertainty import Additive, EachOf, Ends, ErrorModel, Noise, Ratio
+
+ALL = "All"  # as pandas calls its margins
+Cells = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class SumOf:
+    """Noise of a sum of `terms` cells, or of a weighted one of no greater length."""
+
+    noise: Noise
+    terms: int
+
+    def half_width(self, level: float) -> int:
+        """Steps within which it stays with this probability."""
+        return self.noise.half_width(level) if self.terms == 1 else math.ceil(self.tail(level))
+
+    def tail(self, level: float) -> float:
+        """The same as a real number."""
+        if self.terms == 1:
+            return self.noise.tail(level)
+        return combined_half_width(self.noise, level) * math.sqrt(self.terms)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Share of a sum C of n noisy cells in the sum T of m cells, those n among them.
+
+    For the true share p the sum C - p T is noise alone: n cells with weight 1 - p and m - n with weight -p. So
+    (C / T - p)^2 <= t^2 (n (1 - p)^2 + (m - n) p^2) with the wanted probability, t that of `combined_half_width` over T: a
+    quadratic inequality in p, whose solutions are an interval if t^2 m < 1. Where not, nothing is known of the share.
+    Source: Fieller 1954.
+    """
+
+    part: int
+    whole: int
+    terms: tuple[int, int]
+    noise: Noise
+
+    @property
+    def value(self) -> float:
+        """The quotient of the noisy sums; NaN where the whole is not positive."""
+        if self.terms[0] == self.terms[1]:
+            return 1.0
+        return float(Fraction(self.part, self.whole)) if self.whole > 0 else math.nan
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Ends of the interval, within [0, 1] unless the value is not."""
+        n, m = self.terms
+        if n == m:
+            return value, value
+        low, high = 0.0, 1.0
+        if self.whole > 0:
+            t = float(Fraction(combined_half_width(self.noise, level)) / self.whole)
+            square = 1 - t**2 * m
+            if square > 0:
+                middle, rest = value - t**2 * n, value**2 - t**2 * n
+                root = math.sqrt(max(middle**2 - square * rest, 0.0))
+                low, high = (min(max((middle + side * root) / square, 0.0), 1.0) for side in (-1, 1))
+        return (low, high) if math.isnan(value) else (min(low, value), max(high, value))
+
+
+@dataclass(frozen=True)
+class CellErrors:
+    """One model for each cell of a table, by column."""
+
+    columns: tuple[Hashable, ...]
+    models: tuple[tuple[ErrorModel, ...], ...]
+
+    @classmethod
+    def of(cls, columns: pd.Index[Any], rows: Sequence[Sequence[ErrorModel]]) -> CellErrors:
+        """Of a table of models, row by row."""
+        return cls(tuple(columns), tuple(zip(*rows, strict=True)))
+
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        return {None if is_missing(label) else label: place for place, label in enumerate(self.columns)}
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for one column of the table, which its name tells."""
+        place = self._places[None if is_missing(value.name) else value.name]
+        return EachOf(self.models[place]).bounds(value, level)
+
+
+@dataclass(frozen=True, repr=False)
+class CrossTable(SingleLook):
+    """The answers of a question about all cells of two columns, as a table.
+
+    Margins are sums of the noisy cells, so they agree with them, and normalised cells are shares of such sums: both are
+    computed from what was released, at no price. So the name under which the answer is stored is that of the question: the
+    same noisy integers, bought once, are shown in every way, also as the answer by groups.
+
+    Parameters
+    ----------
+    question : CountBy, Sum or Mean
+        By a `Cross` of two columns, all of whose combinations are parts.
+    margins : bool
+        One more row and column for the sums of the others, as pandas.crosstab has them.
+    normalize : {"all", "index", "columns"} or None
+        Counts as shares of all, of their row or of their column.
+    """
+
+    question: CountBy | Sum | Mean
+    margins: bool = False
+    normalize: str | None = None
+
+    def __repr__(self) -> str:
+        """That of the question: see above."""
+        return repr(self.question)
+
+    @property
+    def rows(self) -> Labels:
+        """Labels of the first column."""
+        return self._labels[0]
+
+    @property
+    def columns(self) -> Labels:
+        """Labels of the second column."""
+        return self._labels[1]
+
+    @property
+    def _labels(self) -> tuple[Labels, ...]:
+        if not isinstance(self.question.labels, CrossLabels):
+            raise TypeError("the cells of a table are those of a cross partition")
+        return self.question.labels.factors
+
+    def look(self, terms: Terms) -> Measurement:
+        """That of the question."""
+        return self.question.look(terms)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return the cells as a DataFrame."""
+        found, noise = self.question.answer(noisy, look, terms), noise_of(look)
+        shape = len(self.rows.values), len(self.columns.values)
+        sums = np.array(noisy, dtype=object).reshape(*shape, -1)  # shape (rows, columns, numbers of a cell)
+        counts = np.ones((*shape, 1), dtype=object)  # cells that each sum is made of
+        sums, counts = _with_margins(sums, self._summed), _with_margins(counts, self._summed)
+        rows, columns = (self._index(axis, labels) for axis, labels in enumerate((self.rows, self.columns)))
+        if self.normalize is not None:
+            shares = self._shares(sums[:, :, 0], counts[:, :, 0], noise)
+            error = CellErrors.of(columns, shares)
+            return Answer(
+                _table([[s.value for s in row] for row in shares], rows, columns), noise.name, error, found.notes
+            )
+        table = _table([[self._value(cell) for cell in row] for row in sums.tolist()], rows, columns)
+        if not self.margins and isinstance(found.error, Additive):  # of every cell alike
+            return Answer(table, noise.name, found.error, found.notes)
+        pairs = (zip(*row, strict=True) for row in zip(sums.tolist(), counts.tolist(), strict=True))
+        models = [[self._model(cell, terms, noise) for cell, (terms,) in row] for row in pairs]
+        return Answer(table, noise.name, CellErrors.of(columns, models), found.notes)
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """That of the question: each cell is as accurate as wanted."""
+        return super().epsilon_for(wanted, terms) if self.normalize else self.question.epsilon_for(wanted, terms)
+
+    @property
+    def _summed(self) -> tuple[int, ...]:
+        """Axes along which there are margins: as in pandas, shares of rows have no column of them, since it would be 1."""
+        if not self.margins:
+            return ()
+        return {"index": (0,), "columns": (1,)}.get(self.normalize or "all", (0, 1))
+
+    def _index(self, axis: int, labels: Labels) -> pd.Index[Any]:
+        index = labels.index()
+        if axis not in self._summed:
+            return index
+        dtype = index.dtype if isinstance(index.dtype, pd.StringDtype) else object
+        return pd.Index([*index, ALL], dtype=dtype, name=index.name, tupleize_cols=False)
+
+    def _value(self, cell: list[int]) -> Any:
+        if isinstance(self.question, Mean):
+            return self.question._mean(*cell)
+        if isinstance(self.question, Sum):
+            top, bottom = self.question.lattice.step.as_integer_ratio()
+            return self.question.kind.ratio(cell[0] * top, bottom)
+        return min(max(cell[0], -(1 << 63)), (1 << 63) - 1)  # only noise at the smallest prices could leave it
+
+    def _model(self, cell: list[int], terms: int, noise: Noise) -> ErrorModel:
+        of = SumOf(noise, terms)
+        if isinstance(self.question, Mean):
+            return Ratio(((cell[0], cell[1]),), of, self.question.lattice, self.question.kind)
+        if isinstance(self.question, Sum):
+            return Additive(of, self.question.lattice.step, self.question.kind)
+        return Additive(of)
+
+    def _shares(self, sums: Cells, counts: Cells, noise: Noise) -> list[list[Share]]:
+        """Each cell, and each margin, in the sum of its row, of its column or of all."""
+        body = slice(0, len(self.rows.values)), slice(0, len(self.columns.values))
+        axis = {"index": 1, "columns": 0}.get(self.normalize or "all")
+        whole, of = (np.broadcast_to(_total(cells, body, axis), cells.shape) for cells in (sums, counts))
+        cells = zip(*(part.tolist() for part in (sums, whole, counts, of)), strict=True)
+        return [[Share(c, t, (n, m), noise) for c, t, n, m in zip(*row, strict=True)] for row in cells]
+
+
+def _table(rows: list[list[Any]], index: pd.Index[Any], columns: pd.Index[Any]) -> pd.DataFrame:
+    """A DataFrame whose dtypes follow from the values alone, column by column."""
+    table = pd.concat([pd.Series(column, index=index) for column in zip(*rows, strict=True)], axis=1)
+    table.columns = columns
+    return table
+
+
+def _with_margins(cells: Cells, axes: tuple[int, ...]) -> Cells:
+    """Append the sums along each axis."""
+    for axis in axes:
+        cells = np.concatenate((cells, cells.sum(axis=axis, keepdims=True)), axis=axis)
+    return cells
+
+
+def _total(cells: Cells, body: tuple[slice, slice], axis: int | None) -> Cells:
+    """Sums along an axis, or of all, of the cells that are no margins."""
+    if axis is None:
+        return np.asarray(cells[body].sum(), dtype=object)
+    inner = cells[:, body[1]] if axis == 1 else cells[body[0]]
+    return np.asarray(inner.sum(axis=axis, keepdims=True))
