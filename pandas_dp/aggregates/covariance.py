@@ -146,7 +146,13 @@ class Sums:
 
     def length(self, gradient: Floats) -> float:
         """Length of the weights with which the noise comes in."""
-        return float(np.linalg.norm(gradient @ self.weights))
+        return math.sqrt(max(float(gradient @ self.products @ gradient), 0.0))
+
+    @cached_property
+    def products(self) -> Floats:
+        """Products of the weights of any two sums, shape (sums, sums)."""
+        found: Floats = self.weights @ self.weights.T
+        return found
 
     def enough_rows(self) -> float:
         """Largest half-width of the noise at which there are `MANY` times more rows."""

@@ -37,9 +37,9 @@ def test_min_and_max_lie_at_the_ends_and_not_beyond():
     assert 0 <= low < 4
     assert 2996 < high <= 3000
     assert isinstance(low.interval(), RankBound)
-    assert "not the smallest value" in low.notes[0]
-    assert "10 % of the price" in low.notes[0]
-    assert "not the largest value" in high.notes[0]
+    assert "not the smallest value" in low.notes[-1]
+    assert "10 % of the price" in low.notes[-1]
+    assert "not the largest value" in high.notes[-1]
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
@@ -65,11 +65,16 @@ def test_dates_and_steps():
     assert abs(last.value - df["d"].max()) < pd.Timedelta("3D")
 
 
-def test_too_few_rows_are_said():
-    df = protected(people())
-    answer = df.dp(epsilon=0.1).max("pay", bounds=(0, 5000))
-    assert any(note.startswith("useless: about") for note in answer.notes)
-    assert "useless" in repr(answer)
+@pytest.mark.parametrize(("rows", "useless"), [(-50, True), (400, True), (10**5, False)])
+def test_too_few_rows_are_said(rows, useless):
+    asked = Extreme("x", Lattice(Fraction(1), 0, 1000), Kind("number"), largest=True)
+    steps = asked.steps(Terms(PrivacyUnit(), Price(Fraction(1, 10))))
+    next(steps)
+    look = steps.send([rows])
+    assert (look.mechanism.q == Fraction(1, 2)) == useless
+    with pytest.raises(StopIteration) as done:
+        steps.send([500])
+    assert any(note.startswith("useless: about") for note in done.value.value.notes) == useless
 
 
 def test_within_asks_for_ranks():
@@ -159,7 +164,7 @@ def test_shares_without_rows():
     df = protected(pd.DataFrame({"g": ["a"] * 5}), epsilon=10**6)
     answer = df.dp(epsilon=0.01).value_counts("g", keys=["x", "y", "z"], normalize=True)
     assert answer.between(0, 1).all()
-    assert "no count is above" in repr(answer)
+    assert answer.interval()["upper"].max() <= 1
 
 
 LIMITS = {"age": (0, 100), "hours_per_week": (0, 100), "education_num": (0, 20)}
@@ -203,6 +208,7 @@ def test_units_count_as_so_many_rows():
     assert np.abs(found.to_numpy() - table.iloc[4:][["x", "y"]].cov().to_numpy()).max() < 0.01
 
 
+@pytest.mark.slow
 def test_a_million_rows():
     n = np.arange(10**6)
     table = pd.DataFrame({"x": n, "y": n // 2 * 2, "u": n // 4})
