@@ -102,7 +102,7 @@ def test_b70_filtered_frames(monkeypatch):
     assert kept.dp.session is df.dp.session
 
 
-@pytest.mark.parametrize("name", ["nodir/x.dpledger", "", ":memory:", "file:x?mode=ro", "../x.dpledger"])
+@pytest.mark.parametrize("name", ["nodir/x.dpledger", "", ":memory:", "file:x?mode=ro", "../nodir/x.dpledger"])
 def test_b71_ledger_paths(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "keep").mkdir()
