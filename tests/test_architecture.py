@@ -26,6 +26,7 @@ LEVELS = {
     "uncertainty": 3,
     "postprocess": 3,
     "steps": 3,
+    "schema_files": 2,
     "schema": 3,
     "aggregates": 4,
     "arguments": 5,
