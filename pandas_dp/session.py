@@ -277,7 +277,7 @@ class Session:
                 unit=unit,
                 lineage="declared" if declared else table.lineage,
                 error=answer.error,
-                notes=answer.notes + self._bounding,
+                notes=answer.notes + (self._bounding if query.aggregate.bounded else ()),
                 extras=answer.extras,
                 spent=spent,
                 assumes=answer.assumes,

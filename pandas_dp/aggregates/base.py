@@ -113,10 +113,12 @@ class Answer:
 class Aggregate(ABC):
     """A named question with frozen public arguments; its repr is the canonical text under which it is stored.
 
-    ``stored`` is False for questions with user code in them, which have no canonical text.
+    ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
+    out no row of a unit with many.
     """
 
     stored = True
+    bounded = True
 
     def check(self, terms: Terms) -> None:  # noqa: B027 - most questions have nothing to refuse
         """Refuse, before anything is charged, what public numbers alone show to be noise and nothing else."""

@@ -27,6 +27,7 @@ from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
 from pandas_dp.priced.streams import StreamQuestions
 from pandas_dp.priced.text import ONE_GROUPING, call_text, edges, refuse_dates
+from pandas_dp.priced.units import UnitQuestions
 from pandas_dp.release import Release
 
 
@@ -39,6 +40,7 @@ class PricedFrame(
     QuantileQuestions,
     RangeQuestions,
     StreamQuestions,
+    UnitQuestions,
 ):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
