@@ -111,7 +111,7 @@ def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> S
         if known is not None and known._whole is session:
             return known
         session._ledger.open(full, budget, unit)
-        return _new(Session(session._ledger, full, unit, whole=session))
+        return _new(type(session)(session._ledger, full, unit, whole=session))
 
 
 def join(

@@ -41,6 +41,7 @@ LEVELS = {
     "streams": 8,
     "opening": 8,
     "priced": 9,
+    "practice": 9,
     "allotments": 9,
     "frames": 10,
     "accessor": 10,
