@@ -28,6 +28,7 @@ from pandas_dp.session import Session
 if TYPE_CHECKING:
     from pandas_dp import accounting, local, teaching
     from pandas_dp.aggregates.prices import geometric_prices
+    from pandas_dp.practice import mock
     from pandas_dp.queries import Query, query
     from pandas_dp.splitting import split
 
@@ -35,6 +36,7 @@ __version__ = "0.1.0"
 LATER = {
     "Query": "pandas_dp.queries",
     "geometric_prices": "pandas_dp.aggregates.prices",
+    "mock": "pandas_dp.practice",
     "query": "pandas_dp.queries",
     "split": "pandas_dp.splitting",
 }
@@ -61,6 +63,7 @@ __all__ = [
     "dp",
     "geometric_prices",
     "local",
+    "mock",
     "query",
     "split",
     "teaching",

@@ -26,6 +26,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.kinds import kind_of
 from pandas_dp.schema import Schema
+from pandas_dp.schema_files import GUARDS
 from pandas_dp.session import ATTRIBUTE, DERIVED, PART, Session
 from pandas_dp.tables import Table, check_frame
 
@@ -140,7 +141,7 @@ def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> S
         if known is not None and known._whole is session:
             return known
         session._ledger.open(full, budget, unit)
-        return _new(Session(session._ledger, full, unit, whole=session))
+        return _new(type(session)(session._ledger, full, unit, whole=session))
 
 
 def join(
@@ -170,7 +171,9 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
     for column in schema or ():
         if column not in frame.columns:
             close = did_you_mean(column, frame.columns)
-            raise ArgumentValueError(f"schema names {column!r}, which is not a column of this table{close}")
+            raise ArgumentValueError(
+                f"schema names {column!r}, which is not a column of this table{close}; leave it out"
+            )
         try:
             check_facts(Schema.of(schema)[column], kind_of(frame[column].dtype), column)
         except (ArgumentTypeError, ArgumentValueError) as error:
@@ -200,15 +203,21 @@ def check_version(frame: pd.DataFrame, session: Session, table: str | None, vers
 
 def check_public(lookup: Any) -> None:
     """Refuse a protected table, and what was made of one, where public data is asked for."""
-    if not isinstance(lookup, pd.DataFrame):
-        return
-    columns = (lookup.iloc[:, place] for place in range(lookup.shape[1]))
-    if _mark(lookup) is not None or any(map(tables.holds, columns)):
+    if isinstance(lookup, pd.DataFrame) and is_protected(lookup):
         raise ArgumentValueError(
             "merge: the lookup is a protected table, or was made of one, and what it holds is private. A lookup is public, "
             "such as the labels of codes: {'code': ['a', 'b'], 'label': ['first', 'second']}. Join two tables of people "
             "before df.dp.protect"
         )
+
+
+def is_protected(frame: pd.DataFrame) -> bool:
+    """Whether a table is protected or was made of one, by its mark or its memory."""
+    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
+    return _mark(frame) is not None or any(map(tables.holds, columns))
+
+
+GUARDS.append(is_protected)
 
 
 def _mark(frame: pd.DataFrame) -> str | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.schema_files import GUARDS, arrow_facts, read_toml, sample_facts, toml_of
 from pandas_dp.steps.changes import Step
 
 FIELDS = ("bounds", "keys", "step", "nulls")
@@ -56,15 +58,16 @@ class Schema:
         self._columns: dict[str, ColumnFacts] = {}
         for name, facts in columns.items():
             if not isinstance(facts, Mapping):
-                raise ArgumentTypeError("each column of a schema takes a dict such as {'bounds': (0, 120)}")
+                raise ArgumentTypeError(f"schema of {name!r}: each column takes a dict such as {{'bounds': (0, 120)}}")
             unknown = [field for field in facts if field not in FIELDS]
             if unknown:
-                raise ArgumentValueError(f"schema knows {', '.join(FIELDS)}, not {unknown[0]!r}")
+                close = did_you_mean(unknown[0], FIELDS)
+                raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
             self._columns[name] = _facts(facts)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Schema:
-        """Read a schema from a TOML file with one table a column.
+        """Read a schema from a TOML file with one table a column: ``[age]`` and below it ``bounds = [0, 100]``.
 
         Parameters
         ----------
@@ -73,9 +76,96 @@ class Schema:
         Returns
         -------
         Schema
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            For what is no TOML, and for entries that a schema does not know.
         """
-        with open(path, "rb") as file:
-            return cls(tomllib.load(file))
+        return cls(read_toml(path))
+
+    def to_toml(self) -> str:
+        """Return the text of a TOML file that `from_toml` reads as this schema.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            For values that TOML has not: it has numbers, texts, truth values and dates down to microseconds.
+
+        Examples
+        --------
+        >>> print(Schema({"age": {"bounds": (0, 120)}, "sex": {"keys": ["F", "M"]}}).to_toml())
+        ["age"]
+        bounds = [0, 120]
+        <BLANKLINE>
+        ["sex"]
+        keys = ["F", "M"]
+        <BLANKLINE>
+        """
+        return toml_of(self._said())
+
+    @classmethod
+    def from_arrow(cls, source: Any) -> Schema:
+        """Take a schema from the metadata of Arrow's fields: JSON under ``bounds``, ``keys``, ``step`` and ``nulls``.
+
+        Parameters
+        ----------
+        source : pyarrow.Schema, str or path-like
+            The schema, or a Parquet file, of which only the schema is read and no row.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> Schema.from_arrow(pa.schema([pa.field("age", pa.int64(), metadata={"bounds": "[0, 120]"})]))
+        Schema({'age': {'bounds': (0, 120)}})
+        """
+        return cls(arrow_facts(source, FIELDS))
+
+    @classmethod
+    def from_public_sample(cls, frame: pd.DataFrame) -> Schema:
+        """Take a schema from a table that everybody may see, such as a sample that its publisher gives away.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Public: what it holds becomes the schema as it is. The protected table is none, nor are some rows of it.
+
+        Returns
+        -------
+        Schema
+            Values of columns of text and categories as keys, of up to 1000; smallest and largest number, date or duration
+            as bounds.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            For a table that a session protects, or that was made from one.
+
+        Notes
+        -----
+        Keys that the sample lacks are not counted and values beyond its ends are cut: a codebook, where there is one, is
+        the better source.
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise ArgumentTypeError("from_public_sample takes a DataFrame that everybody may see")
+        if any(is_protected(frame) for is_protected in GUARDS):
+            raise ArgumentValueError(
+                "from_public_sample takes a public table, and this one is protected, or was made from one that is: what it "
+                "holds is private. Say what a codebook says: Schema({'age': {'bounds': (0, 120)}})"
+            )
+        return cls(sample_facts(frame))
 
     @classmethod
     def of(cls, schema: Schema | Mapping[str, Mapping[str, Any]] | None) -> Schema:
@@ -123,11 +213,18 @@ class Schema:
 
     def __repr__(self) -> str:
         """Show the facts as they can be typed."""
-        shown = {
-            name: {f: getattr(facts, f) for f in FIELDS if getattr(facts, f) not in (None, "drop")}
+        return f"Schema({self._said()})"
+
+    def _said(self) -> dict[str, dict[str, Any]]:
+        """What is said of each column, without what is not."""
+        return {
+            name: {f: getattr(facts, f) for f in FIELDS if not _unsaid(getattr(facts, f))}
             for name, facts in self._columns.items()
         }
-        return f"Schema({shown})"
+
+
+def _unsaid(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value == "drop")
 
 
 def _facts(facts: Mapping[str, Any]) -> ColumnFacts:

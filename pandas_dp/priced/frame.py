@@ -28,6 +28,7 @@ from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
 from pandas_dp.priced.statistics import StatisticQuestions
 from pandas_dp.priced.streams import StreamQuestions
 from pandas_dp.priced.text import call_text, edges, refuse_dates
+from pandas_dp.priced.units import UnitQuestions
 from pandas_dp.release import Release
 
 
@@ -42,6 +43,7 @@ class PricedFrame(
     StatisticQuestions,
     StreamQuestions,
     TableQuestions,
+    UnitQuestions,
 ):
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 

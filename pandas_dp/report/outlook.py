@@ -27,6 +27,7 @@ from pandas_dp.aggregates.sample_and_aggregate import SIZES_SHARE, GroupbyMeanSA
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.smooth import Smoothed
 from pandas_dp.aggregates.sums import Sum
+from pandas_dp.aggregates.units import RowsPerUnit
 from pandas_dp.aggregates.vectors import UNIT, ByName, VectorOfBlocks
 from pandas_dp.aggregates.winsorized import WinsorizedMean
 from pandas_dp.core.lattice import Lattice
@@ -127,6 +128,11 @@ def _count(aggregate: Count, terms: Terms, rows: int | None) -> Outlook:
 @outlook.register
 def _counts(aggregate: CountBy, terms: Terms, rows: int | None) -> Outlook:
     return _noisy(noise_of(aggregate.look(terms)), Fraction(1), ROWS, "each ")
+
+
+@outlook.register
+def _units(aggregate: RowsPerUnit, terms: Terms, rows: int | None) -> Outlook:
+    return _noisy(noise_of(aggregate.look(terms)), Fraction(1), Unit("units"), "each ")
 
 
 @outlook.register

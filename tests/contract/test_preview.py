@@ -13,6 +13,7 @@ from support.questions import (
     ADDITIVE,
     BY_DATA,
     BY_ROWS,
+    BY_UNIT,
     EVERY,
     FOUND,
     FROM_BLOCKS,
@@ -98,7 +99,7 @@ def test_the_price_is_what_is_then_charged(name, terms):
     answer = outcome(lambda: ask(df.dp(epsilon=1)))
     if not isinstance(before, Preview):
         assert before == answer  # refused, in the same words
-        assert name in {*ROW_BY_ROW, *REFUSED}
+        assert name in {*ROW_BY_ROW, *BY_UNIT, *REFUSED}
         return
     assert before.affordable
     assert not before.stored
@@ -257,7 +258,7 @@ def test_nothing_is_read_drawn_charged_or_stored(monkeypatch, name, terms):
                 assert repr(seen).startswith(seen.call)
                 assert seen._repr_html_().startswith("<div>")
             else:
-                assert name in {*ROW_BY_ROW, *REFUSED}
+                assert name in {*ROW_BY_ROW, *BY_UNIT, *REFUSED}
     after = session._entries, session._state, session._typical, session.left
     assert after == before
     assert (dict(df.attrs), list(session._streams)) == (attrs, streams)

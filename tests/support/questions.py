@@ -159,6 +159,9 @@ STREAMS: dict[str, Question] = {
 ROW_BY_ROW: dict[str, Question] = {  # under replace_one alone
     "randomized_response": lambda d: d.randomized_response("ward", keys=KEYS),
 }
+BY_UNIT: dict[str, Question] = {  # where a column names the units
+    "rows_per_unit": lambda d: d.rows_per_unit(limit=10),
+}
 FOUND: dict[str, Question] = {  # with a delta in the price alone
     "unique": lambda d: d.unique("ward"),
     "unique by column": lambda d: d["cost"].unique(),
@@ -169,4 +172,4 @@ FOUND: dict[str, Question] = {  # with a delta in the price alone
     "sums of found groups": lambda d: d.groupby("ward")["cost"].sum(bounds=(0, 100)),
     "means of found groups": lambda d: d.groupby("ward")["cost"].mean(bounds=(0, 100)),
 }
-EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | STREAMS | ROW_BY_ROW
+EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | STREAMS | ROW_BY_ROW | BY_UNIT

@@ -1,0 +1,74 @@
+"""How many units own how many rows, in public bins that widen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.base import Accuracy, Answer, Caution, SingleLook, Terms, least_noised, noise_of, noised
+from pandas_dp.aggregates.count import int64s
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.statistics.units import UnitSizes
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.uncertainty import Additive
+
+
+def widening_edges(limit: int) -> tuple[int, ...]:
+    """Right ends of the bins up to a limit: 1, 2, 3, 5, 10, 20, 50, 100, ..., and the limit."""
+    powers = range(len(str(limit)))
+    rising = (1, 2, 3, *(first * 10**power for power in powers for first in (5, 10, 20)))
+    return (*(edge for edge in rising if edge < limit), limit)
+
+
+@dataclass(frozen=True)
+class RowsPerUnit(SingleLook):
+    """Number of units by their number of rows; more than the last edge is a bin of its own.
+
+    Parameters
+    ----------
+    edges : tuple of int
+        Right ends of the bins.
+    """
+
+    edges: tuple[int, ...]
+    bounded = False
+
+    def check(self, terms: Terms) -> None:
+        """Units of one row each have nothing to be counted."""
+        if terms.unit.column is None:
+            raise ArgumentTypeError(
+                "rows_per_unit() needs a session whose unit is a column: "
+                "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
+            )
+
+    def look(self, terms: Terms) -> Measurement:
+        """One integer for each bin."""
+        return noised(UnitSizes(self.edges), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return a Series over all bins."""
+        noise = noise_of(look)
+        index = pd.IntervalIndex.from_breaks([0.0, *self.edges, math.inf], name="rows")
+        series = pd.Series(int64s(noisy), index=index, name="units")
+        if max(noisy) <= noise.half_width(1 - 0.05 / len(noisy)):
+            notes: tuple[str, ...] = (
+                Caution("useless: no count is above what noise alone makes of 0; a larger epsilon"),
+            )
+        else:
+            notes = (self._kept(noisy),)
+        return Answer(series, noise.name, Additive(noise), notes)
+
+    def _kept(self, noisy: Noisy) -> str:
+        """Share of the units that keep all their rows under each bound: sums of noisy counts over their total."""
+        sums = np.maximum.accumulate(np.cumsum([0.0, *noisy])[1:].clip(0))  # shape (bins,); shares never fall
+        shares = sums[:-1] / sums[-1]
+        said = ", ".join(f"{edge:,}: {100 * share:.0f} %" for edge, share in zip(self.edges, shares, strict=True))
+        return f"units that keep all their rows, about, by max_rows: {said}"
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the half-width of the noise of each count."""
+        return least_noised(self, Fraction(1), wanted, terms)

@@ -1,0 +1,256 @@
+import datetime as dt
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, ArgumentValueError, Schema
+
+TOML = """
+[age]
+bounds = [0, 100]
+step = 1
+nulls = 50
+
+[sex]
+keys = ["F", "M"]
+
+["date of visit"]
+bounds = [2013-01-01, 2014-01-01T12:30:00]
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text):
+        path = tmp_path / "schema.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_toml_is_read(written):
+    assert Schema.from_toml(written(TOML)) == Schema(
+        {
+            "age": {"bounds": (0, 100), "step": 1, "nulls": 50},
+            "sex": {"keys": ["F", "M"]},
+            "date of visit": {"bounds": (dt.date(2013, 1, 1), dt.datetime(2014, 1, 1, 12, 30))},
+        }
+    )
+
+
+def test_a_schema_from_toml_is_used(written):
+    df = pd.DataFrame({"age": [20, 30] * 50, "sex": ["F", "M"] * 50})
+    path = written('[age]\nbounds = [0, 100]\n[sex]\nkeys = ["F", "M"]\n')
+    df.dp.protect(epsilon=10**6, name="schema from toml", schema=Schema.from_toml(path))
+    assert df.dp(epsilon=1000).sum("age") == pytest.approx(2500, abs=5)  # scale 0.1
+    assert df.dp(epsilon=1000).value_counts("sex").index.tolist() in (["F", "M"], ["M", "F"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[age]\nbound = [0, 100]", "schema of 'age' knows bounds, keys, step, nulls, not 'bound'"),
+        ("age = 3", "schema of 'age': each column takes a dict"),
+        ("[age]\nbounds = 3", "bounds in a schema must be a list"),
+        ("[age", "the schema is no TOML, such as [age]"),
+    ],
+)
+def test_what_is_no_schema_is_named(written, text, said):
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match=re.escape(said)):
+        Schema.from_toml(written(text))
+
+
+def test_bytes_that_are_no_text_are_no_toml(tmp_path):
+    (tmp_path / "bad.toml").write_bytes(b"[\xff]")
+    with pytest.raises(ArgumentValueError, match="no TOML"):
+        Schema.from_toml(tmp_path / "bad.toml")
+
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
+WHENS = st.dates() | st.datetimes() | st.datetimes(timezones=st.timezones())
+VALUES = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS | st.booleans() | WHENS
+FACTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "bounds": st.tuples(VALUES, VALUES),
+        "keys": st.lists(VALUES, max_size=4),
+        "step": st.integers(1, 9),
+        "nulls": VALUES,
+    },
+)
+
+
+@given(st.dictionaries(TEXTS, FACTS, max_size=4))
+def test_toml_gives_back_what_was_written(tmp_path_factory, columns):
+    schema = Schema(columns)
+    path = tmp_path_factory.mktemp("toml") / "schema.toml"
+    path.write_bytes(schema.to_toml().encode())
+    assert Schema.from_toml(path) == schema
+
+
+def test_numbers_and_dates_of_numpy_and_pandas_are_written(written):
+    schema = Schema(
+        {
+            "a": {"bounds": (np.int64(0), np.float32(0.5)), "keys": np.array(["x", "y"])},
+            "b": {"bounds": (np.datetime64("2013-01-01"), pd.Timestamp("2014-01-01", tz="Europe/Vienna"))},
+            "c": {"keys": [np.bool_(True), False]},
+        }
+    )
+    read = Schema.from_toml(written(schema.to_toml()))
+    assert read["a"] == schema["a"]
+    assert [pd.Timestamp(end) for end in read["b"].bounds] == [pd.Timestamp(end) for end in schema["b"].bounds]
+    assert read["c"].keys == (True, False)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        pd.NaT,
+        float("nan"),
+        float("inf"),
+        pd.Timedelta("1h"),
+        np.timedelta64(1, "h"),
+        pd.Timestamp("2013-01-01 00:00:00.000000001"),
+        ("a", "b"),
+        1j,
+        b"a",
+        dt.time(1),
+    ],
+)
+def test_toml_has_no_such_value(value):
+    with pytest.raises(ArgumentTypeError, match="'age' has something else"):
+        Schema({"age": {"keys": [value]}}).to_toml()
+
+
+def test_toml_has_no_such_text():
+    with pytest.raises(ArgumentValueError, match="surrogate"):
+        Schema({"age": {"keys": ["\ud800"]}}).to_toml()
+    with pytest.raises(ArgumentTypeError, match="columns named by text"):
+        Schema({3: {"bounds": (0, 1)}}).to_toml()
+
+
+def described():
+    return pa.schema(
+        [
+            pa.field("age", pa.int64(), metadata={"bounds": "[0, 100]", "comment": "in years", "nulls": "50"}),
+            pa.field("sex", pa.string(), metadata={"keys": '["F", "M"]'}),
+            pa.field("note", pa.string()),
+        ]
+    )
+
+
+FROM_ARROW = Schema({"age": {"bounds": (0, 100), "nulls": 50}, "sex": {"keys": ["F", "M"]}})
+
+
+def test_arrow_metadata_are_read():
+    assert Schema.from_arrow(described()) == FROM_ARROW
+
+
+def test_of_a_parquet_file_no_row_is_read(tmp_path):
+    path = tmp_path / "visits.parquet"
+    table = pa.table({"age": [1, 2], "sex": ["F", "M"], "note": ["", ""]}, schema=described())
+    parquet.write_table(table, path, compression="none")
+    content = bytearray(path.read_bytes())
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    content[4:footer] = bytes(footer - 4)  # nothing is left of the rows
+    path.write_bytes(content)
+    assert Schema.from_arrow(path) == Schema.from_arrow(str(path)) == FROM_ARROW
+
+
+@pytest.mark.parametrize("text", ["0, 100", "[0, NaN]", "\xff"])
+def test_metadata_that_are_no_json_are_refused(text):
+    field = pa.field("age", pa.int64(), metadata={"bounds": text.encode("latin-1")})
+    with pytest.raises(ArgumentValueError, match="metadata 'bounds' of the Arrow field 'age' is no JSON"):
+        Schema.from_arrow(pa.schema([field]))
+
+
+def test_arrow_takes_a_schema_or_a_path():
+    with pytest.raises(ArgumentTypeError, match=r"from_arrow\(table.schema\)"):
+        Schema.from_arrow(3)
+
+
+def sample():
+    return pd.DataFrame(
+        {
+            "age": [30, 20, 40],
+            "cost": [1.5, np.inf, 0.5],
+            "sex": ["M", "F", None],
+            "ward": pd.Categorical(["B", "A", "B"], categories=["A", "B", "C"]),
+            "day": pd.to_datetime(["2013-01-02", "2013-01-01", None]),
+            "wait": pd.to_timedelta(["1h", "2h", "3h"]),
+            "whole": pd.array([3, None, 5], dtype="Int64"),
+            "arrow": pd.array([3.5, None, 5.5], dtype="double[pyarrow]"),
+            "smokes": [True, False, True],
+            "same": [1, 1, 1],
+        }
+    )
+
+
+def test_a_public_sample_gives_keys_and_bounds():
+    schema = Schema.from_public_sample(sample())
+    assert schema == Schema(
+        {
+            "age": {"bounds": (20, 40)},
+            "cost": {"bounds": (0.5, 1.5)},
+            "sex": {"keys": ["F", "M"]},
+            "ward": {"keys": ["A", "B"]},
+            "day": {"bounds": (pd.Timestamp("2013-01-01"), pd.Timestamp("2013-01-02"))},
+            "wait": {"bounds": (pd.Timedelta("1h"), pd.Timedelta("3h"))},
+            "whole": {"bounds": (3, 5)},
+            "arrow": {"bounds": (3.5, 5.5)},
+        }
+    )
+    assert all(type(end) is int for end in schema["age"].bounds)
+    df = sample()
+    df.dp.protect(epsilon=1, name="schema of a sample", schema=schema)  # fits the kinds of the columns
+
+
+def test_a_column_of_many_texts_has_no_keys():
+    def keys(number):
+        return Schema.from_public_sample(pd.DataFrame({"name": [f"n{i}" for i in range(number)]}))["name"].keys
+
+    assert len(keys(1000)) == 1000
+    assert keys(1001) is None
+
+
+def test_an_empty_sample_says_nothing():
+    assert list(Schema.from_public_sample(sample().iloc[:0])) == []
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda d: d, lambda d: d[d.age > 20], lambda d: d.head(1), lambda d: d["age"].to_frame(), lambda d: d.copy()],
+)
+def test_a_protected_table_is_no_public_sample(made):
+    df = sample()
+    df.dp.protect(epsilon=1, name="not public")
+    with pytest.raises(ArgumentValueError, match="what it holds is private"):
+        Schema.from_public_sample(made(df))
+
+
+def test_a_sample_is_a_frame():
+    with pytest.raises(ArgumentTypeError, match="takes a DataFrame"):
+        Schema.from_public_sample({"age": [1]})
+
+
+def test_protect_refuses_what_does_not_fit_and_costs_nothing():
+    df = sample()
+    with pytest.raises(
+        ArgumentValueError, match=r"schema names 'agee', which is not a column of this table.*'age'.*leave it out"
+    ):
+        df.dp.protect(epsilon=1, name="does not fit", schema={"agee": {"bounds": (0, 100)}})
+    with pytest.raises(
+        ArgumentTypeError, match=r"schema of 'sex': bounds and step need numbers.*name its keys: \{'keys'"
+    ):
+        df.dp.protect(epsilon=1, name="does not fit", schema={"sex": {"bounds": (0, 100)}})
+    assert df.dp.session is None
+    assert pandas_dp.Schema is Schema
