@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from pandas_dp.aggregates.vectors import MOST_FOR_CENTRE, Estimates
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
+from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
 from pandas_dp.priced.text import bounds_text, listing, value_text
@@ -180,7 +181,8 @@ class BlockQuestions(PreparedFrame):
         more = "".join((f", widening={widening!r}" if widening != "tukey" else "", f", rows={known}" if known else ""))
         text = f"sample_and_aggregate(function, {given}blocks={blocks}, aggregator={aggregator!r}{more})"
         tried = rehearse(function, self._empty().dtypes, wrong, without=NO_VOTE if wrong is no_key else MIDDLE)
-        return self._ask(text, replace(aggregate, tried=tried), tuple(self._empty().columns))
+        every = tuple(self._empty().columns)
+        return self._filled(every)._ask(text, replace(aggregate, tried=tried), every)
 
     def _estimates(
         self,
@@ -280,7 +282,13 @@ class BlockQuestions(PreparedFrame):
         more = f", bounds={ranges_text(given)}, blocks={blocks}" + (f", rows={known}" if known else "")
         more += "" if aggregator == "auto" else f", aggregator={aggregator!r}"
         text = f"kmeans({listing(names)}, k={centres}{more})"
-        return self._ask(text, KMeans(names, ranges, count, known, aggregator, centres), names)
+        return self._filled(names)._ask(text, KMeans(names, ranges, count, known, aggregator, centres), names)
+
+    def _filled(self, names: Sequence[str]) -> Self:
+        """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
+        rules = table_of(self._frame).schema.after(self._steps).null_rules
+        known = {name: constant for name, constant in rules if name in names}
+        return self.fillna(known) if known else self
 
 
 def few_enough(blocks: int | None, aggregator: str, outputs: int) -> None:

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from support.frames import people, protected, refused
+from support.frames import fresh, people, protected, refused
 
 from pandas_dp import ArgumentTypeError, PandasDPError, Schema
 from pandas_dp.priced import rehearsal
@@ -442,3 +442,22 @@ def test_warnings_and_numpy_errors_of_a_trial_do_not_show(recwarn):
         bounds=(0, 1),
     )
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "double[pyarrow]", "Int64"])
+def test_blocks_show_the_constants_that_stand_for_missing_values(dtype):
+    """Half of the cells are 1 and half are missing, which count as 90: a mean of 45.5, in each of 20 blocks of 500 rows."""
+    df = pd.DataFrame(
+        {"x": pd.Series([1, None] * 5000, dtype=dtype), "when": pd.Series([pd.Timestamp("2024-01-01"), None] * 5000)}
+    )
+    rules = {"x": {"nulls": 90, "bounds": (0, 100)}, "when": {"nulls": pd.Timestamp("2024-01-03")}}
+    df.dp.protect(epsilon=10**5, schema=rules, name=fresh())
+    centres = df.dp(epsilon=10**4).kmeans(["x"], k=2, blocks=20)
+    assert sorted(centres["x"]) == pytest.approx([1, 90], abs=0.01)
+    answer = df.dp(epsilon=10**4).sample_and_aggregate(lambda d: float(d["x"].mean()), bounds=(0, 100), blocks=20)
+    assert answer.value == pytest.approx(45.5, abs=8)  # a mean of 500 such cells has a deviation of 2
+    later = df.dp(epsilon=10**4).sample_and_aggregate(
+        lambda d: (d["when"] - pd.Timestamp("2024-01-01")).dt.days.mean(), bounds=(0, 2), blocks=20
+    )
+    assert later.value == pytest.approx(1, abs=0.2)
+    assert df["x"].isna().sum() == 5000
