@@ -15,7 +15,7 @@ from pandas_dp.aggregates.winsorized import WinsorizedMean
 from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.priced.blocks import BlockQuestions
-from pandas_dp.priced.bounds import asked, bounded, is_private
+from pandas_dp.priced.bounds import asked, bounded, is_private, square_lattice
 from pandas_dp.priced.choices import ChoiceQuestions
 from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.cross_tables import TableQuestions
@@ -260,12 +260,7 @@ class PricedFrame(
         return self._variance("std", column, bounds, ddof)
 
     def _variance(self, name: str, column: str, bounds: Any, ddof: int) -> Release:
-        if isinstance(ddof, bool) or ddof not in (0, 1):
-            raise ArgumentValueError("ddof must be 0 or 1")
-        kind, lattice = bounded(self, name, column, bounds, SQUARE_BITS)
-        refuse_dates(kind, name, column, durations=True)
-        if lattice.width > 10**150:
-            raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")
+        kind, lattice = square_lattice(self, name, column, bounds, ddof)
         question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
         return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
 
