@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp.aggregates.above_threshold import Stream
+from pandas_dp.aggregates.base import Terms, left_out
 from pandas_dp.asked import AskedQuery
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import PureFilter
 from pandas_dp.report.allowance import left_text
+from pandas_dp.report.outlook import Outlook
 from pandas_dp.report.outlook_statistics import outlook
 from pandas_dp.report.preview import Preview
 from pandas_dp.tables import Table
@@ -61,5 +63,21 @@ class Ahead:
             stored=stored,
             refusal=None if after is not None else str(rule.refusal(state, request.price, charge)),
             left=left_text(rule, state if after is None else after, typical),
-            outlook=outlook(query.aggregate, terms, self.rows),
+            outlook=self._outlook(query, terms),
         )
+
+    def _outlook(self, query: AskedQuery, terms: Terms) -> Outlook:
+        """The noise of the answer, and what the bound on the rows of a unit costs in it and leaves out."""
+        known, unit = outlook(query.aggregate, terms, self.rows), terms.unit
+        if unit.column is None or not query.aggregate.bounded:
+            return known
+        notes = (*known.notes, *map(str, left_out(unit, totals=False)))
+        if unit.rows > 1 and known.half_width is not None and not isinstance(known.half_width, dict):
+            single = replace(terms, unit=replace(unit, rows=1, groups=1, rows_per_group=1))
+            least = outlook(query.aggregate, single, self.rows).half_width
+            if least:
+                times = float(known.half_width / least)
+                notes += (
+                    f"with max_rows=1 the error would be {times:.2g} times smaller; rows_per_unit() tells what it leaves out",
+                )
+        return replace(known, notes=notes)

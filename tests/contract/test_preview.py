@@ -377,3 +377,16 @@ def test_durations_and_dates_are_said_in_their_unit():
     assert total.half_width == pytest.approx(pd.Timedelta("3h"), abs=pd.Timedelta("1min"))
     day = df.dp.preview(epsilon=1, rows=1000).mean("day", bounds=("2013-01-01", "2013-03-01"))
     assert day.error == "about ± 4.25 h with 1,000 rows (95 %)"
+
+
+def test_a_preview_says_what_a_loose_bound_on_rows_costs():
+    df = pd.DataFrame({"who": [1, 1, 2] * 50, "x": [1.0, 2.0, 3.0] * 50})
+    df.dp.protect(epsilon=3, unit="who", max_rows=20, name=fresh())
+    notes = df.dp.preview(epsilon=0.001).count().notes
+    assert any("at most 20 rows of one 'who' count" in note for note in notes)
+    assert any("with max_rows=1 the error would be 20 times smaller" in note for note in notes)
+    assert not any("max_rows=1" in note for note in df.dp.preview(epsilon=1).rows_per_unit().notes)
+    alone = pd.DataFrame({"x": [1.0, 2.0]})
+    alone.dp.protect(epsilon=3, name=fresh())
+    assert df.dp.session.spent == "epsilon=0"
+    assert not any("max_rows" in note for note in alone.dp.preview(epsilon=0.001).count().notes)
