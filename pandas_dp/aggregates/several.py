@@ -142,6 +142,42 @@ class Several(Aggregate):
         )
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Error of a table column by column, by their labels."""
+
+    models: tuple[tuple[Hashable, Error], ...]
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for each entry of the column of this name."""
+        model = dict(self.models).get(value.name)
+        if model is not None and not isinstance(model, Guarantee):
+            return model.bounds(value, level)
+        unknown = pd.Series(np.nan, index=value.index, name=value.name)
+        return unknown, unknown.copy()
+
+
+@dataclass(frozen=True)
+class SeveralOfGroups(Several):
+    """Several questions about the same groups: a row for each group, a column for each question."""
+
+    def _together(self, answers: list[Answer]) -> Answer:
+        labels = [self._label(part) for part in self.parts]
+        values = {place: answer.value for place, answer in enumerate(answers)}
+        columns = pd.Index(labels, dtype=object, tupleize_cols=not self.single)  # pairs make two levels, as in pandas
+        value = pd.DataFrame(values, index=answers[0].value.index).set_axis(columns, axis="columns")
+        notes = [note for part, answer in zip(self.parts, answers, strict=True) for note in noted(part.call, answer)]
+        mechanism = ", ".join(dict.fromkeys(answer.mechanism for answer in answers))
+        models = tuple(zip(labels, (answer.error for answer in answers), strict=True))
+        return Answer(value, mechanism, Columns(models), tuple(notes))
+
+    def _label(self, part: Part) -> Hashable:
+        """Of its column: its name, or that of the column it is about, with its function unless each has one."""
+        if part.column is None:
+            return part.row
+        return part.column if self.single else (part.column, part.row)
+
+
 def noted(call: str, answer: Answer) -> list[str]:
     """What an answer says beside its number, with the question that it belongs to."""
     notes: list[str] = [answer.found] if answer.found is not None else []

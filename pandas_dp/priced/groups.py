@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp import arguments
@@ -9,6 +11,7 @@ from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import GroupModes, QuantileOf
+from pandas_dp.aggregates.several import SeveralOfGroups
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.calls import explain
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
@@ -17,8 +20,11 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.bounds import asked, bounded, rank_lattice, square_lattice
 from pandas_dp.priced.parts import Parts, parts_of
 from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.several import composed, wanted_of
 from pandas_dp.priced.text import ONE_COLUMN, bounds_text, columns_text, missing_question, refuse_dates, value_text
 from pandas_dp.release import Release
+
+BY_GROUP = ("count", "sum", "mean", "var", "std", "median")  # what agg knows of groups
 
 
 @explain
@@ -65,6 +71,8 @@ class PricedGroups:
     def count(self, column: str | None = None) -> Release:
         """Count the non-null rows of a column in each group; without a column, the rows."""
         column = column or self._column
+        if column is not None:
+            self._frame._kind(column)
         name = "size" if column is None else column
         return self._ask("count", CountBy(self._parts.by, self._parts.labels, column, name), column)
 
@@ -197,6 +205,50 @@ class PricedGroups:
         return self._frame._ask(
             f"groupby({self._by}, {self._parts.text})[{column!r}].histogram({more.text})", question, crossed.columns
         )
+
+    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
+        """Ask several questions about each group for one price, as pandas' agg; see `PricedFrame.agg`.
+
+        Parameters
+        ----------
+        func : dict of str to str or list of str, or list of str
+            By column: "count", "sum", "mean", "var", "std" or "median", or a list of them; of a selected column the list alone.
+        bounds : dict of str to (lower, upper), or (lower, upper) of a selected column, optional
+        weights : list of numbers, optional
+            Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
+        **named : (column, function)
+            Names of columns, as in pandas: ``agg(typical=("cost", "median"))``.
+
+        Returns
+        -------
+        Release
+            A DataFrame with a row for each group and a column for each answer.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group agg example")
+        >>> found = df.dp(epsilon=2).groupby("ward", keys=["A", "B"]).agg({"cost": ["count", "mean"]}, bounds={"cost": (0, 50)})
+        >>> found.columns.tolist()
+        [('cost', 'count'), ('cost', 'mean')]
+        >>> bool(9 < found.loc["A", ("cost", "mean")] < 11)
+        True
+        """
+        selected = self._column is not None and not named and not isinstance(func, Mapping)
+        if selected:
+            func, bounds = {self._column: func}, None if bounds is None else {self._column: bounds}
+        wanted, single = wanted_of(func, named, BY_GROUP)
+        parts, text = composed(self._frame, self._of, wanted, bounds, weights, bool(named))
+        if named or selected:
+            parts = tuple(replace(part, column=None) for part in parts)
+        columns = (*self._parts.columns, *dict.fromkeys(cell.column for cell in wanted))
+        groups = f"groupby({self._by}, {self._parts.text})"
+        return self._frame._ask(f"{groups}.{text}", SeveralOfGroups(parts, single and not selected), columns)
+
+    def _of(self, frame: PreparedFrame) -> PricedGroups:
+        """The same groups of the same rows at another price."""
+        return PricedGroups(frame, self._parts)
 
     def _named(self, column: str | None, name: str) -> str:
         named = column or self._column

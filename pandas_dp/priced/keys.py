@@ -167,6 +167,11 @@ class FoundGroups(PricedGroups):
         checked = super().__getitem__(column)
         return FoundGroups(self._frame, self._parts.columns[0], self._kind, checked._column)
 
+    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
+        """Refuse: what finds groups answers one question about them."""
+        by = self._parts.columns[0]
+        raise ArgumentTypeError(f"agg() of groups needs listed keys: .groupby({by!r}, keys=[...]).agg(...)")
+
     def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None, **more: Any) -> Release:
         by = self._parts.columns[0]
         if isinstance(aggregate, CountBy):

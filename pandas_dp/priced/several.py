@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -80,27 +80,9 @@ class SeveralQuestions(PreparedFrame):
         >>> bool(44 < found.loc["mean", "age"] < 48)
         True
         """
-        wanted, single = _wanted(func, named)
-        if isinstance(self._price, Accuracy):
-            raise ArgumentTypeError(
-                "several answers have errors of their own; give a price: df.dp(epsilon=0.5).agg(...)"
-            )
-        if bounds is not None and not isinstance(bounds, Mapping):
-            raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {AGG}")
-        given = {} if bounds is None else dict(bounds)
-        unused = set(given) - {cell.column for cell in wanted if cell.function in BOUNDED}
-        if unused:
-            raise ArgumentValueError(f"bounds must be of columns whose values are asked for: {AGG}")
-        shares = _shares(weights, len(wanted))
-        asked = [self._alone(cell, given.get(cell.column)) for cell in wanted]
-        parts = [
-            Part(query.call, cell.row, cell.column, query.aggregate, share)
-            for cell, share, query in zip(wanted, shares, asked, strict=True)
-        ]
-        columns = tuple(dict.fromkeys(cell.column for cell in wanted))
-        text = f"agg({_text(wanted, bool(named))}" + (f", bounds={_bounds(given)}" if given else "")
-        text += "" if weights is None else f", weights=[{', '.join(map(show, shares))}]"
-        return self._ask(text + ")", Several(tuple(parts), single), columns)
+        wanted, single = wanted_of(func, named)
+        parts, text = composed(self, lambda frame: frame, wanted, bounds, weights, bool(named))
+        return self._ask(text, Several(parts, single), tuple(dict.fromkeys(cell.column for cell in wanted)))
 
     def describe(self, columns: Any, *, bounds: Any = None) -> Release:
         """Count, mean, standard deviation, smallest and largest value and quartiles of columns of numbers.
@@ -174,20 +156,50 @@ class SeveralQuestions(PreparedFrame):
             raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")
         return Summary(column, squares, ranks, kind)
 
-    def _alone(self, cell: Wanted, bounds: Any) -> AskedQuery:
-        """What the single question would ask, with its checks."""
-        found: list[AskedQuery] = []
 
-        def keep(table: Any, query: AskedQuery, *rest: Any) -> None:
-            found.append(query)
+def composed(
+    frame: PreparedFrame,
+    on: Callable[[Any], Any],
+    wanted: list[Wanted],
+    bounds: Any,
+    weights: Any,
+    named: bool,
+) -> tuple[tuple[Part, ...], str]:
+    """Single questions at their shares of the price, checked as each would be alone, and the call that asks them all.
 
-        alone: Any = type(self)(self._frame, Price(Fraction(1)), self._fresh, self._steps, keep)  # type: ignore[arg-type]
-        options = {"bounds": bounds} if cell.function in BOUNDED else {}
-        getattr(alone, cell.function)(cell.column, **options)
-        return found[0]
+    ``on`` gives what the questions are methods of: the frame itself, or its groups.
+    """
+    if isinstance(frame._price, Accuracy):
+        raise ArgumentTypeError("several answers have errors of their own; give a price: df.dp(epsilon=0.5).agg(...)")
+    if bounds is not None and not isinstance(bounds, Mapping):
+        raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {AGG}")
+    given = {} if bounds is None else dict(bounds)
+    if set(given) - {cell.column for cell in wanted if cell.function in BOUNDED}:
+        raise ArgumentValueError(f"bounds must be of columns whose values are asked for: {AGG}")
+    shares = _shares(weights, len(wanted))
+    asked = [_alone(frame, on, cell, given.get(cell.column)) for cell in wanted]
+    parts = tuple(
+        Part(query.call, cell.row, cell.column, query.aggregate, share)
+        for cell, share, query in zip(wanted, shares, asked, strict=True)
+    )
+    text = f"agg({_text(wanted, named)}" + (f", bounds={_bounds(given)}" if given else "")
+    return parts, text + ("" if weights is None else f", weights=[{', '.join(map(show, shares))}]") + ")"
 
 
-def _wanted(func: Any, named: dict[str, Any]) -> tuple[list[Wanted], bool]:
+def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds: Any) -> AskedQuery:
+    """What the single question would ask, with its checks."""
+    found: list[AskedQuery] = []
+
+    def keep(table: Any, query: AskedQuery, *rest: Any) -> None:
+        found.append(query)
+
+    priced: Any = type(frame)(frame._frame, Price(Fraction(1)), frame._fresh, frame._steps, keep)  # type: ignore[arg-type]
+    options = {"bounds": bounds} if cell.function in BOUNDED else {}
+    getattr(on(priced), cell.function)(cell.column, **options)
+    return found[0]
+
+
+def wanted_of(func: Any, named: dict[str, Any], functions: tuple[str, ...] = FUNCTIONS) -> tuple[list[Wanted], bool]:
     """Cells in the order written, and whether each column has one function that is no list."""
     if (func is None) == (not named):
         raise ArgumentTypeError(f"agg() takes a dict of functions by column, or names: {AGG}, {NAMED}")
@@ -206,9 +218,9 @@ def _wanted(func: Any, named: dict[str, Any]) -> tuple[list[Wanted], bool]:
         wanted = [Wanted(name, column, name) for column, names in lists.items() for name in names]
         single = all(isinstance(names, str) for names in func.values())
     for cell in wanted:
-        if not isinstance(cell.function, str) or cell.function not in FUNCTIONS:
-            close = did_you_mean(cell.function, FUNCTIONS)
-            raise ArgumentValueError(f"agg() knows {', '.join(FUNCTIONS)}{close}: {AGG}")
+        if not isinstance(cell.function, str) or cell.function not in functions:
+            close = did_you_mean(cell.function, functions)
+            raise ArgumentValueError(f"agg() knows {', '.join(functions)}{close}: {AGG}")
     if len(set(wanted)) != len(wanted):
         raise ArgumentValueError(f"agg() asks each function of a column once: {AGG}")
     if len(wanted) > MOST_PARTS:

@@ -8,7 +8,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from support.frames import protected
+from support.frames import fresh, protected, refused
+
+from pandas_dp import ArgumentTypeError, ArgumentValueError
 
 BIG = 10**4  # at this price a count is off by one with probability below 1e-4000
 KEYS = {"sex": ["f", "m"], "city": ["x", "y", "z"]}
@@ -274,3 +276,47 @@ def test_different_combinations_are_different_questions():
     for number, how in enumerate(asked, 1):
         df.dp(1).groupby(**how).size()
         assert df.dp.session.spent == f"epsilon={number}"
+
+
+def test_several_answers_about_groups_have_the_shape_of_pandas():
+    df = people()
+    df.dp.protect(epsilon=10**6, name=fresh())
+    keys = ["f", "m"]
+    groups = df.dp(epsilon=BIG).groupby("sex", keys=keys)
+    listed = groups.agg({"pay": ["count", "mean"], "age": ["std"]}, bounds={"pay": (0, 5000), "age": (0, 120)})
+    exact = df.groupby("sex")[["pay", "age"]].agg({"pay": ["count", "mean"], "age": ["std"]}).loc[keys]
+    assert listed.value.columns.tolist() == exact.columns.tolist()
+    np.testing.assert_allclose(listed.value.to_numpy(dtype=float), exact.to_numpy(dtype=float), rtol=0.01)
+    single = groups.agg({"pay": "mean", "age": "median"}, bounds={"pay": (0, 5000), "age": (0, 120)})
+    assert single.value.columns.tolist() == ["pay", "age"]
+    named = groups.agg(typical=("age", "median"), rows=("pay", "count"), bounds={"age": (0, 120)}, weights=[0.75, 0.25])
+    assert named.value.columns.tolist() == ["typical", "rows"]
+    assert named.value["rows"].dtype == np.int64
+    assert named.value.index.name == "sex"
+    ends = listed.interval(0.95)
+    assert (ends["pay", "mean", "lower"] < ends["pay", "mean", "upper"]).all()
+    chosen = groups["pay"].agg(["mean", "count"], bounds=(0, 5000))
+    assert chosen.value.columns.tolist() == ["mean", "count"]
+    assert groups["pay"].agg("mean", bounds=(0, 5000)).value.columns.tolist() == ["mean"]
+    assert float(df.dp.session.spent.epsilon) == 5 * BIG
+
+
+@pytest.mark.parametrize(
+    ("ask", "match"),
+    [
+        (lambda g: g.agg({"pay": "nunique"}), "agg.. knows count, sum, mean, var, std, median"),
+        (lambda g: g.agg({"pay": "mean"}), "needs public bounds"),
+        (lambda g: g.agg({"pay": "mean"}, bounds={"age": (0, 1)}), "bounds must be of columns"),
+        (lambda g: g.agg({"pay": ["mean", "mean"]}, bounds={"pay": (0, 1)}), "once"),
+        (lambda g: g.agg({"pay": "count"}, weights=[0.5]), "add up to exactly 1"),
+        (lambda g: g.agg("mean"), "dict of functions by column"),
+        (lambda g: g.agg({"paid": "count"}), "no column named 'paid'"),
+    ],
+)
+def test_several_answers_about_groups_are_refused_as_single_ones(monkeypatch, ask, match):
+    df = people()
+    df.dp.protect(epsilon=10, delta=1e-4, name=fresh())
+    with refused(monkeypatch, df, (ArgumentTypeError, ArgumentValueError), match):
+        ask(df.dp(epsilon=1).groupby("sex", keys=["f", "m"]))
+    with refused(monkeypatch, df, ArgumentTypeError, "needs listed keys"):
+        df.dp(epsilon=1, delta=1e-6).groupby("sex").agg({"pay": "count"})

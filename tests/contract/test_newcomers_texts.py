@@ -186,7 +186,7 @@ def test_names_of_pandas_on_a_column_and_on_groups(monkeypatch):
     df = protected()
     with refused(monkeypatch, df, AttributeError, r"several answers for one price: df\.dp\(epsilon=0\.5\)\.agg\("):
         df.dp(epsilon=1)["age"].agg("mean")
-    with refused(monkeypatch, df, AttributeError, "There are: count, .*mean, median"):
+    with refused(monkeypatch, df, AttributeError, "There are: agg, count, .*mean, median"):
         _ = df.dp(epsilon=1).groupby("sex", keys=["f"]).corr
     with refused(monkeypatch, df, AttributeError, r"a question needs a price: df\.dp\(epsilon=0\.5\)\.mean"):
         df.dp.mean("age", bounds=(0, 1))
@@ -291,7 +291,7 @@ def test_a_column_of_groups_is_selected_in_brackets(monkeypatch):
     said = r"'income' is a column; select it: \.groupby\('ward', keys=\[\.\.\.\]\)\['income'\]"
     with refused(monkeypatch, df, AttributeError, said):
         df.dp(epsilon=1).groupby("ward", keys=["a", "b"]).income
-    with refused(monkeypatch, df, AttributeError, "There are: count, .*mean, median"):
+    with refused(monkeypatch, df, AttributeError, "There are: agg, count, .*mean, median"):
         _ = df.dp(epsilon=1).groupby("ward", keys=["a", "b"])["income"].skew
 
 

@@ -148,6 +148,9 @@ SEVERAL: dict[str, Question] = {  # several answers for one price
     "agg by name": lambda d: d.agg(
         typical=("age", "median"), low=("cost", "min"), bounds=NUMBERS, weights=[0.75, 0.25]
     ),
+    "agg of groups": lambda d: d.groupby("ward", keys=KEYS).agg(
+        {"cost": ["count", "sum", "std"], "age": ["median"]}, bounds=NUMBERS, weights=[0.25, 0.25, 0.25, 0.25]
+    ),
     "describe": lambda d: d["cost"].describe(bounds=(0, 100)),
     "describe two": lambda d: d.describe(["age", "cost"], bounds=NUMBERS),
 }
