@@ -170,11 +170,18 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
     line = line or f"{call}({column!r}, bins={PERIODS})"
     if kind.name != "datetime":
         raise ArgumentTypeError(f"periods are bins of a column of dates; here type {call}({column!r}, bins=[...])")
-    if given.hasnans or not len(given) or (given[1:] != given[:-1] + 1).any():
-        raise ArgumentValueError(f"periods must follow one upon another: {line}")
-    # a period ends before the next one starts, and the last bin is closed
-    last = (given[-1] + 1).start_time.as_unit("ns") - pd.Timedelta(1, unit="ns")
-    binned, labels = arguments.bins([*given.start_time, last], other, null, kind, call, column, line)
+    follow = len(given) and not given.hasnans and (given[1:] == given[:-1] + 1).all()
+    # the Friday of business days is over long before the next one starts
+    if not follow or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
+        raise ArgumentValueError(f"periods must follow one upon another, without gaps: {line}")
+    starts = pd.DatetimeIndex([*given.start_time, (given[-1] + 1).start_time])
+    try:  # where the clocks skip the start, the period starts with the first instant after it
+        starts = starts.as_unit("ns").tz_localize(kind.tz, nonexistent="shift_forward")
+    except ValueError:
+        turned = "" if kind.tz is None else f", and none may start in an hour that the clocks of {kind.tz!r} show twice"
+        raise ArgumentValueError(f"periods must lie between 1678 and 2261{turned}: {line}") from None
+    last = starts[-1] - pd.Timedelta(1, unit="ns")  # the last bin is closed
+    binned, labels = arguments.bins([*starts[:-1], last], other, null, kind, call, column, line)
     return binned, Labels(column, (*given, *labels.values[binned.bins :]))
 
 
