@@ -48,14 +48,19 @@ def test_small_whole_numbers_beside_floats_are_floats_as_ever():
 @pytest.mark.parametrize(
     ("zone", "days"),
     [
-        ("America/Sao_Paulo", pd.period_range("2013-10-18", "2013-10-22", freq="D")),  # 20 October starts at one o'clock
+        (
+            "America/Sao_Paulo",
+            pd.period_range("2013-10-18", "2013-10-22", freq="D"),
+        ),  # 20 October starts at one o'clock
         ("America/Sao_Paulo", pd.period_range("2013-10-18", "2013-10-19", freq="D")),  # ends where that hour is skipped
         ("America/Sao_Paulo", pd.period_range("2013-02-15", "2013-02-16", freq="D")),  # the last hour comes twice
         ("Europe/Berlin", pd.period_range("2013-03-30", "2013-04-01", freq="D")),
     ],
 )
 def test_days_whose_first_hour_the_clocks_skip(zone, days):
-    stamps = pd.date_range(days[0].start_time - pd.Timedelta("2D"), periods=400, freq="30min", tz="UTC").tz_convert(zone)
+    stamps = pd.date_range(days[0].start_time - pd.Timedelta("2D"), periods=400, freq="30min", tz="UTC").tz_convert(
+        zone
+    )
     df = protected(pd.DataFrame({"when": stamps}), epsilon=10**6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of pandas: periods have no time zone
