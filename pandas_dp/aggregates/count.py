@@ -195,10 +195,13 @@ def crossed(labels: Labels | CrossLabels, more: Labels) -> CrossLabels:
 def listed(by: Partition) -> NDArray[np.bool_]:
     """Which parts are no part for other or missing values, shape (parts,)."""
     if isinstance(by, Cross):
-        inside = np.ones(1, dtype=bool)
-        for factor in by.factors:
-            inside = np.logical_and.outer(inside, listed(factor)).ravel()
-        return inside if by.allowed is None else inside[list(by.allowed)]
+        # of the parts alone: there may be far more combinations than memory
+        places = np.arange(by.count) if by.allowed is None else np.array(by.allowed, dtype=np.intp)
+        columns: Any = np.unravel_index(places, [factor.count for factor in by.factors])
+        inside = np.ones(by.count, dtype=bool)
+        for factor, codes in zip(by.factors, columns, strict=True):
+            inside &= listed(factor)[codes]
+        return inside
     return np.arange(by.count) < (by.bins if isinstance(by, Bins) else len(by.keys))
 
 

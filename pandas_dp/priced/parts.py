@@ -52,7 +52,7 @@ class Parts(NamedTuple):
     def crossed(self, factor: Factor) -> Parts:
         """Every part with every one of another column, which changes fastest."""
         more, labels = factor
-        _few(self.by.count * more.count)
+        few(self.by.count * more.count)
         if isinstance(self.by, Cross):
             _numbered(self.by.combinations * more.count)
             allowed = self.by.allowed
@@ -107,7 +107,7 @@ def parts_of(
             if alone:
                 raise
             raise type(error)(f"{column!r}: {error}") from None
-    _few(math.prod(factor.count for factor, _ in factors))
+    few(math.prod(factor.count for factor, _ in factors))
     return _crossed(factors, _texts(factors, len(columns) == 1), other, null)
 
 
@@ -120,7 +120,8 @@ def _crossed(factors: list[Factor], texts: list[str], other: bool, null: bool) -
     return Parts(Cross(by), CrossLabels(labels), columns, ", ".join(texts))
 
 
-def _few(parts: int) -> None:
+def few(parts: int) -> None:
+    """Refuse more parts than a call may count."""
     if parts > MOST_COMBINATIONS:
         raise ArgumentValueError(
             f"{parts:,} combinations are more than the 1,000,000 that one call may count: list fewer keys, or the allowed "
@@ -221,7 +222,7 @@ def _allowed(
         raise ArgumentValueError(f"a table as keys= has the columns that are grouped by, no others: {wanted}")
     if tables.lookup(table) is not None or any(tables.holds(table[column]) for column in columns):
         raise ArgumentValueError(PUBLIC)
-    _few(len(table))
+    few(len(table))
     if not len(table) or table.isna().to_numpy().any():
         raise ArgumentValueError(f"a table as keys= needs rows, and a value in each cell: {wanted}")
     factors, places = [], np.zeros(len(table), dtype=np.int64)
