@@ -8,7 +8,7 @@ from fractions import Fraction as F
 
 import pandas as pd
 import pytest
-from support.frames import protected
+from support.frames import people, protected
 
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.aggregates.count import Labels, listed
@@ -21,7 +21,7 @@ from pandas_dp.core.mechanisms.quantiles import TIES, spread_of_row
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentValueError, UnverifiedFrameError
 from pandas_dp.kinds import Kind
 
 BIG = 10**4  # at this price a count is off by one with probability below 1e-4000
@@ -188,3 +188,35 @@ def test_the_ends_of_a_share_are_where_its_distance_is_that_of_the_noise(cells):
     for p in share.bounds(share.value, 0.9):
         assert 0 < p < 1
         assert abs(share.value - p) == pytest.approx(t * math.sqrt(n * (1 - p) ** 2 + (m - n) * p**2))
+
+
+KEYS = {"sex": ["f", "m"], "city": ["x", "y", "z"]}
+OF_PAY = [
+    lambda d: d.groupby(["sex", "city"], keys=KEYS)["pay"].mean(bounds=(0, 1)),
+    lambda d: d.groupby(["sex", "city"], keys=KEYS)["pay"].var(bounds=(0, 1)),
+    lambda d: d.groupby(["sex", "city"], keys=KEYS)["pay"].median(bounds=(0, 1)),
+    lambda d: d.groupby(["sex", "city"], keys=KEYS)["pay"].mode(keys=[0, 1]),
+    lambda d: d.groupby(["sex", "city"], keys=KEYS)["pay"].histogram(bins=[0, 1]),
+    lambda d: d.groupby(["sex", "city"], keys=KEYS).count("pay"),
+    lambda d: d.pivot_table("pay", "sex", "city", keys=KEYS, bounds=(0, 1)),
+    lambda d: d.pivot_table("pay", "sex", "city", keys=KEYS, aggfunc="count"),
+]
+
+
+@pytest.mark.parametrize("ask", OF_PAY, ids=range(len(OF_PAY)))
+@pytest.mark.parametrize("changed", ["sex", "city", "pay"])
+def test_groups_of_a_changed_column_are_refused(ask, changed):
+    """The answer would be that of the protected column, whatever the frame holds by now."""
+    df = protected(people())
+    df[changed] = df[changed].to_numpy()[::-1].copy()
+    with pytest.raises(UnverifiedFrameError):
+        ask(df.dp(0.1))
+    assert df.dp.session.spent == "epsilon=0"
+
+
+def test_one_column_of_the_frame_makes_a_table_of_its_rows():
+    df = protected(people())
+    for own in ("sex", "city"):
+        public = df[["sex", "city"]].assign(**{own: list("abcdefgh")})
+        with pytest.raises(ArgumentValueError, match="keys must be public"):
+            df.dp(0.1).groupby(["sex", "city"], keys=public)
