@@ -147,7 +147,7 @@ class Labels:
     @cached_property
     def _index(self) -> pd.Index[Any]:
         if not self.bins:
-            dtype = None if _encodable(self.values) else object
+            dtype = None if _encodable(self.values) and not _rounded(self.values) else object
             plain: pd.Index[Any] = pd.Index(list(self.values), dtype=dtype, tupleize_cols=False)
             return plain
         pairs = [v for v in self.values if isinstance(v, tuple)]
@@ -195,10 +195,13 @@ def crossed(labels: Labels | CrossLabels, more: Labels) -> CrossLabels:
 def listed(by: Partition) -> NDArray[np.bool_]:
     """Which parts are no part for other or missing values, shape (parts,)."""
     if isinstance(by, Cross):
-        inside = np.ones(1, dtype=bool)
-        for factor in by.factors:
-            inside = np.logical_and.outer(inside, listed(factor)).ravel()
-        return inside if by.allowed is None else inside[list(by.allowed)]
+        # of the parts alone: there may be far more combinations than memory
+        places = np.arange(by.count) if by.allowed is None else np.array(by.allowed, dtype=np.intp)
+        columns: Any = np.unravel_index(places, [factor.count for factor in by.factors])
+        inside = np.ones(by.count, dtype=bool)
+        for factor, codes in zip(by.factors, columns, strict=True):
+            inside &= listed(factor)[codes]
+        return inside
     return np.arange(by.count) < (by.bins if isinstance(by, Bins) else len(by.keys))
 
 
@@ -208,6 +211,12 @@ def int64s(noisy: Noisy) -> np.ndarray[Any, np.dtype[np.int64]]:
         return np.array(noisy, dtype=np.int64)
     except OverflowError:
         return np.array([min(max(x, -(1 << 63)), (1 << 63) - 1) for x in noisy], dtype=np.int64)
+
+
+def _rounded(values: tuple[Any, ...]) -> bool:
+    """Whether pandas, which makes floats of whole numbers beside floats or a missing one, could round two labels to one."""
+    whole = [v for v in values if isinstance(v, int)]
+    return len(whole) < len(values) and any(abs(v) > 1 << 53 for v in whole)
 
 
 def _encodable(values: tuple[Any, ...]) -> bool:

@@ -18,7 +18,7 @@ from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
 from pandas_dp.core.partition import Cross
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.bounds import asked, bounded, rank_lattice, square_lattice
-from pandas_dp.priced.parts import Parts, parts_of
+from pandas_dp.priced.parts import Parts, few, parts_of
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.several import composed, wanted_of
 from pandas_dp.priced.text import ONE_COLUMN, bounds_text, columns_text, missing_question, refuse_dates, value_text
@@ -145,6 +145,8 @@ class PricedGroups:
 
     def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
         levels, scalar = arguments.quantiles(q)
+        if not scalar:
+            few(self._parts.by.count * len(levels))
         kind, lattice = rank_lattice(self._frame, name, column, bounds, step)
         question = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
         shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step})

@@ -52,7 +52,7 @@ class Parts(NamedTuple):
     def crossed(self, factor: Factor) -> Parts:
         """Every part with every one of another column, which changes fastest."""
         more, labels = factor
-        _few(self.by.count * more.count)
+        few(self.by.count * more.count)
         if isinstance(self.by, Cross):
             _numbered(self.by.combinations * more.count)
             allowed = self.by.allowed
@@ -107,7 +107,7 @@ def parts_of(
             if alone:
                 raise
             raise type(error)(f"{column!r}: {error}") from None
-    _few(math.prod(factor.count for factor, _ in factors))
+    few(math.prod(factor.count for factor, _ in factors))
     return _crossed(factors, _texts(factors, len(columns) == 1), other, null)
 
 
@@ -120,7 +120,8 @@ def _crossed(factors: list[Factor], texts: list[str], other: bool, null: bool) -
     return Parts(Cross(by), CrossLabels(labels), columns, ", ".join(texts))
 
 
-def _few(parts: int) -> None:
+def few(parts: int) -> None:
+    """Refuse more parts than a call may count."""
     if parts > MOST_COMBINATIONS:
         raise ArgumentValueError(
             f"{parts:,} combinations are more than the 1,000,000 that one call may count: list fewer keys, or the allowed "
@@ -170,11 +171,18 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
     line = line or f"{call}({column!r}, bins={PERIODS})"
     if kind.name != "datetime":
         raise ArgumentTypeError(f"periods are bins of a column of dates; here type {call}({column!r}, bins=[...])")
-    if given.hasnans or not len(given) or (given[1:] != given[:-1] + 1).any():
-        raise ArgumentValueError(f"periods must follow one upon another: {line}")
-    # a period ends before the next one starts, and the last bin is closed
-    last = (given[-1] + 1).start_time.as_unit("ns") - pd.Timedelta(1, unit="ns")
-    binned, labels = arguments.bins([*given.start_time, last], other, null, kind, call, column, line)
+    follow = len(given) and not given.hasnans and (given[1:] == given[:-1] + 1).all()
+    # the Friday of business days is over long before the next one starts
+    if not follow or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
+        raise ArgumentValueError(f"periods must follow one upon another, without gaps: {line}")
+    starts = pd.DatetimeIndex([*given.start_time, (given[-1] + 1).start_time])
+    try:  # where the clocks skip the start, the period starts with the first instant after it
+        starts = starts.as_unit("ns").tz_localize(kind.tz, nonexistent="shift_forward")
+    except ValueError:
+        turned = "" if kind.tz is None else f", and none may start in an hour that the clocks of {kind.tz!r} show twice"
+        raise ArgumentValueError(f"periods must lie between 1678 and 2261{turned}: {line}") from None
+    last = starts[-1] - pd.Timedelta(1, unit="ns")  # the last bin is closed
+    binned, labels = arguments.bins([*starts[:-1], last], other, null, kind, call, column, line)
     return binned, Labels(column, (*given, *labels.values[binned.bins :]))
 
 
@@ -214,7 +222,7 @@ def _allowed(
         raise ArgumentValueError(f"a table as keys= has the columns that are grouped by, no others: {wanted}")
     if tables.lookup(table) is not None or any(tables.holds(table[column]) for column in columns):
         raise ArgumentValueError(PUBLIC)
-    _few(len(table))
+    few(len(table))
     if not len(table) or table.isna().to_numpy().any():
         raise ArgumentValueError(f"a table as keys= needs rows, and a value in each cell: {wanted}")
     factors, places = [], np.zeros(len(table), dtype=np.int64)
