@@ -18,6 +18,11 @@ def _method(name: str, operand: Expression, **options: Option) -> Expression:
     return Method(f"str.{name}", (operand,), tuple(options.items()))
 
 
+def _bare(name: str, operand: Expression) -> Expression:
+    """A method without options: what ``call`` finds in this signature is all that may be given."""
+    return _method(name, operand)
+
+
 def _strip(name: str, operand: Expression, to_strip: Any = None) -> Expression:
     return _method(name, operand) if to_strip is None else _method(name, operand, to_strip=_text(name, to_strip))
 
@@ -27,6 +32,9 @@ def _slice(operand: Expression, start: Any = None, stop: Any = None, step: Any =
     for bound in given.values():
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int)):
             raise ArgumentTypeError("str.slice takes integers, as in .str.slice(0, 3)")
+        if bound is not None and not -(2**63) <= bound < 2**63:
+            raise ArgumentValueError("str.slice takes integers in [-2**63, 2**63)")
+    given = {name: None if bound is None else int(bound) for name, bound in given.items()}
     if step == 0:
         raise ArgumentValueError("str.slice: step cannot be 0")
     return _method("slice", operand, **given)
@@ -71,7 +79,7 @@ def _text(name: str, value: Any) -> str:
 
 
 TEXT_METHODS: dict[str, Callable[..., Expression]] = {
-    **{f"str.{name}": functools.partial(_method, name) for name in ("lower", "upper", "len")},
+    **{f"str.{name}": functools.partial(_bare, name) for name in ("lower", "upper", "len")},
     **{f"str.{name}": functools.partial(_strip, name) for name in ("strip", "lstrip", "rstrip")},
     **{f"str.{name}": functools.partial(_ends, name) for name in ("startswith", "endswith")},
     "str.contains": _contains,

@@ -6,15 +6,25 @@ a dtype here, and cells are equal by their own value and kind whatever else is i
 
 from __future__ import annotations
 
+import datetime
+import zoneinfo
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.constants import key, plain, read_constant
 from pandas_dp.steps.values import TIMES, Kind, Mask, Values
+# Types whose values a constant can equal. A subclass could run code of its own when it is read.
+_PLAIN = frozenset(
+    {bool, int, float, Decimal, pd.Timestamp, pd.Timedelta, datetime.datetime, datetime.timedelta}
+    | {kind for kind in np.sctypeDict.values() if issubclass(kind, np.bool_ | np.number | np.datetime64 | np.str_)}
+)
+_ZONES = (type(None), datetime.timezone, zoneinfo.ZoneInfo)
 
 
 def equals_any(column: Values, constants: Iterable[Values]) -> Mask:
@@ -84,6 +94,8 @@ def _keys(column: Values) -> list[tuple[object, ...] | None]:
 def _key(level: Any) -> tuple[object, ...] | None:
     if type(level) is str:
         return (Kind.TEXT, level)
+    if type(level) not in _PLAIN or type(getattr(level, "tzinfo", None)) not in _ZONES:
+        return None
     try:
         return key(read_constant(plain(level)))
     except (ArgumentTypeError, ArgumentValueError):

@@ -52,7 +52,8 @@ def _float(operand: Values) -> Values:
 
 
 def _int(operand: Values) -> Values:
-    whole = np.trunc(_float(operand).floats())
+    with np.errstate(all="ignore"):  # a signalling NaN is one like others
+        whole = np.trunc(_float(operand).floats())
     return numbers(np.where(np.abs(whole) < 2.0**63, whole, np.nan))
 
 

@@ -89,11 +89,22 @@ def python_text(values: Values) -> Any:
     """Cells as Python text, empty where missing or no text; shape of ``data``."""
     if isinstance(values.data, str):
         return np.array(values.data, dtype=object)  # numpy's own text would lose NULs at its end
-    cells = np.array(values.data, dtype=object)
+    cells = _objects(values)
     cells[values.incomparable] = ""
     odd = np.fromiter((type(cell) is not str for cell in cells), bool, len(cells))  # they could compare as they like
     cells[odd] = [str.__str__(cell) for cell in cells[odd]]
     return cells
+
+
+def _objects(values: Values) -> Any:
+    """Cells as Python objects; bytes that are no UTF-8, which Arrow does not look for, become replacement characters."""
+    try:
+        return np.array(values.data, dtype=object)
+    except (UnicodeDecodeError, pa.ArrowException):  # every valid cell is the same either way
+        chunks = values.data.__arrow_array__().cast(pa.large_binary()).to_pylist()
+        cells = np.empty(len(chunks), dtype=object)
+        cells[:] = ["" if chunk is None else chunk.decode(errors="replace") for chunk in chunks]
+        return cells
 
 
 def arrow_text(values: Values) -> Any:

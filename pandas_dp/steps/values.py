@@ -38,6 +38,7 @@ _MASKED: tuple[type, ...] = (
     pd.Float32Dtype,
     pd.Float64Dtype,
 )
+_INEXACT = frozenset({float, complex} | {kind for kind in np.sctypeDict.values() if issubclass(kind, np.inexact)})
 
 
 class Kind(enum.Enum):
@@ -104,7 +105,10 @@ class Values:
         return self.missing if self.foreign is None else self.missing | self.foreign
 
     def floats(self) -> npt.NDArray[np.float64]:
-        """Numbers or true/false values as float64 with NaN where missing, shape of ``data``."""
+        """Numbers or true/false values as float64 with NaN where missing, shape of ``data``.
+
+        Columns are contiguous: numpy's functions differ in the last bit between memory read forwards and backwards.
+        """
         floats = self.data.astype(np.float64, copy=False)
         return floats if self.data.dtype.kind == "f" else np.where(self.missing, np.nan, floats)
 
@@ -168,18 +172,21 @@ def _read_objects(column: pd.Series[Any]) -> Values:
 
 
 def _is_missing(cell: object) -> bool:
-    """What pandas counts as missing in an object column, without its exception for a signalling NaN."""
+    """What pandas counts as missing in an object column, without its exception for a signalling NaN.
+
+    By exact type: a subclass could run code of its own.
+    """
     if cell is None or cell is pd.NA or cell is pd.NaT:
         return True
     if type(cell) is Decimal:
         return cell.is_nan()
-    if isinstance(cell, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(cell))
-    return (type(cell) in (float, complex) or isinstance(cell, np.inexact)) and bool(cell != cell)
+    if type(cell) in (np.datetime64, np.timedelta64):
+        return bool(np.isnat(cell))  # type: ignore[arg-type]
+    return type(cell) in _INEXACT and bool(cell != cell)
 
 
 def _read_numpy(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) -> Values:
-    cells: Any = column.to_numpy()
+    cells: Any = np.require(column.to_numpy(), requirements="CA")
     if dtype.kind == "b":
         return Values(Kind.BOOLEAN, cells, missing)
     if dtype.kind in "iu":
@@ -195,7 +202,9 @@ def _read_numpy(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) -> 
 
 def _read_masked(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) -> Values:
     if dtype.kind == "f":
-        return numbers(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        with np.errstate(all="ignore"):  # a signalling NaN is one like others
+            cells = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return numbers(np.require(cells, requirements="CA"))  # without a missing cell this is a view, of any order
     if dtype.kind == "b":
         return Values(Kind.BOOLEAN, column.to_numpy(dtype=np.bool_, na_value=False), missing)
     wide = np.int64 if dtype.kind == "i" else np.uint64
@@ -204,7 +213,10 @@ def _read_masked(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) ->
 
 def _read_arrow(column: pd.Series[Any], kind: Any) -> Values:
     array: Any = column.array
-    missing: Mask = np.asarray(column.isna(), dtype=bool)
+    # Of a dictionary that lists a null, column.isna() says what that null is by whether another cell is missing.
+    missing: Mask = np.asarray(array.__arrow_array__().is_null().to_numpy(), dtype=bool)
+    if pa.types.is_dictionary(kind) and not _castable(kind.value_type):
+        return Values(Kind.OTHER, array, missing)
     if pa.types.is_dictionary(kind):  # a dictionary is storage only
         return read_column(column.astype(pd.ArrowDtype(kind.value_type)))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -228,6 +240,11 @@ def _read_arrow(column: pd.Series[Any], kind: Any) -> Values:
     if pa.types.is_duration(kind):
         return times(Kind.DURATION, _counts(cells), missing, kind.unit)
     return Values(Kind.OTHER, array, missing)
+
+
+def _castable(kind: Any) -> bool:
+    """Whether Arrow can turn a dictionary of these values into a plain column: it cannot for nested ones and for views."""
+    return not (pa.types.is_nested(kind) or pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
 
 
 def _counts(cells: Any) -> npt.NDArray[np.int64]:
