@@ -174,7 +174,7 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
     follow = len(given) and not given.hasnans and (given[1:] == given[:-1] + 1).all()
     # the Friday of business days is over long before the next one starts
     if not follow or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
-        raise ArgumentValueError(f"periods must follow one upon another, without gaps: {line}")
+        raise ArgumentValueError(f"periods must follow one upon another: {line}")
     starts = pd.DatetimeIndex([*given.start_time, (given[-1] + 1).start_time])
     try:  # where the clocks skip the start, the period starts with the first instant after it
         starts = starts.as_unit("ns").tz_localize(kind.tz, nonexistent="shift_forward")

@@ -14,7 +14,7 @@ from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.aggregates.count import Labels, listed
 from pandas_dp.aggregates.cross_tables import Share
 from pandas_dp.aggregates.ranges import combined_half_width
-from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.selections import GroupModes, QuantileOf
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.quantiles import TIES, spread_of_row
@@ -88,7 +88,7 @@ def test_days_whose_first_hour_the_clocks_skip(zone, days):
 @pytest.mark.parametrize(
     ("frequency", "first", "zone", "match"),
     [
-        ("B", "2013-01-01", None, "follow one upon another, without gaps"),
+        ("B", "2013-01-01", None, "follow one upon another: groupby"),
         ("M", "3013-01", None, "between 1678 and 2261: groupby"),
         ("M", "2261-12", None, "between 1678 and 2261"),
         ("h", "2013-11-03 00:00", "America/New_York", "clocks of 'America/New_York' show twice"),
@@ -220,3 +220,32 @@ def test_one_column_of_the_frame_makes_a_table_of_its_rows():
         public = df[["sex", "city"]].assign(**{own: list("abcdefgh")})
         with pytest.raises(ArgumentValueError, match="keys must be public"):
             df.dp(0.1).groupby(["sex", "city"], keys=public)
+
+
+@pytest.mark.parametrize("relation", list(NeighboringRelation))
+@pytest.mark.parametrize("bounds", [(1, 1, 1), (2, 2, 1), (3, 2, 2), (6, 2, 2)])
+@pytest.mark.parametrize("pure", [True, False])
+def test_questions_of_groups_cost_what_was_offered(relation, bounds, pure):
+    """Not a part of it, nor more: the loss of a choice follows from its rate, so a wrong rate would be charged as such."""
+    terms = Terms(PrivacyUnit("u", *bounds, relation=relation), Price(F(1)), pure)
+    groups, keys = Keys("g", ("a", "b", "c")), Keys("x", (1, 2))
+    assert GroupModes(Cross((groups, keys)), keys, Labels("g", groups.keys)).loss(terms).epsilon == 1
+    for levels in (("0.5",), ("0", "1"), ("0.1", "0.9"), tuple(str(i / 10) for i in range(1, 10))):
+        assert question(*levels).loss(terms).epsilon == 1
+
+
+def test_modes_of_groups_err_as_modes_of_as_many_keys():
+    """Of three groups, each chooses among its two keys: 1 / rate times ln 2 + ln 20 rows."""
+    frame = pd.DataFrame({"g": list("abc"), "x": [1, 2, 1]})
+    modes = protected(frame).dp(1).groupby("g", keys=list("abc")).mode("x", keys=[1, 2])
+    assert modes.interval(0.95).score == pytest.approx(math.log(2) + math.log(20))
+
+
+def test_more_combinations_with_a_further_column_than_can_be_numbered_are_refused():
+    columns = list("abcdef")
+    df = protected(pd.DataFrame({**{name: [1, 2] for name in columns}, "x": [1, 2]}))
+    groups = df.dp(0.1).groupby(columns, keys=pd.DataFrame({name: range(1000) for name in columns}))
+    for ask in (lambda: groups.mode("x", keys=range(10)), lambda: groups.histogram("x", bins=range(11))):
+        with pytest.raises(ArgumentValueError, match="combinations of its values"):
+            ask()
+    assert df.dp.session.spent == "epsilon=0"

@@ -29,7 +29,8 @@ class Quantile:
     -----
     Let any count of rows move by at most k = `linf`. Under add/remove (`score_range` = k) adding rows moves q n by q and
     the interval's ends by 0 or 1 each a row, so the score moves by at most k max(q, 1 - q); under replace-one by at
-    most k. For q = 0 and q = 1 the scores of all points move one way. So with D that bound the loss is pure
+    most k. For q = 0 and q = 1 a score is minus the number of rows on one side of its point, so the changes of two scores
+    differ by that of the rows between the points, at most k. So with D the bound above the loss is pure
     2 rate D (rate k for q in {0, 1}), in each part of the data, bounded-range. For all data, also without any rows,
     exactly one point of the lattice is returned for each part.
 
