@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.schema_files import GUARDS, arrow_facts, read_toml, sample_facts, toml_of
-from pandas_dp.steps.changes import Step
+from pandas_dp.steps.changes import Clip, FillNA, Rename, Step
 
 FIELDS = ("bounds", "keys", "step", "nulls")
 
@@ -179,20 +179,14 @@ class Schema:
     def after(self, steps: Iterable[Step]) -> Schema:
         """Facts of the columns that steps give: those of a column follow it to its new name, and steps make others known.
 
-        A column of labels, mapped values or parts of dates has them for keys, and numbers among them for bounds.
+        A column of labels, mapped values or parts of dates has them for keys, and numbers among them for bounds. What was
+        said of a column that a step replaces is not said of the new one.
         """
-        schema = self
+        columns = dict(self._columns)
         for step in steps:
-            if step.renames:
-                names = step.renames
-                kept = {name: facts for name, facts in schema._columns.items() if name not in names}
-                moved = {new: schema._columns[old] for old, new in names.items() if old in schema._columns}
-                schema = Schema({})
-                schema._columns = kept | moved
-            if step.known:
-                made = {name: _listed(schema[name], values) for name, values in step.known.items()}
-                before, schema = schema._columns, Schema({})
-                schema._columns = before | made
+            columns = _after(step, columns)
+        schema = Schema({})
+        schema._columns = columns
         return schema
 
     @property
@@ -237,10 +231,30 @@ def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
     return ColumnFacts(**given)
 
 
-def _listed(facts: ColumnFacts, values: tuple[Any, ...]) -> ColumnFacts:
+def _after(step: Step, columns: dict[str, ColumnFacts]) -> dict[str, ColumnFacts]:
+    """Facts by column after one step; ``columns`` are those before it."""
+    kept = {name: facts for name, facts in columns.items() if name not in step.touches}
+    if isinstance(step, Rename):
+        return kept | {new: columns[old] for old, new in step.names if old in columns}
+    if isinstance(step, Clip):  # the ends may be new values
+        return kept | {name: replace(columns[name], keys=None) for name in step.columns if name in columns}
+    if isinstance(step, FillNA):
+        return kept | {name: _filled(columns[name], value.value) for name, value in step.values if name in columns}
+    return kept | {name: _listed(values) for name, values in step.known.items()}
+
+
+def _filled(facts: ColumnFacts, value: Any) -> ColumnFacts:
+    """Facts of a column whose missing cells became a value: one key more, where it is written as the others are."""
+    if facts.keys is None or value in facts.keys:
+        return facts
+    alike = all(isinstance(key, str) == isinstance(value, str) for key in facts.keys)
+    return replace(facts, keys=(*facts.keys, value) if alike else None)
+
+
+def _listed(values: tuple[Any, ...]) -> ColumnFacts:
     """Facts of a column that holds these values and no others."""
     ends = None
     numbers = all(not isinstance(value, str) and math.isfinite(value) for value in values)
     if numbers and min(values) < max(values):
         ends = (min(values), max(values))
-    return ColumnFacts(bounds=ends, keys=values, nulls=facts.nulls)
+    return ColumnFacts(bounds=ends, keys=values)

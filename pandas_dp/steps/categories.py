@@ -19,6 +19,7 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.constants import key, plain, read_constant
 from pandas_dp.steps.values import TIMES, Kind, Mask, Values
+
 # Types whose values a constant can equal. A subclass could run code of its own when it is read.
 _PLAIN = frozenset(
     {bool, int, float, Decimal, pd.Timestamp, pd.Timedelta, datetime.datetime, datetime.timedelta}

@@ -123,6 +123,10 @@ class Column(Expression):
 
     name: str
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", str.__str__(self.name))  # a kind of text could have a repr of its own
+        super().__post_init__()
+
     def columns(self) -> frozenset[str]:
         """The one column."""
         return frozenset((self.name,))

@@ -59,5 +59,10 @@ def _union(parts: Iterable[Known]) -> Known:
     for part in parts:
         if part is None:
             return None
-        found.update(dict.fromkeys(part))
+        found.update(dict.fromkeys(map(_chosen, part)))
     return tuple(found)
+
+
+def _chosen(value: ConstantValue) -> ConstantValue:
+    """A value as choices hold it: numbers are in float64, so of whole numbers beyond 2**53 some become one."""
+    return float(value) if isinstance(value, int) and int(float(value)) != value else value

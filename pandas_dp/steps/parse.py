@@ -35,7 +35,9 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.GtE: ">=",
 }
 # Strings and `backticked names` are stepped over as a whole; what stands between is one character at a time.
-_TOKEN = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|.""", re.DOTALL)
+_TOKEN = re.compile(
+    r"""(?P<long>'''|\"\"\")(?:\\.|(?!(?P=long)).)*(?P=long)|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|.""", re.DOTALL
+)
 
 
 def parse_expression(
@@ -126,7 +128,7 @@ def _prepare(text: str, argument: str) -> tuple[str, dict[str, str]]:
         prefix += "_"
     quoted: dict[str, str] = {}
     pieces = []
-    for token in _TOKEN.findall(text):
+    for token in (match.group() for match in _TOKEN.finditer(text)):
         if token == "@":  # noqa: S105
             raise ArgumentValueError(
                 f"{argument}: '@' is not read, since it could name anything: write the value itself, or a function, "

@@ -112,7 +112,7 @@ def assign(empty: pd.DataFrame, /, **expressions: Any) -> tuple[Step, ...]:
     steps: list[Step] = []
     for name, source in expressions.items():
         argument = f"assign: {quote(name)}"
-        _new_name(argument, name)
+        name = _new_name(argument, name)
         if isinstance(source, str) or not callable(source):
             expression: Expression = _constant(source, argument)
         else:
@@ -169,7 +169,8 @@ def fillna(value: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
     empty = _without_rows("fillna", empty)
     if isinstance(value, Mapping):
         _columns("fillna", value, empty)
-        pairs = {name: _constant(constant, f"fillna: {quote(name)}") for name, constant in value.items()}
+        constants = value.items()
+        pairs = {str.__str__(name): _constant(constant, f"fillna: {quote(name)}") for name, constant in constants}
     else:
         constant = _constant(value, "fillna")
         pairs = dict.fromkeys(_columns("fillna", empty.columns, empty), constant)
@@ -213,9 +214,8 @@ def rename(columns: Mapping[str, str] | Callable[[str], str], empty: pd.DataFram
         if not callable(columns):
             raise ArgumentTypeError("rename: columns has to be {'old': 'new'} or a function of the name")
         columns = _renamed_by(columns, empty)
-    for new in columns.values():
-        _new_name("rename", new)
-    step = Rename(tuple((name, columns[name]) for name in _columns("rename", columns, empty)))
+    new = {name: _new_name("rename", columns[name]) for name in columns}
+    step = Rename(tuple((name, new[name]) for name in _columns("rename", columns, empty)))
     _without_rows("rename", step.apply(empty))
     return (step,)
 
@@ -254,7 +254,7 @@ def merge(lookup: Any, on: str, how: str, empty: pd.DataFrame) -> tuple[Step, ..
     (name,) = _columns("merge", [on], empty)
     steps: list[Step] = []
     for column, mapped in lookup_maps(lookup, name).items():
-        _new_name("merge", column)
+        column = _new_name("merge", column)
         if column in empty.columns:
             raise ArgumentValueError(
                 f"merge: the table has a column {quote(column)} already: rename that of the lookup"
@@ -271,14 +271,15 @@ def _renamed_by(function: Callable[[str], str], empty: pd.DataFrame) -> dict[str
         raise ArgumentTypeError(f"rename: the function of the name raised {type(error).__name__}") from None
 
 
-def _new_name(argument: str, name: object) -> None:
-    """Refuse a name that no ledger could write down."""
+def _new_name(argument: str, name: object) -> str:
+    """A new column's name as plain text, whatever kind of text it is; one that no ledger could write down is refused."""
     if not isinstance(name, str):
         raise ArgumentTypeError(f"{argument}: a column's name has to be text")
     try:
         name.encode()
     except UnicodeEncodeError:
         raise ArgumentValueError(f"{argument}: a column's name has to be valid Unicode") from None
+    return str.__str__(name)
 
 
 def _without_rows(argument: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -308,7 +309,7 @@ def _columns(argument: str, columns: str | Iterable[str], empty: pd.DataFrame) -
             raise ArgumentTypeError(f"{argument}: a column's name has to be text")
         if name not in empty.columns:
             raise unknown_column(argument, name, empty.columns)
-    return tuple(sorted(set(names)))
+    return tuple(sorted({str.__str__(name) for name in names}))
 
 
 def _constant(value: Any, argument: str) -> Constant:

@@ -171,7 +171,7 @@ def _read_objects(column: pd.Series[Any]) -> Values:
     return Values(Kind.OBJECT, cells, missing, foreign=~text & ~missing)
 
 
-def _is_missing(cell: object) -> bool:
+def _is_missing(cell: Any) -> bool:
     """What pandas counts as missing in an object column, without its exception for a signalling NaN.
 
     By exact type: a subclass could run code of its own.
@@ -181,12 +181,12 @@ def _is_missing(cell: object) -> bool:
     if type(cell) is Decimal:
         return cell.is_nan()
     if type(cell) in (np.datetime64, np.timedelta64):
-        return bool(np.isnat(cell))  # type: ignore[arg-type]
+        return bool(np.isnat(cell))
     return type(cell) in _INEXACT and bool(cell != cell)
 
 
 def _read_numpy(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) -> Values:
-    cells: Any = np.require(column.to_numpy(), requirements="CA")
+    cells: Any = np.require(column.to_numpy(), requirements=["C", "A"])
     if dtype.kind == "b":
         return Values(Kind.BOOLEAN, cells, missing)
     if dtype.kind in "iu":
@@ -204,7 +204,9 @@ def _read_masked(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) ->
     if dtype.kind == "f":
         with np.errstate(all="ignore"):  # a signalling NaN is one like others
             cells = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return numbers(np.require(cells, requirements="CA"))  # without a missing cell this is a view, of any order
+        return numbers(
+            np.require(cells, requirements=["C", "A"])
+        )  # without a missing cell this is a view, of any order
     if dtype.kind == "b":
         return Values(Kind.BOOLEAN, column.to_numpy(dtype=np.bool_, na_value=False), missing)
     wide = np.int64 if dtype.kind == "i" else np.uint64
