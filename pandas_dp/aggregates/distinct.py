@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_noised, noise_of, noised
-from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.count import CountBy, CrossLabels, Labels, int64s
 from pandas_dp.aggregates.ranges import combined_half_width
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.partition import Partition
+from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.uncertainty import Additive, Ends, Noise
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,30 @@ class DistinctCount(SingleLook):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the noise's half-width."""
+        return least_noised(self, Fraction(1), wanted, terms)
+
+
+@dataclass(frozen=True)
+class DistinctCounts(SingleLook):
+    """Number of distinct values of a column in each public part; see `DistinctCount`."""
+
+    column: str
+    by: Partition
+    labels: Labels | CrossLabels
+    mixed: bool = False
+
+    def look(self, terms: Terms) -> Measurement:
+        """One integer for each part."""
+        return noised(DistinctBy(self.column, self.by), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return a Series over all parts, in their order."""
+        noise = noise_of(look)
+        series = pd.Series(int64s(noisy), index=self.labels.index(), name=self.column)
+        return Answer(series, noise.name, Additive(noise), assumes=TRANSITIVE if self.mixed else None)
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the half-width of the noise of each number."""
         return least_noised(self, Fraction(1), wanted, terms)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.distinct import DistinctCounts
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import GroupModes, QuantileOf
 from pandas_dp.aggregates.several import SeveralOfGroups
@@ -24,7 +25,7 @@ from pandas_dp.priced.several import composed, wanted_of
 from pandas_dp.priced.text import ONE_COLUMN, bounds_text, columns_text, missing_question, refuse_dates, value_text
 from pandas_dp.release import Release
 
-BY_GROUP = ("count", "sum", "mean", "var", "std", "median")  # what agg knows of groups
+BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what agg knows of groups
 
 
 @explain
@@ -75,6 +76,14 @@ class PricedGroups:
             self._frame._kind(column)
         name = "size" if column is None else column
         return self._ask("count", CountBy(self._parts.by, self._parts.labels, column, name), column)
+
+    def nunique(self, column: str | None = None) -> Release:
+        """Count the distinct values of a column in each group; see `PricedFrame.nunique`."""
+        column = self._named(column, "nunique")
+        self._frame._kind(column)
+        mixed = self._frame._empty()[column].dtype == object
+        question = DistinctCounts(column, self._parts.by, self._parts.labels, mixed)
+        return self._ask("nunique", question, column)
 
     def sum(self, column: str | None = None, *, bounds: Any = None) -> Release:
         """Sum of a column in each group; see `PricedFrame.sum`. Rows beyond a unit's bounds are dropped at random."""

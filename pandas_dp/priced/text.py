@@ -41,7 +41,7 @@ _GROUPS = {
     "min max first last nth head tail": (
         "one row's value is never released; by group there are median and quantile: .quantile(0.99, bounds=...)"
     ),
-    "groups ngroups get_group nunique": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) is one of them",
+    "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) is one of them",
 }
 GROUP_HINTS = {name: hint for names, hint in _GROUPS.items() for name in names.split()}
 ONE_COLUMN = "select one column of the groups, and ask again for the next: .groupby({by}, keys=[...])['cost'].mean(...)"

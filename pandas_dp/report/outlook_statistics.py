@@ -10,7 +10,7 @@ import numpy as np
 
 from pandas_dp.aggregates.base import Terms, noise_of
 from pandas_dp.aggregates.covariance import Correlation, Covariance, Together, largest_lengths
-from pandas_dp.aggregates.distinct import DistinctCount, Shares, widest
+from pandas_dp.aggregates.distinct import DistinctCount, DistinctCounts, Shares, widest
 from pandas_dp.aggregates.extremes import Extreme, rest_of
 from pandas_dp.aggregates.ranges import combined_half_width
 from pandas_dp.aggregates.regression import LinearRegression
@@ -58,6 +58,11 @@ def _regression(aggregate: LinearRegression, terms: Terms, rows: int | None) -> 
 @outlook.register
 def _distinct(aggregate: DistinctCount, terms: Terms, rows: int | None) -> Outlook:
     return _noisy(noise_of(aggregate.look(terms)), Fraction(1), Unit("values"))
+
+
+@outlook.register
+def _distinct_by_group(aggregate: DistinctCounts, terms: Terms, rows: int | None) -> Outlook:
+    return _noisy(noise_of(aggregate.look(terms)), Fraction(1), Unit("values"), "each ")
 
 
 @outlook.register

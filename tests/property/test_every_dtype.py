@@ -22,7 +22,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.counts import Count
-from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.sums import Moments, Total
@@ -86,6 +86,7 @@ def _statistics(dtype: object):
     yield Count("x")
     yield Distinct("x")
     yield Distinct("u")
+    yield DistinctBy("x", Keys("g", (2, 0), other=True))
     if not kind.numeric:
         yield Count(by=Keys("x", ("k1", "k2", "k3"), other=True, null=True))
         yield Count("x", by=Keys("x", ("k1", "k2")))

@@ -72,6 +72,7 @@ ADDITIVE: dict[str, Question] = {  # noise whose size is public is added to each
     "few ranges": lambda d: d.histogram("cost", bins=[0, 50, 101], workload="ranges"),
     "group sizes": lambda d: d.groupby("ward", keys=KEYS).size(),
     "group counts": lambda d: d.groupby("ward", keys=KEYS)["cost"].count(),
+    "group nunique": lambda d: d.groupby("ward", keys=KEYS)["to"].nunique(),
     "group sums": lambda d: d.groupby("ward", keys=KEYS)["cost"].sum(bounds=(0, 100)),
     "sizes of combinations": lambda d: d.groupby(["ward", "day"], keys={"ward": KEYS}, bins={"day": MONTHS}).size(),
     "crosstab": lambda d: d.crosstab("ward", "to", keys={"ward": KEYS, "to": KEYS}, null=True),

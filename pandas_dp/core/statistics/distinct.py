@@ -8,7 +8,9 @@ import numpy as np
 
 from pandas_dp.core import bounding
 from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
+from pandas_dp.core.statistics.counts import Count, rows_in_parts
 
 
 @dataclass(frozen=True)
@@ -44,3 +46,30 @@ class Distinct:
 
     def _most(self, unit: PrivacyUnit) -> int:
         return 1 if unit.column in (None, self.column) else min(unit.rows, unit.groups)
+
+
+@dataclass(frozen=True)
+class DistinctBy:
+    """Number of distinct values in each part of a partition.
+
+    Notes
+    -----
+    Rows are sampled as for counts by part, so a unit's rows hold at most v_i distinct values in part i, where v has the
+    bounds that `Count` states for its contribution. The answer of a part is the size of the union of the sets of all units.
+    Add/remove: it grows by 0 to v_i. Replace-one: it changes by d_i with -v_i <= d_i <= v'_i, so |d_i| <= v_i + v'_i,
+    d_i^2 <= v_i^2 + v'_i^2 and no |d_i| exceeds the largest v_i. These are the bounds of counts by part, under both relations.
+    """
+
+    column: str
+    by: Partition
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """That of counts by part; see the class notes."""
+        return Count(self.column, self.by).sensitivity(unit)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact numbers: a list of one int for each part."""
+        codes, count = view.units(self.column)
+        parts, positions = rows_in_parts(view, unit, self.by, codes >= 0)
+        pairs = np.unique(parts * count + (codes if positions is None else codes[positions]))  # shape (part and value,)
+        return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count).tolist())
