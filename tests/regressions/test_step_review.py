@@ -318,3 +318,48 @@ def test_whole_numbers_that_float64_does_not_tell_apart_are_one_key():
     assert sorted(known_values(mapped)) == [3, 2**53]
     frame = column(["a", "b", "c"])
     assert set(mapped.evaluate(frame)) <= set(known_values(mapped))
+
+
+# Faults that were planted in the steps and that no test had noticed
+
+
+def evaluated(tree: object, **columns: object) -> list[object]:
+    return tree.evaluate(pd.DataFrame(columns)).tolist()
+
+
+def test_dates_of_other_units_are_ordered_within_a_second():
+    days = pd.Series(pd.to_datetime(["2024-01-01 00:00:00.250", "2024-01-01 00:00:00.750"])).astype("M8[ms]")
+    for op, wanted in (("<", [True, False]), (">", [False, True]), ("<=", [True, False]), (">=", [False, True])):
+        tree = Operation(op, (*X, Constant(pd.Timestamp("2024-01-01 00:00:00.5"))))
+        assert evaluated(tree, x=days) == wanted
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_the_ends_of_integers_can_be_looked_for(dtype):
+    ends = np.iinfo(dtype)
+    cells = np.array([ends.min, 5, ends.max], dtype=dtype)
+    wanted = (ends.min, ends.max)
+    assert evaluated(IsIn(X, tuple(map(Constant, wanted))), x=cells) == [True, False, True]
+    found = evaluated(Map(X, tuple((key, 1.0) for key in wanted)), x=cells)
+    assert found[0] == found[2] == 1.0
+    assert np.isnan(found[1])
+
+
+def test_cells_that_are_no_text_equal_no_empty_text_on_either_side():
+    columns = {"x": pd.array(["", "", ""], dtype="str"), "o": objects(3, "", None)}
+    for pair in ((*X, Column("o")), (Column("o"), *X)):
+        assert evaluated(Operation("==", pair), **columns) == [False, True, False]
+        assert evaluated(Operation(">=", pair), **columns) == [False, True, False]
+
+
+def test_of_keys_that_one_cell_equals_the_first_by_its_text_counts():
+    tree = Map(X, ((2**53 + 1, 2.0), (2**53, 1.0)))
+    assert evaluated(tree, x=np.array([2.0**53])) == [1.0]
+    assert evaluated(tree, x=np.array([2**53, 2**53 + 1])) == [1.0, 2.0]
+
+
+def test_a_mapped_date_outside_of_the_unit_is_missing():
+    far, fine = pd.Timestamp("9000-01-01"), pd.Timestamp("2024-01-01 00:00:00.000000001")
+    found = Map(X, (("a", fine), ("b", far))).evaluate(column(["a", "b"]))
+    assert found[0] == fine
+    assert found[1] is pd.NaT
