@@ -318,3 +318,89 @@ def test_whole_numbers_that_float64_does_not_tell_apart_are_one_key():
     assert sorted(known_values(mapped)) == [3, 2**53]
     frame = column(["a", "b", "c"])
     assert set(mapped.evaluate(frame)) <= set(known_values(mapped))
+
+
+# Faults that were planted in the steps and that no test had noticed
+
+
+def evaluated(tree: object, **columns: object) -> list[object]:
+    return tree.evaluate(pd.DataFrame(columns)).tolist()
+
+
+def test_dates_of_other_units_are_ordered_within_a_second():
+    days = pd.Series(pd.to_datetime(["2024-01-01 00:00:00.250", "2024-01-01 00:00:00.750"])).astype("M8[ms]")
+    for op, wanted in (("<", [True, False]), (">", [False, True]), ("<=", [True, False]), (">=", [False, True])):
+        tree = Operation(op, (*X, Constant(pd.Timestamp("2024-01-01 00:00:00.5"))))
+        assert evaluated(tree, x=days) == wanted
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_the_ends_of_integers_can_be_looked_for(dtype):
+    ends = np.iinfo(dtype)
+    cells = np.array([ends.min, 5, ends.max], dtype=dtype)
+    wanted = (ends.min, ends.max)
+    assert evaluated(IsIn(X, tuple(map(Constant, wanted))), x=cells) == [True, False, True]
+    found = evaluated(Map(X, tuple((key, 1.0) for key in wanted)), x=cells)
+    assert found[0] == found[2] == 1.0
+    assert np.isnan(found[1])
+
+
+def test_cells_that_are_no_text_equal_no_empty_text_on_either_side():
+    columns = {"x": pd.array(["", "", ""], dtype="str"), "o": objects(3, "", None)}
+    for pair in ((*X, Column("o")), (Column("o"), *X)):
+        assert evaluated(Operation("==", pair), **columns) == [False, True, False]
+        assert evaluated(Operation(">=", pair), **columns) == [False, True, False]
+
+
+def test_of_keys_that_one_cell_equals_the_first_by_its_text_counts():
+    tree = Map(X, ((2**53 + 1, 2.0), (2**53, 1.0)))
+    assert evaluated(tree, x=np.array([2.0**53])) == [1.0]
+    assert evaluated(tree, x=np.array([2**53, 2**53 + 1])) == [1.0, 2.0]
+
+
+def test_a_mapped_date_outside_of_the_unit_is_missing():
+    far, fine = pd.Timestamp("9000-01-01"), pd.Timestamp("2024-01-01 00:00:00.000000001")
+    found = Map(X, (("a", fine), ("b", far))).evaluate(column(["a", "b"]))
+    assert found[0] == fine
+    assert found[1] is pd.NaT
+
+
+def test_dates_before_the_range_of_a_finer_unit_are_missing():
+    days = np.array([-(10**12), 10**12, 0], dtype="M8[s]")
+    moved = Operation("+", (*X, Constant(pd.Timedelta(1, unit="ns"))))
+    assert evaluated(Operation("isna", (moved,)), x=days) == [True, True, False]
+
+
+def test_a_sum_that_is_the_count_of_no_date_is_missing():
+    least = np.array([-(2**63) + 1, 0], dtype=np.int64).view("M8[us]")
+    moved = Operation("-", (*X, Constant(pd.Timedelta(1, unit="us"))))
+    assert evaluated(Operation("isna", (moved,)), x=least) == [True, False]
+    assert evaluated(Operation("<", (moved, Constant(pd.Timestamp("2024-01-01")))), x=least) == [False, True]
+
+
+@pytest.mark.parametrize("kind", ["M8[s]", "M8[us]"])
+def test_parts_of_dates_end_with_the_last_day_that_every_zone_has(kind):
+    days = np.array(["0001-01-01 23:59:59", "0001-01-02", "9999-12-30 23:59:59", "9999-12-31"], dtype=kind)
+    found = Operation("dt.year", X).evaluate(column(days))
+    assert found.isna().tolist() == [True, False, False, True]
+    assert found[1:2].tolist() == [1]
+
+
+def test_filled_objects_and_categories_stay_incomparable_where_they_are_no_text():
+    text, number = (Operation("fillna", (*X, Constant(value))) for value in ("a", 1))
+    cells = objects("a", 3, None, [1])
+    assert evaluated(Operation("==", (text, Constant("a"))), x=cells) == [True, False, True, False]
+    assert evaluated(Operation(">=", (text, Constant(""))), x=cells) == [True, False, True, False]
+    assert np.isnan(evaluated(Method("str.len", (text,)), x=cells)[1])
+    levels = pd.Categorical(["a", None, "b"])
+    assert evaluated(Operation("==", (text, Constant("a"))), x=levels) == [True, True, False]
+    assert evaluated(Operation(">=", (number, Constant(""))), x=levels) == [True, False, True]
+    assert np.isnan(evaluated(Method("str.len", (number,)), x=levels)[1])
+
+
+def test_missing_categories_equal_nothing():
+    full, gap = pd.Categorical(["a", "b"], ["a", "b"]), pd.Categorical([None, None], ["a", "b"])
+    tree = Operation("==", (*X, Column("y")))
+    assert evaluated(tree, x=full, y=gap) == evaluated(tree, x=gap, y=full) == [False, False]
+    assert evaluated(tree, x=gap, y=gap) == [False, False]
+    assert evaluated(tree, x=full, y=full) == [True, True]
