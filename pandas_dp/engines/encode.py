@@ -346,7 +346,7 @@ def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
 
 def _plain_text(cells: NDArray[np.object_]) -> bool:
     """Whether no text is of a class of its own, with an equality of its own."""
-    return not any(kind is not str and issubclass(kind, str) for kind in {*map(type, cells)})
+    return not any(kind is not str and issubclass(kind, str) for kind in map(type, cells))
 
 
 def _has_hash(cell: Any) -> bool:

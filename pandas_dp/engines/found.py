@@ -19,12 +19,8 @@ from pandas_dp.engines.numeric import dense, hashable_floats
 
 Found = tuple[NDArray[np.int64], int, Names]
 Places = NDArray[np.intp]
-NUMBERS = (
-    int,
-    float,
-    bool,
-    *(np.dtype(code).type for code in "?bhilqBHILQefdg"),
-)  # by name: durations are numpy integers
+# classes one by one: numpy counts durations among its integers
+NUMBERS = (int, float, bool, *(np.dtype(code).type for code in "?bhilqBHILQefdg"))
 MOST_BITS = 1024  # of a whole number that is a key: at no setting does Python refuse to write it
 
 
