@@ -9,13 +9,16 @@ import itertools
 import json
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from support.columns import view
-from support.frames import protected
+from support.frames import protected, refused
+
+from pandas_dp.errors import ArgumentValueError, BudgetExceededError
 
 SURE = {"epsilon": 50, "delta": 1e-9}
 
@@ -229,3 +232,28 @@ def test_the_order_of_rows_shows_in_no_answer_of_strange_cells():
         for order in itertools.islice(map(list, itertools.permutations(cells)), 0, None, 2000)
     }
     assert len(said) == 1
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize(
+    ("terms", "error"),
+    [
+        ({"delta": 0}, BudgetExceededError),
+        ({"delta": 1e-4, "plan": {50: 2}}, BudgetExceededError),
+        ({"delta": 1e-4, "accountant": "gdp"}, ArgumentValueError),
+    ],
+    ids=["pure", "plan", "gdp"],
+)
+def test_a_budget_that_cannot_find_keys_names_lists_of_keys(terms, error, ask, monkeypatch):
+    frame = protected(pd.DataFrame({"x": ["a"] * 30, "cost": 1}), epsilon=200, **terms)
+    with refused(monkeypatch, frame, error, "list keys=, leave out delta=|of listed keys"):
+        ask(frame.dp(**SURE))
+
+
+@pytest.mark.parametrize("accountant", ["hybrid", "rdp", "zcdp"])
+def test_every_other_budget_pays_the_whole_delta(accountant):
+    for ask in ASKED.values():
+        frame = protected(pd.DataFrame({"x": ["a"] * 30, "cost": 1}), epsilon=10**4, delta=1e-4, accountant=accountant)
+        ask(frame.dp(**SURE))
+        assert frame.dp.session._state.delta == Fraction(1, 10**9)
+        assert frame.dp.session._state.renyi > 0
