@@ -174,8 +174,10 @@ class ByFoundKey(Aggregate):
 
 def labels(listing: Listing, kind: Kind) -> tuple[Any, ...]:
     """Keys as they left the gate, as values of the column's kind: dates and durations were nanoseconds."""
-    if kind.name in ("datetime", "timedelta"):
+    if kind.name == "datetime":
         return tuple(kind.value(Fraction(entry[0])) for entry in listing)
+    if kind.name == "timedelta":
+        return tuple(pd.Timedelta(entry[0], unit="ns") for entry in listing)
     return tuple(bool(entry[0]) if kind.name == "bool" else entry[0] for entry in listing)
 
 

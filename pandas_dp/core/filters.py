@@ -57,8 +57,8 @@ class PureFilter:
         if charge.epsilon is None or charge.delta > 0:
             currency = "delta"
             fits = (
-                "This session has delta=0, so Gaussian noise and key discovery cannot be paid: leave out delta= "
-                f"and rho= ({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
+                "This session has delta=0, so Gaussian noise and key discovery cannot be paid: list keys=, leave out "
+                f"delta= and rho= ({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
             )
         return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
 
@@ -106,7 +106,10 @@ class PlanFilter(PureFilter):
         prices += [f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []
         currency, fits = "epsilon", _would_fit(prices)
         if charge.epsilon is None or charge.delta > 0:
-            currency, fits = "delta", f"A plan pays plain epsilons alone: leave out delta= and rho= ({fits})"
+            currency, fits = (
+                "delta",
+                f"A plan pays plain epsilons alone: list keys=, leave out delta= and rho= ({fits})",
+            )
         return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
 
     def spent(self, state: State) -> str:
@@ -321,8 +324,8 @@ class GDPFilter(RenyiFilter):
         if charge.renyi <= self.limit or (charge.epsilon is None and not charge.delta):
             return super().refusal(state, asked, charge)
         return ArgumentValueError(
-            "this session's accountant='gdp' pays Gaussian noise alone: ask counts, sums, means and histograms with "
-            f"rho= or delta=, such as df.dp(rho=0.01), instead of {asked}; nothing was charged"
+            "this session's accountant='gdp' pays Gaussian noise alone: ask counts, sums, means and histograms of listed "
+            f"keys with rho= or delta=, such as df.dp(rho=0.01), instead of {asked}; nothing was charged"
         )
 
 

@@ -294,7 +294,7 @@ class Coded:
             padded[~keyable] = None
             codes, values = pd.factorize(padded)
             codes[~keyable] = UNKEYABLE
-        text = pd.api.types.infer_dtype(cells, skipna=True) in ("string", "empty")
+        text = pd.api.types.infer_dtype(cells, skipna=True) in ("string", "empty") and _plain_text(cells)
         return cls(codes[:-1], Objects(values), None if text else cells)
 
     def numbers(self) -> Numbers:
@@ -342,6 +342,11 @@ def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
         return listed.get(cell, NO_KEY)
     except Exception:  # noqa: BLE001 - a cell's own __eq__ may raise anything
         return NO_KEY
+
+
+def _plain_text(cells: NDArray[np.object_]) -> bool:
+    """Whether no text is of a class of its own, with an equality of its own."""
+    return not any(kind is not str and issubclass(kind, str) for kind in map(type, cells))
 
 
 def _has_hash(cell: Any) -> bool:

@@ -19,13 +19,18 @@ from pandas_dp.engines.numeric import dense, hashable_floats
 
 Found = tuple[NDArray[np.int64], int, Names]
 Places = NDArray[np.intp]
+# classes one by one: numpy counts durations among its integers
+NUMBERS = (int, float, bool, *(np.dtype(code).type for code in "?bhilqBHILQefdg"))
+MOST_BITS = 1024  # of a whole number that is a key: at no setting does Python refuse to write it
 
 
 def found_keys(column: Stored) -> Found:
     """Code of each row (-1: no key), number of codes, and what they stand for.
 
     Numbers, bools as 0 and 1, dates and durations in nanoseconds, decimals as float64; text. Of objects and categories text
-    and whole numbers are keys, and all else is none, whatever other rows hold.
+    and whole numbers are keys, and all else is none, whatever other rows hold: 1.0 and True are the key 1, since categories
+    write 1 as 1.0 where another row holds 1.5, and as True where one holds True. Dates and durations that int64 cannot hold
+    in nanoseconds are none: they would all become one key that no row holds.
     """
     if isinstance(column, Coded):
         return _of_objects(column)
@@ -36,7 +41,12 @@ def found_keys(column: Stored) -> Found:
 
 def _of_numbers(column: Numbers) -> Found:
     values, mask = column.raw()
-    codes, count = dense(hashable_floats(values), present_mask(values, mask))
+    present = present_mask(values, mask)
+    if column.unit is not None:
+        info = np.iinfo(np.int64)
+        within: NDArray[np.bool_] = (values != info.min) & (values != info.max)
+        present = within if present is None else present & within
+    codes, count = dense(hashable_floats(values), present)
 
     def names(wanted: Places) -> list[Any]:
         return [number + 0 for number in values[_rows(codes, count)[wanted]].tolist()]  # -0.0 becomes its equal, 0.0
@@ -49,29 +59,25 @@ def _of_text(column: ArrowValues) -> Found:
 
     def names(wanted: Places) -> list[Any]:
         texts = column.column.take(pa.array(_rows(codes, count)[wanted])).cast(pa.large_string())
-        return [
-            cell.decode("utf-8", "replace") for cell in texts.cast(pa.large_binary()).to_pylist()
-        ]  # nobody checked it
+        # nobody checked that it is UTF-8: bytes that are not become surrogates, different ones for different bytes
+        return [cell.decode("utf-8", "surrogateescape") for cell in texts.cast(pa.large_binary()).to_pylist()]
 
     return codes, count, names
 
 
 def _of_objects(column: Coded) -> Found:
-    if column.cells is None:
-        codes, cells = column.codes, cast(Objects, column.values).cells
-    else:  # cells that Python finds equal, such as 1 and True, are told apart before they get codes
-        plain = np.empty(column.cells.size + 1, dtype=object)  # the last stays None: see `Coded.of_objects`
-        plain[:-1] = [cell if _listable(cell) else None for cell in column.cells]
-        codes, cells = pd.factorize(plain)
-        codes = codes[:-1]
-    cells = np.asarray(cells, dtype=object)
-    listable = np.array([*map(_listable, cells), False], dtype=bool)  # the last for rows without a code
-    codes = np.where(listable.take(np.maximum(codes, -1), mode="wrap"), codes, -1).astype(np.int64)
+    """Cells become plain text and integers before they get codes: others may equal what they are not."""
+    source = cast(Objects, column.values).cells if column.cells is None else column.cells
+    plain = np.empty(source.size + 1, dtype=object)  # the last stays None: see `Coded.of_objects`
+    plain[:-1] = [_key(cell) for cell in source]
+    codes, cells = pd.factorize(plain)  # shape (cells + 1,), shape (keys,)
+    # the last is that of rows without a cell
+    codes = codes[:-1] if column.cells is not None else codes.take(np.maximum(column.codes, -1), mode="wrap")
 
     def names(wanted: Places) -> list[Any]:
-        return [str.__str__(cell) if isinstance(cell, str) else int(cell) for cell in cells[wanted]]
+        return cells[wanted].tolist()  # type: ignore[no-any-return]
 
-    return codes, cells.size, names
+    return codes.astype(np.int64), len(cells), names
 
 
 def _rows(codes: NDArray[np.int64], count: int) -> Places:
@@ -81,6 +87,15 @@ def _rows(codes: NDArray[np.int64], count: int) -> Places:
     return rows
 
 
-def _listable(cell: Any) -> bool:
-    """Whether an object cell is a key that can be listed; True would be an int, too."""
-    return type(cell) is int or isinstance(cell, str | np.integer)
+def _key(cell: Any) -> str | int | None:
+    """The key that an object cell is, in a class without code of its own; None for none."""
+    kind = type(cell)
+    if issubclass(kind, str):
+        return str.__str__(cell)
+    if not any(kind is known for known in NUMBERS):
+        return None
+    try:
+        number = int(cell)
+    except (ValueError, OverflowError):  # nan, infinity
+        return None
+    return number if number == cell and number.bit_length() <= MOST_BITS else None

@@ -68,7 +68,8 @@ class KeyQuestions(PreparedFrame):
         probability at most delta; otherwise the guarantee is that of the noise. That is Laplace noise, or Gaussian noise,
         to which half of delta goes, where the threshold is lower with it; 15 rows at (1, 1e-6) for one row a unit.
         The delta is charged to the session's ``delta_reserved``. Text, numbers, bools and dates can be found; in columns of
-        objects or categories text and whole numbers, and all else counts as missing.
+        objects or categories text and whole numbers (True and 1.0 are 1), and all else counts as missing, as do dates outside
+        the years 1678 to 2261.
         Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Wilkins, Kifer, Zhang, Karrer 2024.
 
         Examples
