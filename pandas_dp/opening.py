@@ -26,7 +26,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.kinds import kind_of
 from pandas_dp.schema import Schema
-from pandas_dp.schema_files import GUARDS
+from pandas_dp.schema_files import GUARDS, has_dtype
 from pandas_dp.session import ATTRIBUTE, DERIVED, PART, Session
 from pandas_dp.tables import Table, check_frame
 
@@ -174,8 +174,15 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
             raise ArgumentValueError(
                 f"schema names {column!r}, which is not a column of this table{close}; leave it out"
             )
+        facts, dtype = Schema.of(schema)[column], frame[column].dtype
         try:
-            check_facts(Schema.of(schema)[column], kind_of(frame[column].dtype), column)
+            kind = kind_of(dtype)
+            if facts.dtype is not None and not has_dtype(dtype, facts.dtype):
+                raise ArgumentTypeError(
+                    f"the column has dtype {dtype}, not {facts.dtype!r}: df[{column!r}] = df[{column!r}].astype("
+                    f"{facts.dtype!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
+                )
+            check_facts(facts, kind, column)
         except (ArgumentTypeError, ArgumentValueError) as error:
             raise type(error)(f"schema of {column!r}: {error}") from None
 

@@ -20,6 +20,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import DATE, Kind
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts, Schema
+from pandas_dp.schema_files import has_dtype
 from pandas_dp.session import Session
 
 NAME = "practice"
@@ -59,7 +60,7 @@ def mock(
     ----------
     schema : Schema or dict
         Bounds or keys of every column. Values are drawn uniformly between the bounds, whole numbers where both bounds are
-        (or multiples of ``step``), or from the keys.
+        (or multiples of ``step``), or from the keys, and take the column's ``dtype`` where one is said.
     rows : int
     unit, max_rows, neighbors : optional
         As for ``df.dp.protect``. A unit that the schema does not name becomes a column of whole numbers; on average a unit
@@ -93,7 +94,7 @@ def mock(
     """
     facts, number = Schema.of(schema), positive_int(rows, "rows")
     bounded = opening.privacy_unit(unit, max_rows, None, None, neighbors)
-    columns = {column: _column(column, facts[column], number) for column in facts}
+    columns = {column: _typed(column, facts[column].dtype, _column(column, facts[column], number)) for column in facts}
     if unit is not None and unit not in columns:
         columns[unit] = pd.Series(_below(2 * number // bounded.rows + 1, number))
     if not columns:
@@ -104,6 +105,18 @@ def mock(
     ledger.open(NAME, TOTAL, bounded)
     opening._new(PracticeSession(ledger, NAME, bounded))._attach(frame, facts, None, None, whole=True)
     return frame
+
+
+def _typed(name: str, dtype: str | None, values: pd.Series[Any]) -> pd.Series[Any]:
+    """Made-up values in the dtype that the schema says."""
+    if dtype is None or has_dtype(values.dtype, dtype):
+        return values
+    try:
+        return pd.Series(values.astype(pd.api.types.pandas_dtype(dtype)))
+    except (TypeError, ValueError, NotImplementedError, OverflowError):  # no such dtype, or one for other values
+        raise ArgumentValueError(
+            f"schema of {name!r}: made-up values cannot have dtype {dtype!r}; leave it out: {{'bounds': (0, 100)}}"
+        ) from None
 
 
 def _column(name: str, facts: ColumnFacts, rows: int) -> pd.Series[Any]:

@@ -1,4 +1,4 @@
-"""Public facts by column: bounds, keys, steps and what a missing value counts as."""
+"""Public facts by column: bounds, keys, steps, what a missing value counts as, and dtypes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.schema_files import GUARDS, arrow_facts, read_toml, sample_facts, toml_of
 from pandas_dp.steps.changes import Clip, FillNA, Rename, Step
 
-FIELDS = ("bounds", "keys", "step", "nulls")
+FIELDS = ("bounds", "keys", "step", "nulls", "dtype")
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class ColumnFacts:
     keys: tuple[Any, ...] | None = None
     step: Any = None
     nulls: Any = "drop"
+    dtype: str | None = None
 
 
 class Schema:
@@ -34,8 +35,9 @@ class Schema:
     ----------
     columns : mapping
         ``{"cost": {"bounds": (0, 20_000)}, "ward": {"keys": ["A", "B"]}}``. Each column takes ``bounds`` (lower, upper),
-        ``keys`` (listed values), ``step`` (distance of possible values, for medians) and ``nulls`` (``"drop"``,
-        the default, or a public constant that a missing value counts as).
+        ``keys`` (listed values), ``step`` (distance of possible values, for medians), ``nulls`` (``"drop"``,
+        the default, or a public constant that a missing value counts as) and ``dtype`` (its name, such as ``"int64"``:
+        a table whose column has another one is not protected).
 
     Raises
     ------
@@ -110,7 +112,7 @@ class Schema:
 
     @classmethod
     def from_arrow(cls, source: Any) -> Schema:
-        """Take a schema from the metadata of Arrow's fields: JSON under ``bounds``, ``keys``, ``step`` and ``nulls``.
+        """Take a schema from the metadata of Arrow's fields: JSON under ``bounds``, ``keys``, ``step``, ``nulls``, ``dtype``.
 
         Parameters
         ----------
@@ -146,7 +148,7 @@ class Schema:
         -------
         Schema
             Values of columns of text and categories as keys, of up to 1000; smallest and largest number, date or duration
-            as bounds.
+            as bounds; beside them the dtype, where its name says all of it.
 
         Raises
         ------
@@ -228,6 +230,8 @@ def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
             if isinstance(given[field], str) or not hasattr(given[field], "__iter__"):
                 raise ArgumentTypeError(f"{field} in a schema must be a list")
             given[field] = tuple(given[field])
+    if given.get("dtype") is not None and not isinstance(given["dtype"], str):
+        raise ArgumentTypeError("dtype in a schema must be the name of one: {'dtype': 'int64'}")
     return ColumnFacts(**given)
 
 

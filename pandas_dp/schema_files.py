@@ -121,7 +121,7 @@ def _json(text: bytes, column: str, name: str) -> Any:
 
 
 def sample_facts(frame: pd.DataFrame) -> Facts:
-    """Facts by column of a public sample: values of texts and categories as keys, ends of numbers, dates, durations as bounds.
+    """Facts by column of a public sample: dtypes, values of texts and categories as keys, ends of numbers and dates as bounds.
 
     A column of one value, of truth values, or of more than `MOST_KEYS` keys gets none.
     """
@@ -131,14 +131,31 @@ def sample_facts(frame: pd.DataFrame) -> Facts:
         kind = kind_or_none(column.dtype)
         if kind is None or kind.name == "bool":
             continue
+        said: dict[str, Any] = (
+            {"dtype": str(column.dtype)} if has_dtype(column.dtype, str(column.dtype), parsed=True) else {}
+        )
         if kind.name == "key":
             values = {value for value in column.astype(object) if isinstance(value, str | int | np.integer)}
             if 0 < len(values) <= MOST_KEYS:
-                facts[name] = {"keys": sorted(values, key=lambda value: (isinstance(value, str), value))}
+                facts[name] = said | {"keys": sorted(values, key=lambda value: (isinstance(value, str), value))}
             continue
         if kind.name == "number":
             column = column[np.isfinite(column.to_numpy(np.float64))]
         if len(column) and column.min() < column.max():
             ends = (column.min(), column.max())
-            facts[name] = {"bounds": tuple(end.item() if isinstance(end, np.generic) else end for end in ends)}
+            plain = tuple(end.item() if isinstance(end, np.generic) else end for end in ends)
+            facts[name] = said | {"bounds": plain}
     return facts
+
+
+def has_dtype(dtype: Any, name: str, parsed: bool = False) -> bool:
+    """Whether a dtype goes by this name, as pandas shows or reads it; where `parsed`, only as pandas reads it.
+
+    Of categories the name alone counts: which there are may come from the rows.
+    """
+    if str(dtype) == name and (name == "category" or not parsed):
+        return True
+    try:
+        return bool(pd.api.types.pandas_dtype(name) == dtype)
+    except (TypeError, ValueError, NotImplementedError):  # no name that pandas knows, or none that it can read
+        return False

@@ -163,3 +163,17 @@ def test_rows_are_a_whole_number(rows):
 def test_a_unit_needs_max_rows():
     with pytest.raises(ArgumentTypeError, match="unit needs max_rows"):
         mock({"age": {"bounds": (0, 100)}}, unit="pid")
+
+
+def test_made_up_columns_have_the_dtypes_of_the_schema():
+    dtypes = {"a": "float32", "b": "Int64", "c": "category", "d": "double[pyarrow]", "e": "datetime64[s]"}
+    facts = {"a": (0, 9), "b": (0, 9), "d": (0.5, 1.5), "e": ("2013-01-01", "2014-01-01")}
+    schema = {name: {"bounds": bounds, "dtype": dtypes[name]} for name, bounds in facts.items()}
+    df = mock(schema | {"c": {"keys": ["x", "y"], "dtype": "category"}}, rows=20)
+    assert {name: str(dtype) for name, dtype in df.dtypes.items()} == dtypes
+
+
+@pytest.mark.parametrize("dtype", ["no such dtype", "bool[pyarrow", "datetime64[us, Europe/Vienna]"])
+def test_a_dtype_that_made_up_values_cannot_have_is_refused(dtype):
+    with pytest.raises(ArgumentValueError, match="schema of 'age': made-up values cannot have dtype"):
+        mock({"age": {"keys": ["x", "y"], "dtype": dtype}}, rows=20)

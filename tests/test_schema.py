@@ -1,5 +1,6 @@
 import datetime as dt
 import re
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -57,9 +58,10 @@ def test_a_schema_from_toml_is_used(written):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[age]\nbound = [0, 100]", "schema of 'age' knows bounds, keys, step, nulls, not 'bound'"),
+        ("[age]\nbound = [0, 100]", "schema of 'age' knows bounds, keys, step, nulls, dtype, not 'bound'"),
         ("age = 3", "schema of 'age': each column takes a dict"),
         ("[age]\nbounds = 3", "bounds in a schema must be a list"),
+        ("[age]\ndtype = 3", "dtype in a schema must be the name of one: {'dtype': 'int64'}"),
         ("[age", "the schema is no TOML, such as [age]"),
     ],
 )
@@ -84,6 +86,7 @@ FACTS = st.fixed_dictionaries(
         "keys": st.lists(VALUES, max_size=4),
         "step": st.integers(1, 9),
         "nulls": VALUES,
+        "dtype": TEXTS,
     },
 )
 
@@ -93,7 +96,24 @@ def test_toml_gives_back_what_was_written(tmp_path_factory, columns):
     schema = Schema(columns)
     path = tmp_path_factory.mktemp("toml") / "schema.toml"
     path.write_bytes(schema.to_toml().encode())
-    assert Schema.from_toml(path) == schema
+    assert Schema.from_toml(path) == Schema(
+        {name: {f: in_utc(v) for f, v in facts.items()} for name, facts in columns.items()}
+    )
+
+
+def in_utc(value):
+    """The same moment: datetimes in an hour that clocks repeat equal none of another zone, not even themselves in UTC."""
+    if isinstance(value, tuple | list):
+        return tuple(map(in_utc, value))
+    aware = isinstance(value, dt.datetime) and value.tzinfo is not None
+    return value.astimezone(dt.UTC) if aware else value
+
+
+def test_a_moment_in_an_hour_that_clocks_repeat_is_written(written):
+    for fold in (0, 1):
+        moment = dt.datetime(1981, 10, 25, 1, tzinfo=ZoneInfo("America/Inuvik"), fold=fold)
+        read = Schema.from_toml(written(Schema({"a": {"nulls": moment}}).to_toml()))
+        assert read["a"].nulls == moment.astimezone(dt.UTC)
 
 
 def test_numbers_and_dates_of_numpy_and_pandas_are_written(written):
@@ -141,14 +161,18 @@ def test_toml_has_no_such_text():
 def described():
     return pa.schema(
         [
-            pa.field("age", pa.int64(), metadata={"bounds": "[0, 100]", "comment": "in years", "nulls": "50"}),
+            pa.field(
+                "age",
+                pa.int64(),
+                metadata={"bounds": "[0, 100]", "comment": "in years", "nulls": "50", "dtype": '"int64"'},
+            ),
             pa.field("sex", pa.string(), metadata={"keys": '["F", "M"]'}),
             pa.field("note", pa.string()),
         ]
     )
 
 
-FROM_ARROW = Schema({"age": {"bounds": (0, 100), "nulls": 50}, "sex": {"keys": ["F", "M"]}})
+FROM_ARROW = Schema({"age": {"bounds": (0, 100), "nulls": 50, "dtype": "int64"}, "sex": {"keys": ["F", "M"]}})
 
 
 def test_arrow_metadata_are_read():
@@ -199,14 +223,17 @@ def test_a_public_sample_gives_keys_and_bounds():
     schema = Schema.from_public_sample(sample())
     assert schema == Schema(
         {
-            "age": {"bounds": (20, 40)},
-            "cost": {"bounds": (0.5, 1.5)},
-            "sex": {"keys": ["F", "M"]},
-            "ward": {"keys": ["A", "B"]},
-            "day": {"bounds": (pd.Timestamp("2013-01-01"), pd.Timestamp("2013-01-02"))},
-            "wait": {"bounds": (pd.Timedelta("1h"), pd.Timedelta("3h"))},
-            "whole": {"bounds": (3, 5)},
-            "arrow": {"bounds": (3.5, 5.5)},
+            "age": {"bounds": (20, 40), "dtype": "int64"},
+            "cost": {"bounds": (0.5, 1.5), "dtype": "float64"},
+            "sex": {"keys": ["F", "M"], "dtype": "str"},
+            "ward": {"keys": ["A", "B"], "dtype": "category"},
+            "day": {
+                "bounds": (pd.Timestamp("2013-01-01"), pd.Timestamp("2013-01-02")),
+                "dtype": str(sample().day.dtype),
+            },
+            "wait": {"bounds": (pd.Timedelta("1h"), pd.Timedelta("3h")), "dtype": str(sample().wait.dtype)},
+            "whole": {"bounds": (3, 5), "dtype": "Int64"},
+            "arrow": {"bounds": (3.5, 5.5), "dtype": "double[pyarrow]"},
         }
     )
     assert all(type(end) is int for end in schema["age"].bounds)
@@ -254,3 +281,56 @@ def test_protect_refuses_what_does_not_fit_and_costs_nothing():
         df.dp.protect(epsilon=1, name="does not fit", schema={"sex": {"bounds": (0, 100)}})
     assert df.dp.session is None
     assert pandas_dp.Schema is Schema
+
+
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [
+        ("age", "int64"),
+        ("age", "int"),
+        ("sex", "str"),
+        ("ward", "category"),
+        ("day", str(sample()["day"].dtype)),
+        ("whole", "Int64"),
+        ("arrow", "double[pyarrow]"),
+    ],
+)
+def test_a_dtype_goes_by_the_names_that_pandas_reads(column, dtype):
+    df = sample()
+    df.dp.protect(epsilon=1, name=f"dtype {column} {dtype}", schema={column: {"dtype": dtype}})
+    assert df.dp.session is not None
+
+
+@pytest.mark.parametrize(
+    ("column", "found", "dtype"),
+    [
+        ("age", "int64", "float64"),
+        ("whole", "Int64", "int64"),
+        ("arrow", "double[pyarrow]", "float64"),
+        ("ward", "category", "str"),
+        ("age", "int64", "no such dtype"),
+    ],
+)
+def test_another_dtype_is_refused_by_name(column, found, dtype):
+    df = sample()
+    line = (
+        f"schema of '{column}': the column has dtype {found}, not '{dtype}': df['{column}'] = df['{column}'].astype("
+        f"'{dtype}') before df.dp.protect(...), or in the schema {{'dtype': '{found}'}}"
+    )
+    with pytest.raises(ArgumentTypeError, match=re.escape(line)):
+        df.dp.protect(epsilon=1, name="another dtype", schema={column: {"dtype": dtype}})
+    assert df.dp.session is None
+
+
+def test_a_refused_dtype_of_categories_shows_none_of_them():
+    df = pd.DataFrame({"ward": pd.Categorical(["secret ward"])})
+    with pytest.raises(ArgumentTypeError) as refusal:
+        df.dp.protect(epsilon=1, name="categories", schema={"ward": {"dtype": "str"}})
+    assert "secret" not in str(refusal.value)
+
+
+def test_a_sample_of_another_dtype_does_not_fit():
+    schema = Schema.from_public_sample(sample())
+    df = sample().astype({"age": "float64"})
+    with pytest.raises(ArgumentTypeError, match="the column has dtype float64, not 'int64'"):
+        df.dp.protect(epsilon=1, name="another sample", schema=schema)

@@ -34,8 +34,9 @@ class PrivateBounds(Aggregate):
     """A question about a numeric column whose bounds nobody knows, asked on the bounds that a first look finds.
 
     The first look is a noisy histogram of the column over 0, the powers of two from 2**-10 to 2**41 and their
-    negatives (for whole numbers from 2**0), at `SHARE` of the price; what lies beyond counts in the end bins. A bin passes
-    when its noisy count exceeds
+    negatives (for whole numbers from 2**0), at `SHARE` of the price; what lies beyond counts in the end bins, but for
+    infinities and what is as far (`FARTHEST`), which count in none and are cut to the bounds that are found. A bin
+    passes when its noisy count exceeds
     the least t with P(noise > t) <= `CHANCE` / bins, so that an empty bin passes anywhere with probability at most
     `CHANCE`. The bounds reach from the first bin that passes to the last, without any the lattice of `question` stays.
     Values in bins of fewer than about t rows go unseen, which a note says: t is a public number.

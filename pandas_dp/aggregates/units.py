@@ -11,10 +11,13 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Accuracy, Answer, Caution, SingleLook, Terms, least_noised, noise_of, noised
 from pandas_dp.aggregates.count import int64s
+from pandas_dp.aggregates.ranges import combined_half_width
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.units import UnitSizes
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.uncertainty import Additive
+from pandas_dp.uncertainty import Additive, Noise
+
+WANTED = 95  # percent of the units that keep all rows under the bound that is suggested
 
 
 def widening_edges(limit: int) -> tuple[int, ...]:
@@ -59,7 +62,7 @@ class RowsPerUnit(SingleLook):
                 Caution("useless: no count is above what noise alone makes of 0; a larger epsilon"),
             )
         else:
-            notes = (self._kept(noisy),)
+            notes = (self._kept(noisy), self._suggested(noisy, noise))
         return Answer(series, noise.name, Additive(noise), notes)
 
     def _kept(self, noisy: Noisy) -> str:
@@ -68,6 +71,22 @@ class RowsPerUnit(SingleLook):
         shares = sums[:-1] / sums[-1]
         said = ", ".join(f"{edge:,}: {100 * share:.0f} %" for edge, share in zip(self.edges, shares, strict=True))
         return f"units that keep all their rows, about, by max_rows: {said}"
+
+    def _suggested(self, noisy: Noisy, noise: Noise) -> str:
+        """The least bound under which 95 % of the units keep all rows for sure, from the noisy counts and their noise alone.
+
+        With K units that keep all rows and L that do not, 5 K - 95 L >= 0 is wanted of the exact counts. Of noisy ones it must
+        be at least the half-width of its noise, a weighted sum, at a level that holds for all bounds together: a bound that
+        does not keep 95 % is suggested with probability at most 5 %.
+        """
+        each = combined_half_width(noise, 1 - 0.05 / len(self.edges))
+        for place, edge in enumerate(self.edges, 1):
+            kept, lost = noisy[:place], noisy[place:]
+            margin = each * math.sqrt((100 - WANTED) ** 2 * len(kept) + WANTED**2 * len(lost))
+            if (100 - WANTED) * sum(kept) - WANTED * sum(lost) >= margin:
+                return f"max_rows={edge} keeps all rows of at least {WANTED} % of the units, with 95 % confidence"
+        most = f"no max_rows up to {self.edges[-1]:,} is sure to keep all rows of {WANTED} % of the units"
+        return f"{most}; a larger limit= or epsilon may find one"
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each count."""

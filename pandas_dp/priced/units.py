@@ -25,7 +25,8 @@ class UnitQuestions(PreparedFrame):
         -------
         Release
             A Series by interval of rows, open on the left. ``.notes`` tells, for each end of a bin as ``max_rows``, about
-            what share of the units keeps all rows: computed from the noisy counts, so it is free.
+            what share of the units keeps all rows, and the least one under which 95 % of them do with 95 % confidence:
+            computed from the noisy counts, so both are free.
 
         Raises
         ------

@@ -7,15 +7,14 @@ at random: their answers are compared in type alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from support.frames import fresh
+from support.looks import record_looks
 from support.questions import (
     ADDITIVE,
     BY_DATA,
@@ -29,8 +28,6 @@ from support.questions import (
     TOGETHER,
     table,
 )
-
-from pandas_dp.core import gate
 
 QUESTIONS = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | FOUND | ROW_BY_ROW | BY_UNIT
 DRAWN = {*FROM_BLOCKS, "vote", "median of blocks", "winsorized mean", "winsorized blocks", "smooth blocks"}
@@ -111,9 +108,9 @@ FORMS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }
 
 
-def sorted_rows(name: str, exact: list[Any]) -> Any:
+def sorted_rows(name: str, exact: Any) -> Any:
     """One randomised answer a row follows the rows: their order, which some forms change, is no part of the law."""
-    return sorted(exact[0]) if name in ROW_BY_ROW else exact
+    return sorted(exact) if name in ROW_BY_ROW else exact
 
 
 def answer(name: str, frame: pd.DataFrame) -> Any:
@@ -141,43 +138,22 @@ def equal_shape(one: Any, other: Any) -> bool:
     return first[0] == second[0] and first[1].equals(second[1]) and first[2:] == second[2:]
 
 
-def plain(exact: Any) -> Any:
-    """Exact integers as lists that compare; the keys behind codes in a public order, for codes may follow the rows."""
-    if isinstance(exact, np.ndarray):
-        return exact.tolist()
-    if is_dataclass(exact) and not isinstance(exact, type):
-        return [plain(getattr(exact, field.name)) for field in fields(exact)]
-    if isinstance(exact, tuple) and len(exact) == 2 and callable(exact[1]):
-        counts, names = exact
-        return sorted(zip(map(str, names(np.arange(len(counts)))), counts, strict=True))
-    return [plain(part) for part in exact] if isinstance(exact, list | tuple) else exact
-
-
 @pytest.fixture
-def first_look(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the first look of the question asked last hands to its mechanism."""
-    seen: list[Any] = []
-    original = gate._Run._look
-
-    def look(run: Any, measurement: Any) -> Any:
-        if not run.transcript:
-            seen[:] = [plain(measurement.statistic.compute(run.view, run.request.unit).open())]
-        return original(run, measurement)
-
-    monkeypatch.setattr(gate._Run, "_look", look)
-    return seen
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the looks of the question asked last hand to their mechanisms."""
+    return record_looks(monkeypatch)
 
 
 @pytest.mark.parametrize("nulls", [False, True], ids=["whole", "nulls"])
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_same_table_in_another_form_has_the_same_integers(name, nulls, first_look):
+def test_the_same_table_in_another_form_has_the_same_integers(name, nulls, looks):
     make = with_nulls if nulls else table
-    first, exact = answer(name, make()), list(first_look)
+    first, exact = answer(name, make()), looks[0]
     for form, change in FORMS.items():
         other = answer(name, change(make()))
         assert type(other) is type(first), form
         if name not in DRAWN:
-            assert sorted_rows(name, first_look) == sorted_rows(name, exact), form
+            assert sorted_rows(name, looks[0]) == sorted_rows(name, exact), form
             assert name in FOUND or equal_shape(first, other) or name in SORTED, form
 
 
