@@ -53,6 +53,7 @@ USES: dict[str, tuple[str, ...]] = {
     "value_counts": ("ward",),
     "group sizes": ("ward",),
     "group counts": ("ward", "cost"),
+    "group nunique": ("ward", "to"),
     "group sums": ("ward", "cost"),
     "sizes of combinations": ("ward", "day"),
     "pivot table of sums": ("ward", "to", "cost"),
@@ -97,6 +98,7 @@ PARTS = {"histogram": ("cost",), "crosstab": ("ward", "to"), "histogram of group
 COLUMNWISE = {  # several answers, each about its own column
     "agg": ("cost",),
     "agg by column": ("cost", "day"),
+    "agg of groups": ("cost",),
     "agg by name": ("age", "cost"),
     "describe": ("cost",),
     "describe two": ("age", "cost"),
