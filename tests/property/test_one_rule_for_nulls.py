@@ -206,7 +206,13 @@ SPANS: dict[str, Callable[[list[Any]], Any]] = {
 WAYS = {"cost": NUMBERS, "age": NUMBERS, "uid": NUMBERS, "ward": TEXTS, "to": TEXTS, "day": DATES, "wait": SPANS}
 CONSTANTS: dict[str, Any] = {"cost": 50, "age": 50, "wait": pd.Timedelta("7 min"), "day": pd.Timestamp("2013-01-20")}
 TYPED = {"private bounds", "median in private bounds", "unique by column"}  # bins and names of keys follow the dtype
-SAME = {"nunique", "nunique of units", "unique", "smooth error bar"}  # answers that these holes do not change
+SAME = {
+    "group nunique",
+    "nunique",
+    "nunique of units",
+    "unique",
+    "smooth error bar",
+}  # answers that these holes do not change
 EXPRESSIONS = {"after steps", "select"}  # these see a missing value, whatever it counts as for sums
 
 
