@@ -16,7 +16,7 @@ from support.views import table
 from pandas_dp.core import bounding
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
-from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds, switch
+from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, _tail_bound, chance_bounds, switch
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import GaussianLoss, LaplaceLoss, NeighboringRelation, PrivacyUnit, PureLoss, Sensitivity
 from pandas_dp.core.randomness import Bits, Lazy
@@ -333,3 +333,38 @@ def test_what_is_listed_is_in_the_order_of_keys():
     threshold = NoisyThreshold.calibrate(DiscreteLaplace(Fraction(1)), sensitivity, Fraction(1, 10**6))
     for selection in (threshold, OptimalSelection(Fraction(1), Fraction(1, 10**6))):
         assert [entry[0] for entry in selection.draw(exact)] == [2, 10, "Z", "a", "b", "é"]
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(20)])
+@pytest.mark.parametrize("bits", [8, 64])
+def test_tail_bounds_are_never_below_the_tail(scale, bits):
+    above, below = scale.as_integer_ratio()
+    p = Fraction(exp_bounds(-below, above, 400)[1], 1 << 400)  # rounded up: below the tail is below it by far more
+    for reach in range(6):
+        power = Fraction(exp_bounds(-reach * below, above, 400)[0], 1 << 400)
+        assert _tail_bound(DiscreteLaplace(scale), reach, bits) >= power / (1 + p)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3), Fraction(12)])
+@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**5)])
+@pytest.mark.parametrize(("rows", "keys"), [(2, 2), (3, 2), (3, 3), (5, 3), (5, 4), (6, 4), (7, 4)])
+def test_with_two_rows_a_key_the_threshold_is_the_least_that_every_layout_allows(rows, keys, epsilon, delta):
+    unit = PrivacyUnit("uid", rows, keys, 2)
+    sensitivity = KeyCounts("x").sensitivity(unit)
+    noise = DiscreteLaplace.calibrate(epsilon, sensitivity)
+    threshold = NoisyThreshold.calibrate(noise, sensitivity, delta).threshold
+    layouts = [n for n in product((0, 1, 2), repeat=keys) if sum(n) <= rows]
+    p = math.exp(-1 / float(noise.scale))
+
+    def worst(least: int) -> float:
+        return max(sum(p ** (least - n) / (1 + p) for n in layout if n) for layout in layouts)
+
+    assert worst(threshold) <= float(delta) * (1 + 1e-9)
+    assert threshold == 2 or worst(threshold - 1) > float(delta) * (1 - 1e-9)
+
+
+def test_the_optimal_selection_refuses_two_rows_a_key():
+    selection = OptimalSelection(Fraction(1), Fraction(1, 100))
+    two = KeyCounts("x").sensitivity(PrivacyUnit("uid", 2, 1, 2))
+    with pytest.raises(TypeError, match="number of units"):
+        selection.loss(two)
