@@ -404,3 +404,40 @@ def test_missing_categories_equal_nothing():
     assert evaluated(tree, x=full, y=gap) == evaluated(tree, x=gap, y=full) == [False, False]
     assert evaluated(tree, x=gap, y=gap) == [False, False]
     assert evaluated(tree, x=full, y=full) == [True, True]
+
+
+def test_long_maps_are_recorded_by_all_of_their_content():
+    keys = range(60)
+    stamp = pd.Timestamp("2024-01-01")
+    maps = [Map(X, tuple((key, value) for key in keys)) for value in (1, 1.0, True, "1", str(stamp), stamp)]
+    maps += [Map(X, tuple((key, float(key == odd)) for key in keys)) for odd in keys]
+    maps += [Map(X, tuple((key, number) for key in keys)) for number in range(2, 1000)]
+    assert len({repr(tree) for tree in maps}) == len(maps)
+    again = Map(X, tuple((key, 1) for key in reversed(keys)))
+    assert repr(again) == repr(maps[0])
+
+
+def test_durations_of_other_units_are_other_keys():
+    micro, nano = pd.Timedelta(1, unit="us"), pd.Timedelta(1, unit="ns")
+    (step,) = steps.assign(column(np.array([0], "m8[ns]")).iloc[:0], y=lambda d: d.x.map({micro: 1, nano: 2}))
+    assert step.apply(column(np.array([1000, 1, 0], "m8[ns]")))["y"].tolist()[:2] == [1, 2]
+    listed = pd.Categorical.from_codes([0, 1], categories=pd.Index(objects(micro, nano), dtype=object))
+    assert evaluated(Operation("==", (*X, Constant(nano))), x=listed) == [False, True]
+
+
+def test_all_parts_of_dates_are_known():
+    days = pd.Series(pd.date_range("2024-01-01", "2024-12-31 23:59:59", periods=20_000))
+    last = pd.Series(pd.to_datetime(["2024-12-31 23:59:59", "2023-12-31 00:00:00"]))
+    for part in ("quarter", "month", "day", "day_of_week", "day_of_year", "hour", "minute", "second"):
+        tree = Operation(f"dt.{part}", X)
+        cells = tree.evaluate(column(pd.concat([days, last], ignore_index=True)))
+        assert set(cells) <= set(known_values(tree))
+        assert {cells.min(), cells.max()} == {min(known_values(tree)), max(known_values(tree))}
+
+
+def test_a_condition_that_never_holds_ends_no_list_of_cases():
+    never, positive, always = Constant(False), Operation(">", (*X, Constant(9))), Constant(True)
+    tree = Operation("case_when", (*X, never, Constant(1), positive, Constant(3), always, Constant(2)))
+    assert known_values(tree) == (1, 3, 2)
+    assert evaluated(tree, x=np.array([5.0])) == [2.0]
+    assert known_values(Operation("case_when", (*X, Constant(False), Constant(1)))) is None
