@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import pandas_dp  # noqa: F401
+from pandas_dp.aggregates.extremes import level_of
 from pandas_dp.core.statistics.sums import group_sum
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
@@ -65,3 +68,11 @@ def test_the_same_ddof_written_another_way_is_the_same_question(table):
 def test_no_other_ddof(table, ddof):
     with pytest.raises(ArgumentValueError, match="0 or 1"):
         table.dp(epsilon=1).cov(["x", "y"], bounds={"x": (0, 10), "y": (0, 10)}, ddof=ddof)
+
+
+@pytest.mark.parametrize("rows", [-5, 0, 1, 36, 72, 100, 999_983, 25_000_000, 10**9])
+def test_as_many_rows_lie_beyond_an_extreme_as_the_choice_needs(rows):
+    q = level_of(36, rows)
+    assert q * rows >= 36 or q == Fraction(1, 2)
+    assert 0 < q <= Fraction(1, 2)
+    assert (q * 10**6).denominator == 1
