@@ -97,7 +97,7 @@ class Extreme(Aggregate):
             )
         return (
             f"not the {name} value, which is one row's: the quantile {show(1 - q if self.largest else q)}, "
-            f"with about {rank:,} of about {rows:,} rows {side} it; "
+            f"with about {round(q * rows):,} of about {rows:,} rows {side} it; "
             f"{show(100 * SIZE_SHARE)} % of the price bought their number",
         )
 
@@ -114,6 +114,8 @@ def nearest_rank(lattice: Lattice | Grid, epsilon: Fraction, unit: PrivacyUnit) 
 
 
 def level_of(rank: int, rows: int) -> Fraction:
-    """The level of a rank among about so many rows, at most 1/2, in the fineness that ranks are computed with."""
-    q = Fraction(rank, max(rows, 1))
-    return min(max(Fraction(round(q * FINEST), FINEST), Fraction(1, FINEST)), Fraction(1, 2))
+    """The level of a rank among about so many rows, at most 1/2, in the fineness that ranks are computed with.
+
+    Rounded up: fewer rows beyond it than the rank would let the choice fall off the data.
+    """
+    return min(Fraction(math.ceil(Fraction(rank * FINEST, max(rows, 1))), FINEST), Fraction(1, 2))

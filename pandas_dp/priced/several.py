@@ -132,6 +132,8 @@ class SeveralQuestions(PreparedFrame):
         if bounds is not None and not isinstance(bounds, Mapping):
             raise ArgumentTypeError(f"bounds of several columns must be a dict with a pair for each: {line}")
         names, given = tuple(columns), {} if bounds is None else dict(bounds)
+        if not all(isinstance(name, str) for name in names):
+            raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
         asked = [self._summary(name, given.get(name)) for name in names]
         if len(set(names)) != len(names) or set(given) - set(names) or len(names) > MOST_PARTS:
             raise ArgumentValueError(
@@ -218,6 +220,8 @@ def wanted_of(func: Any, named: dict[str, Any], functions: tuple[str, ...] = FUN
         wanted = [Wanted(name, column, name) for column, names in lists.items() for name in names]
         single = all(isinstance(names, str) for names in func.values())
     for cell in wanted:
+        if not isinstance(cell.column, str):
+            raise ArgumentTypeError(f"agg() names columns by their text: {AGG}, {NAMED}")
         if not isinstance(cell.function, str) or cell.function not in functions:
             close = did_you_mean(cell.function, functions)
             raise ArgumentValueError(f"agg() knows {', '.join(functions)}{close}: {AGG}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import pandas as pd
@@ -188,12 +189,12 @@ class StatisticQuestions(QuantileQuestions):
         >>> bool(10 < found.loc["age", "cost"] < 15)  # without noise 12.5
         True
         """
-        if isinstance(ddof, bool) or ddof not in (0, 1):
+        if not isinstance(ddof, Real) or isinstance(ddof, bool) or ddof not in (0, 1):
             raise ArgumentValueError("ddof must be 0 or 1")
         names, lattices, given = self._together("cov", columns, bounds)
         shown = "" if ddof == 1 else ", ddof=0"
         text = f"cov({listing(names)}, bounds={ranges_text(given)}{shown})"
-        return self._ask(text, Covariance(names, lattices, ddof), names)
+        return self._ask(text, Covariance(names, lattices, int(ddof)), names)
 
     def corr(self, columns: Any, *, bounds: Any = None) -> Release:
         """Return the correlation matrix (Pearson) of two or more columns of numbers; see ``cov``.

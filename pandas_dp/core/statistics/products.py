@@ -83,7 +83,7 @@ class Products:
     def _by_unit(self, values: list[NDArray[Any]], owner: NDArray[np.int64], units: int, k: int) -> list[int]:
         shares = [_shares(lattice, v) for lattice, v in zip(self.lattices, values, strict=True)]
         rows = np.bincount(owner, minlength=units)  # shape (units,)
-        largest = (k + 1) * ROW_TOTAL * max(k, owner.size)
+        largest = (k + 1) * ROW_TOTAL * max(k, int(rows.max(initial=0)))
         heavy, scale = rows > k, _wide(np.maximum(rows, 1), largest)
         sums = []
         for i, j in self.pairs:

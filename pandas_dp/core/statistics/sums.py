@@ -187,14 +187,14 @@ def group_sum(values: NDArray[np.int64], codes: NDArray[Any], groups: int, large
     -------
     ndarray, shape (groups,), int64, or object with Python ints where int64 could wrap
         For all inputs the exact sums: float64 holds the partial sums of a block, all integers below 2**53, without
-        rounding; where a block would be too short to pay, integers are added one by one.
+        rounding; where blocks are too short to pay, or shorter than the list of groups, integers are added one by one.
     """
     block = (1 << 53) // max(largest, 1)
     if block >= values.size:
         return np.bincount(codes, weights=values, minlength=groups).astype(np.int64)
-    wide = largest * values.size >= 1 << 62
+    wide = largest * values.size >= 1 << 62 and largest * int(np.bincount(codes).max()) >= 1 << 62
     total = np.zeros(groups, dtype=object if wide else np.int64)
-    if block < 1 << 10:
+    if block < max(groups, 1 << 10):
         np.add.at(total, codes, values.astype(total.dtype))
         return total
     for at in range(0, values.size, block):
