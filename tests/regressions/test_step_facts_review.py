@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import pandas_dp  # noqa: F401
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.steps import steps
 from pandas_dp.steps.expression import Column, Constant, IsIn, Map, Method, Operation
@@ -205,3 +205,23 @@ def test_a_condition_that_never_holds_ends_no_list_of_cases():
     assert known_values(tree) == (1, 3, 2)
     assert evaluated(tree, x=np.array([5.0])) == [2.0]
     assert known_values(Operation("case_when", (*X, Constant(False), Constant(1)))) is None
+
+
+@pytest.mark.parametrize(
+    ("lookup", "text"),
+    [
+        ({"x": ["a", "a"], "v": ["first", None]}, "two keys are equal"),
+        ({"x": ["a", None], "v": ["first", "second"]}, "a key of the lookup is missing"),
+        ({"x": ["a", None], "v": ["first", None]}, "a key of the lookup is missing"),
+    ],
+)
+def test_lookups_have_each_key_once_even_where_it_has_no_value(lookup, text):
+    with pytest.raises(ArgumentValueError, match=text):
+        steps.merge(lookup, "x", "left", column(["a"]).iloc[:0])
+
+
+def test_numpys_functions_on_conditions_stand_for_the_operators():
+    empty = pd.DataFrame({"x": [True], "y": [True]}).iloc[:0]
+    for made, op in ((np.bitwise_or, "or"), (np.logical_or, "or"), (np.bitwise_and, "and"), (np.logical_and, "and")):
+        (step,) = steps.filter_(lambda d, made=made: made(d.x, d.y), empty)
+        assert step.expression == Operation(op, (*X, Column("y")))
