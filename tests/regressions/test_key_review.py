@@ -18,7 +18,15 @@ import pytest
 from support.columns import view
 from support.frames import protected, refused
 
+from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.keys import FoundCounts, listed_half_the_time
+from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
+from pandas_dp.core.mechanisms.key_selection import OptimalSelection, chance_bounds
+from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.core.statistics.key_counts import KeyCounts
+from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError
+from pandas_dp.kinds import Kind
 
 SURE = {"epsilon": 50, "delta": 1e-9}
 
@@ -257,3 +265,56 @@ def test_every_other_budget_pays_the_whole_delta(accountant):
         ask(frame.dp(**SURE))
         assert frame.dp.session._state.delta == Fraction(1, 10**9)
         assert frame.dp.session._state.renyi > 0
+
+
+@pytest.mark.parametrize("terms", [{}, {"unit": "uid", "max_rows": 1}], ids=["rows", "units"])
+def test_counts_of_values_leave_out_missing_ones(terms):
+    frame = pd.DataFrame({"x": ["a"] * 40 + ["b"] * 30, "uid": range(70), "cost": [1.0] * 40 + [None] * 30})
+    counts = protected(frame, epsilon=10**4, delta=1e-4, **terms).dp(**SURE).groupby("x")["cost"].count()
+    assert counts.to_dict() == {"a": 40}
+
+
+def test_keys_of_one_column_are_not_those_of_another():
+    frame = pd.DataFrame({"x": [1.0] * 30, "y": [2.0] * 20 + [np.nan] * 10})
+    one = view(frame["x"])
+    assert one.keys("x")[2](np.array([0])) == [1.0]
+    q = protected(frame, epsilon=10**4, delta=1e-4).dp(**SURE)
+    assert q.value_counts("x").to_dict() == {1.0: 30}
+    assert q.value_counts("y").to_dict() == {2.0: 20}
+    cache: dict = {}
+    kept = [PandasView(frame, cache, nulls).keys("y") for nulls in ({}, {"y": 7.0})]
+    assert [len(names(np.arange(count))) for _, count, names in kept] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["keys", "sums"])
+def test_the_price_is_for_all_keys_that_a_unit_can_touch(name):
+    bounds = {"unit": "uid", "max_rows": 4, "max_groups": 2, "max_rows_per_group": 2, "neighbors": "replace_one"}
+    frame = pd.DataFrame({"x": ["a"] * 30, "uid": range(30), "cost": 1})
+    frame = protected(frame, epsilon=10**4, delta=1e-4, **bounds)
+    ASKED[name](frame.dp(epsilon=1, delta=1e-6))
+    assert frame.dp.session._state.epsilon == 1
+    assert frame.dp.session._state.delta == Fraction(1, 10**6)
+
+
+def test_gaussian_noise_gets_half_of_delta_and_the_threshold_the_other():
+    unit = PrivacyUnit("uid", 60, 60, 1)
+    question = FoundCounts("x", Kind("key"))
+    terms = Terms(unit=unit, price=Price(Fraction(1), Fraction(1, 10**6)))
+    selection = question.selection(terms)
+    half = Fraction(1, 2 * 10**6)
+    assert selection.noise == DiscreteGaussian.calibrate(KeyCounts("x").sensitivity(unit), Fraction(1), half, None)
+    assert selection.delta == half
+
+
+def test_half_the_time_is_said_of_the_least_such_key():
+    selection = OptimalSelection(Fraction(1), Fraction(1, 10**6))
+    least = listed_half_the_time(selection)
+    assert chance_bounds(selection.epsilon, selection.delta, least, 64)[0] >= 1 << 63
+    assert chance_bounds(selection.epsilon, selection.delta, least - 1, 64)[1] < 1 << 63
+
+
+def test_found_bools_are_bools():
+    frame = protected(pd.DataFrame({"x": [True] * 30 + [False] * 20}), epsilon=10**4, delta=1e-4)
+    found = frame.dp(**SURE).unique("x")
+    assert found.dtype == bool
+    assert list(found) == [False, True]
