@@ -286,8 +286,10 @@ class BlockQuestions(PreparedFrame):
 
     def _filled(self, names: Sequence[str]) -> Self:
         """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
-        rules = table_of(self._frame).schema.after(self._steps).null_rules
-        known = {name: constant for name, constant in rules if name in names}
+        table = table_of(self._frame)
+        rules = dict(table.schema.after(self._steps).null_rules)
+        rules.pop(table.session.unit.column or "", None)  # a row whose unit is missing does not count in any case
+        known = {name: constant for name, constant in rules.items() if name in names}
         return self.fillna(known) if known else self
 
 

@@ -270,3 +270,11 @@ def test_blocks_show_the_constants_that_stand_for_missing_values(dtype):
     )
     assert later.value == pytest.approx(1, abs=0.2)
     assert df["x"].isna().sum() == 5000
+
+
+def test_a_null_rule_of_the_unit_column_is_left_alone():
+    df = pd.DataFrame({"who": [1, 2, None] * 1000, "x": [10.0, None, 70.0] * 1000})
+    rules = {"who": {"nulls": 0}, "x": {"nulls": 30}}
+    df.dp.protect(epsilon=10**5, unit="who", max_rows=1000, schema=rules, name=fresh())
+    answer = df.dp(epsilon=10**4).sample_and_aggregate(lambda d: float(d["x"].isna().sum()), bounds=(0, 10), blocks=25)
+    assert answer.value == pytest.approx(0, abs=0.01)
