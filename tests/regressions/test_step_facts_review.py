@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
+from support.cells import column, objects
 
 import pandas_dp  # noqa: F401
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -15,21 +15,6 @@ from pandas_dp.steps.expression import Column, Constant, IsIn, Map, Method, Oper
 from pandas_dp.steps.known import known_values
 
 X = (Column("x"),)
-
-
-def column(array: object) -> pd.DataFrame:
-    return pd.DataFrame({"x": array})
-
-
-def objects(*cells: object) -> pd.Series:
-    array = np.empty(len(cells), dtype=object)
-    for place, cell in enumerate(cells):
-        array[place] = cell
-    return pd.Series(array, dtype=object)
-
-
-def arrow(*chunks: pa.Array) -> pd.Series:
-    return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(chunks)))
 
 
 SCHEMA = Schema(

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support.cells import arrow, column, objects
 
 import pandas_dp  # noqa: F401
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -20,21 +21,6 @@ from pandas_dp.steps.functions import METHODS
 
 X = (Column("x"),)
 FUNCTIONS = ("exp", "log", "log2", "log10", "log1p", "expm1", "sqrt")
-
-
-def column(array: object) -> pd.DataFrame:
-    return pd.DataFrame({"x": array})
-
-
-def objects(*cells: object) -> pd.Series:
-    array = np.empty(len(cells), dtype=object)
-    for place, cell in enumerate(cells):
-        array[place] = cell
-    return pd.Series(array, dtype=object)
-
-
-def arrow(*chunks: pa.Array) -> pd.Series:
-    return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(chunks)))
 
 
 # An option that no method takes made the step fail exactly where a row was left
