@@ -1,0 +1,1 @@
+"""Planted privacy faults: each one must make the tests of its room fail."""
