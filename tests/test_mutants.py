@@ -23,4 +23,5 @@ def test_a_fault_has_its_one_place_and_its_tests(fault):
     assert broken != text
     compile(broken, fault.file, "exec")
     for path in fault.tests:
-        assert (ROOT / "tests" / path).exists(), path
+        file, _, test = path.partition("::")
+        assert f"def {test}(" in (ROOT / "tests" / file).read_text() if test else (ROOT / "tests" / file).exists(), path
