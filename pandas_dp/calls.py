@@ -107,7 +107,7 @@ def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, 
     line = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
     for parameter in known[len(args) :]:
         if parameter.default is parameter.empty and parameter.name not in given:
-            if parameter.name in named and parameter.name in EXAMPLES and not example:
+            if parameter.name in named and parameter.name in EXAMPLES and len(args) >= len(placed) and not example:
                 line = f"{name}({', '.join([*map(_shown, args), f'{parameter.name}={EXAMPLES[parameter.name]}'])})"
             return f"{name}() needs {parameter.name}: {line}"
     return f"{name}() was given arguments that do not fit: {line}"
