@@ -12,7 +12,10 @@ from support.cells import arrow, objects
 from support.frames import protected, refused
 
 import pandas_dp
+from pandas_dp import tables
+from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
+from pandas_dp.steps.explode import Explode
 
 TOTAL = 10**6
 EXACT = (
@@ -23,14 +26,9 @@ LISTS = [["a", "b", "c"], [], None, ["a"], ["b", "a", "zz_private"], ["c"]]
 
 
 def visits(lists: pd.Series | None = None) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "pid": [1, 1, 2, 3, 4, 4],
-            "tags": (objects(*LISTS) if lists is None else lists).array,
-            "cost": [10.0, 20, 30, 40, 50, 60],
-        },
-        index=list("pqrstu"),
-    )
+    tags = objects(*LISTS) if lists is None else lists
+    frame = pd.DataFrame({"pid": [1, 1, 2, 3, 4, 4], "tags": tags, "cost": [10.0, 20, 30, 40, 50, 60]})
+    return frame.set_axis(list("pqrstu"))
 
 
 def asking(**terms: object) -> pd.DataFrame:
@@ -80,6 +78,13 @@ def test_the_number_of_rows_that_lists_make_is_never_public():
         assert df.dp.session.spent != before
         with pytest.raises(ArgumentValueError, match="how many rows a unit has"):
             asked.randomized_response("tags", keys=KEYS)
+
+
+def test_public_facts_have_no_number_of_rows_after_it_even_where_no_unit_is_asked_for():
+    df = protected(visits(), neighbors="replace_one")
+    session, table = df.dp.session, tables.lookup(df)
+    for done, rows in (((), 6), ((Explode("tags", 1),), 6), ((Explode("tags", 3),), None)):
+        assert session._terms(table, done, Price(), session.unit).public_rows == rows
 
 
 @pytest.mark.parametrize(

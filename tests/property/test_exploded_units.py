@@ -57,15 +57,10 @@ def frame_of(units: Units, arrow: bool = False) -> pd.DataFrame:
     """Table of the rows (tags, x) of each unit, under labels that repeat."""
     rows = [(number, *row) for number, unit in enumerate(units) for row in unit]
     lists = np.fromiter((row[1] for row in rows), object, len(rows))
-    typed = pd.array(lists, pd.ArrowDtype(pa.list_(pa.string()))) if arrow else pd.Series(lists, dtype=object).array
-    return pd.DataFrame(
-        {
-            "u": np.array([row[0] for row in rows], dtype=np.int64),
-            "tags": typed,
-            "x": pd.array([row[2] for row in rows], "Int64"),
-        },
-        index=np.zeros(len(rows)),
-    )
+    typed = pd.Series(lists, dtype=pd.ArrowDtype(pa.list_(pa.string())) if arrow else object)
+    units = np.array([row[0] for row in rows], dtype=np.int64)
+    frame = pd.DataFrame({"u": units, "tags": typed, "x": pd.array([row[2] for row in rows], "Int64")})
+    return frame.set_axis(np.zeros(len(rows)))
 
 
 def opened(frame: pd.DataFrame, done: tuple[Step, ...]) -> PandasView:

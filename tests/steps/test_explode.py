@@ -29,7 +29,9 @@ def table(lists: pd.Series) -> pd.DataFrame:
     """Lists between two other columns, under labels that repeat."""
     n = len(lists)
     index = pd.Index(np.arange(n) // 2, name="label")
-    return pd.DataFrame({"u": np.arange(n) % 3, "x": lists.array, "s": [f"s{i}" for i in range(n)]}, index=index)
+    return pd.DataFrame(
+        {"u": np.arange(n) % 3, "x": lists.set_axis(index), "s": [f"s{i}" for i in range(n)]}, index=index
+    )
 
 
 def exploded(frame: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -92,6 +94,7 @@ def test_what_lies_behind_a_missing_list_is_not_read():
     "lists",
     [
         objects([1, 2], (), None, np.array([[1, 2], [3, 4]]), "ab"),
+        objects(["a", "b"], ["c"], ["a"], ("b",)),  # which pandas takes for text
         arrow(pa.array([["a", "b"], [], None, ["c"], ["d"]])),
     ],
 )
