@@ -39,6 +39,7 @@ EXAMPLES = {
     "prices": "[1, 2, 5]",
     "reason": "'...'",
     "within": "20",
+    "max": "5",
 }
 LONGEST = 40  # characters of a column's name that is repeated in a message
 
@@ -106,6 +107,8 @@ def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, 
     line = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
     for parameter in known[len(args) :]:
         if parameter.default is parameter.empty and parameter.name not in given:
+            if parameter.name in named and parameter.name in EXAMPLES and len(args) >= len(placed) and not example:
+                line = f"{name}({', '.join([*map(_shown, args), f'{parameter.name}={EXAMPLES[parameter.name]}'])})"
             return f"{name}() needs {parameter.name}: {line}"
     return f"{name}() was given arguments that do not fit: {line}"
 

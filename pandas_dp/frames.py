@@ -95,6 +95,47 @@ class Frames:
         opening.check_public(lookup)
         return self._made(steps.merge(lookup, on, how, self._empty()))
 
+    def explode(self, column: str, *, max: int) -> pd.DataFrame:
+        """Make a row of each entry of a list, up to a public number of them, with the rest of its row beside it.
+
+        Parameters
+        ----------
+        column : str
+            Objects such as lists, tuples and NumPy arrays, or lists in Arrow. Of text, make lists before the table is
+            protected: ``df["tags"] = df["tags"].str.split(",")``.
+        max : int
+            Public: the first ``max`` entries of each list stay, as ``df.tags.str[:max]`` has them.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget. As in pandas an empty list and a missing cell make one row with
+            a missing value, and rows keep the label of the row they come from.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            Also where each row is a unit of its own: the table needs a unit column.
+
+        Notes
+        -----
+        Units stay who they are: what a unit's rows become is that unit's, and of them ``max_rows`` count in an answer, drawn
+        at random where there are more. So tables that differ in one unit differ in that unit still, under both relations.
+        A cell that is exactly a list, a tuple or an array of some dimension has entries; any other stays a row with that
+        cell, also a set, whose order is not its own, a dict, and what is derived from a list. Objects stay of dtype object;
+        lists in Arrow, also the large and the fixed ones that pandas leaves alone, become the dtype of their entries.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"pid": range(2000), "tags": [["a", "b"], ["b"]] * 1000})
+        >>> session = df.dp.protect(epsilon=30, unit="pid", max_rows=2, name="explode example")
+        >>> counts = df.dp(epsilon=10).explode("tags", max=2).value_counts("tags", keys=["a", "b"])
+        >>> bool(990 < counts["a"] < 1010), bool(1990 < counts["b"] < 2010)
+        (True, True)
+        """
+        return self._made(steps.explode(column, max, self._empty()))
+
     def drop(self, columns: Any) -> pd.DataFrame:
         """Leave columns out."""
         return self._made(steps.drop(columns, self._empty()))

@@ -13,6 +13,7 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.schema_files import GUARDS, arrow_facts, read_toml, sample_facts, toml_of
 from pandas_dp.steps.changes import Clip, FillNA, Rename, Step
+from pandas_dp.steps.explode import Explode
 
 FIELDS = ("bounds", "keys", "step", "nulls", "dtype")
 
@@ -182,7 +183,8 @@ class Schema:
         """Facts of the columns that steps give: those of a column follow it to its new name, and steps make others known.
 
         A column of labels, mapped values or parts of dates has them for keys, and numbers among them for bounds. What was
-        said of a column that a step replaces is not said of the new one.
+        said of a column that a step replaces is not said of the new one, but what was said of a column of lists is said of
+        their entries.
         """
         columns = dict(self._columns)
         for step in steps:
@@ -237,6 +239,8 @@ def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
 
 def _after(step: Step, columns: dict[str, ColumnFacts]) -> dict[str, ColumnFacts]:
     """Facts by column after one step; ``columns`` are those before it."""
+    if isinstance(step, Explode):  # no list is a key
+        return columns
     kept = {name: facts for name, facts in columns.items() if name not in step.touches}
     if isinstance(step, Rename):
         return kept | {new: columns[old] for old, new in step.names if old in columns}

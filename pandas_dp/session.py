@@ -33,6 +33,7 @@ from pandas_dp.report.allowance import group_text, raised
 from pandas_dp.report.books import COLUMNS, Books
 from pandas_dp.report.odometer import Odometer
 from pandas_dp.schema import Schema
+from pandas_dp.steps.explode import check_units
 from pandas_dp.tables import Table, check_frame, open_view
 
 ATTRIBUTE = "pandas_dp"
@@ -290,14 +291,15 @@ class Session:
         """Refuse steps that would change whose row is whose."""
         if any(self.unit.column in step.touches for step in steps):
             raise ArgumentValueError(f"steps must leave the unit column {self.unit.column!r} as it is")
+        check_units(steps, self.unit.column)
 
     def _terms(self, table: Table, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
         """Public facts for a recipe.
 
-        Under replace-one the number of rows is one of them: with one row a unit, for the whole table, unfiltered.
+        Under replace-one the number of rows is one of them: with one row a unit, for the whole table, each row one still.
         """
-        filtered = any(step.is_filter for step in table.steps + steps)
-        public = not unit.add_remove and unit.column is None and table.whole and not filtered
+        changed = any(step.is_filter or step.factor > 1 for step in table.steps + steps)
+        public = not unit.add_remove and unit.column is None and table.whole and not changed
         return Terms(unit, price, self._rule.budget.pure, len(table.source) if public else None)
 
     def _derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:

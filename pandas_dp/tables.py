@@ -67,11 +67,6 @@ class Table:
         return self._columns[name]
 
     @property
-    def filtered(self) -> bool:
-        """Whether a step may have dropped rows."""
-        return any(step.is_filter for step in self.steps)
-
-    @property
     def empty(self) -> pd.DataFrame:
         """Names and dtypes of the columns, without a row."""
         return self.source.iloc[:0]

@@ -34,7 +34,7 @@ class Terms:
     pure : bool
         Whether the session counts pure epsilons only (then permute-and-flip is the best selection).
     public_rows : int or None
-        Number of rows of the table where that is public: under replace-one, one row a unit, nothing filtered.
+        Number of rows of the table where that is public: under replace-one, one row a unit, nothing filtered or exploded.
     """
 
     unit: PrivacyUnit

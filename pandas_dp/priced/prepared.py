@@ -81,6 +81,10 @@ class PreparedFrame:
         check_public(lookup)
         return self._then(steps.merge(lookup, on, how, self._empty()))
 
+    def explode(self, column: str, *, max: int) -> Self:
+        """Make a row of each of the first ``max`` entries of a list; see ``df.dp.explode``."""
+        return self._then(steps.explode(column, max, self._empty()))
+
     def drop(self, columns: Any) -> Self:
         """Leave columns out."""
         return self._then(steps.drop(columns, self._empty()))

@@ -24,7 +24,8 @@ _HINTS = {
     "agg aggregate": "several answers for one price: df.dp(epsilon=0.5).agg({'cost': ['mean', 'std']}, bounds=...)",
     "apply pipe transform": _OWN,
     "dropna": "missing values are left out of every answer; .fillna(...) replaces them",
-    "cat join concat explode melt": _BEFORE,
+    "cat join concat melt": _BEFORE,
+    "explode": "it is a step with a public limit and stands before: df.dp(epsilon=0.5).explode('tags', max=5)",
     "rank shift diff cumsum rolling ffill bfill interpolate drop_duplicates duplicated sort_index": _BEFORE,
     "astype str dt map where mask case_when cut": (
         "make a column first, as in .assign(month=lambda d: d.visit.dt.month) or .assign(band=lambda d: d.age.cut([0, 18, 65]))"

@@ -1,8 +1,8 @@
 """Row-wise changes of a table, as frozen data.
 
-A step turns each row into at most one row, which depends on that row alone. So a table with one person's rows
-left out becomes the same table with that person's rows left out: stability 1. What a step does to names and
-dtypes shows on a table without rows.
+A step turns each row into at most one row (``explode`` into several), which depends on that row alone. So a table with
+one person's rows left out becomes the same table with that person's rows left out: stability 1. What a step does to names
+and dtypes shows on a table without rows.
 """
 
 from __future__ import annotations
@@ -40,8 +40,12 @@ class Step:
         All values that rows of a new column can hold besides missing ones, by its name, where they are public.
     """
 
-    factor: ClassVar[int] = 1
     is_filter: ClassVar[bool] = False
+
+    @property
+    def factor(self) -> int:
+        """Rows that one row can become."""
+        return 1
 
     @property
     def reads(self) -> frozenset[str]:
@@ -64,7 +68,7 @@ class Step:
         return {}
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the changed table, shape (at most n, columns); the given one is left as it is.
+        """Return the changed table, shape (at most factor n, columns); the given one is left as it is.
 
         No cell makes this raise, and none decides a dtype: a table without rows shows both.
         """

@@ -17,7 +17,7 @@ _UNCHECKED = (
     "runs code that cannot be checked row by row. Write it with + - * / // % **, comparisons and & | ~, or make "
     "the column before the table is protected"
 )
-_REPEATS = "changes how many rows a person has. Do it before the table is protected"
+_REPEATS = "changes how many rows a person has"
 NOT_TRACED = "is not among the functions that can be checked. Make the column before the table is protected"
 WHOLE_COLUMN = (
     f"a function that takes whole columns, like pd.cut or pd.factorize, {_UNCHECKED}; for pd.cut write {_CUT}"
@@ -61,7 +61,8 @@ _GROUPS = (
         "hasnans memory_usage len",
     ),
     (f"{_UNCHECKED}; a dict of public values goes to .map({{'a': 1}})", "apply pipe applymap eval"),
-    (_REPEATS, "explode repeat reindex melt stack concat"),
+    (f"{_REPEATS}. Do it before the table is protected", "repeat reindex melt stack concat"),
+    (f"{_REPEATS}. As a step of its own it takes a public limit: df.dp.explode('tags', max=5)", "explode"),
     (
         "joins rows of two tables. A public table goes to df.dp.merge(lookup, on='code'), other tables before df.dp.protect",
         "merge join",

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.changes import Assign, Clip, Drop, FillNA, Filter, Rename, Step, touches
+from pandas_dp.steps.explode import LONGEST, Explode, holds_lists
 from pandas_dp.steps.expression import Column, Constant, Expression, quote
 from pandas_dp.steps.functions import METHODS, lift, logical
 from pandas_dp.steps.lookups import lookup_maps
@@ -23,6 +25,7 @@ __all__ = [
     "Assign",
     "Clip",
     "Drop",
+    "Explode",
     "FillNA",
     "Filter",
     "Rename",
@@ -32,6 +35,7 @@ __all__ = [
     "drop",
     "dropna",
     "eval_",
+    "explode",
     "fillna",
     "filter_",
     "merge",
@@ -262,6 +266,35 @@ def merge(lookup: Any, on: str, how: str, empty: pd.DataFrame) -> tuple[Step, ..
         steps.append(Assign(column, mapped))
         empty = _dry_run("merge", steps[-1], empty)
     return tuple(steps)
+
+
+def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
+    """A row for each of the first ``max`` entries of a list; ``max`` is public. Returns one ``Explode``.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If the column does not exist or its dtype holds no lists, several are named, or ``max`` is no number of entries.
+    """
+    empty = _without_rows("explode", empty)
+    if isinstance(column, list | tuple) and len(column) > 1:
+        raise ArgumentTypeError(
+            "explode: takes one column, explode('tags', max=5). Lists that go side by side are exploded before the table is "
+            "protected: df = df.explode(['tags', 'prices'])"
+        )
+    (name,) = _columns("explode", [column] if isinstance(column, str) else column, empty)
+    line = f"explode({quote(name)}, max=5)"
+    if isinstance(max, bool | np.bool_) or not isinstance(max, int | np.integer):
+        raise ArgumentTypeError(f"explode: max has to be a whole number, of entries that count in each list: {line}")
+    if not 1 <= max <= LONGEST:
+        raise ArgumentValueError(f"explode: max has to be a number from 1 to 2**31 - 1: {line}")
+    dtype = empty[name].dtype
+    if not holds_lists(dtype):
+        raise ArgumentTypeError(
+            f"explode: {quote(name)} has dtype {dtype}, which holds no lists. Of text they are made before the table is "
+            f"protected: df[{quote(name)}] = df[{quote(name)}].str.split(',')"
+        )
+    return (Explode(name, int(max)),)
 
 
 def _renamed_by(function: Callable[[str], str], empty: pd.DataFrame) -> dict[str, str]:
