@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import traceback
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
-from pandas_dp.errors import ArgumentTypeError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,6 +45,13 @@ EXAMPLES = {
 LONGEST = 40  # characters of a column's name that is repeated in a message
 
 
+def uncopied(held: Any) -> Any:
+    """Refuse, as ``__reduce__`` of what holds a table: a pickle would carry its rows away."""
+    raise TypeError(
+        f"a {type(held).__name__} cannot be pickled or copied; ask the frame: df.dp, or keep a pandas_dp.query()"
+    )
+
+
 def explain(cls: type[T]) -> type[T]:
     """Make the public methods of a class say what to type where their arguments do not fit."""
     for name, member in list(vars(cls).items()):
@@ -75,6 +83,11 @@ def _explained(method: Callable[P, R], line: str) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
+        except PandasDPError as error:
+            # tools that show the locals of a traceback, as loggers of errors do, would show the table
+            traceback.clear_frames(error.__traceback__)
+            del args, kwargs
+            raise
         except TypeError as error:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:  # raised by the method itself

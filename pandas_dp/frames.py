@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import allotments, opening
-from pandas_dp.calls import explain
+from pandas_dp.calls import explain, uncopied
 from pandas_dp.core import gate
 from pandas_dp.errors import StepFailedError
 from pandas_dp.steps import steps
@@ -22,6 +22,8 @@ class Frames:
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
+
+    __reduce__ = uncopied
 
     def query(self, expr: str) -> pd.DataFrame:
         """Keep rows for which an expression of columns and constants is true.

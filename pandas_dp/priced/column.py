@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp.calls import explain
+from pandas_dp.calls import explain, uncopied
 from pandas_dp.priced.text import missing_question
 from pandas_dp.release import Release
 
@@ -20,6 +20,8 @@ class PricedColumn:
 
     def __init__(self, frame: PricedFrame, column: str) -> None:
         self._frame, self._column = frame, column
+
+    __reduce__ = uncopied
 
     def __repr__(self) -> str:
         """Say what one call costs."""

@@ -14,7 +14,7 @@ from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import GroupModes, QuantileOf
 from pandas_dp.aggregates.several import SeveralOfGroups
 from pandas_dp.aggregates.sums import Sum
-from pandas_dp.calls import explain
+from pandas_dp.calls import explain, uncopied
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
 from pandas_dp.core.partition import Cross
 from pandas_dp.errors import ArgumentTypeError
@@ -36,6 +36,8 @@ class PricedGroups:
 
     def __init__(self, frame: PreparedFrame, parts: Parts, column: str | None = None) -> None:
         self._frame, self._parts, self._column = frame, parts, column
+
+    __reduce__ = uncopied
 
     @property
     def _by(self) -> str:

@@ -11,7 +11,7 @@ from pandas_dp import arguments, tables
 from pandas_dp.aggregates.base import Accuracy, Aggregate
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.asked import AskedQuery
-from pandas_dp.calls import explain
+from pandas_dp.calls import explain, uncopied
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
@@ -47,6 +47,8 @@ class PreparedFrame:
     ) -> None:
         self._frame, self._price, self._fresh, self._steps = frame, price, fresh, done
         self._ahead = ahead  # where queries are only previewed
+
+    __reduce__ = uncopied
 
     def query(self, expr: str) -> Self:
         """Keep rows for which an expression is true; see ``df.dp.query``."""
