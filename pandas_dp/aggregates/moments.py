@@ -10,11 +10,23 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, Caution, SingleLook, Terms, end_notes, noise_of, noised
+from pandas_dp.aggregates.base import (
+    Accuracy,
+    Answer,
+    Caution,
+    SingleLook,
+    Terms,
+    end_notes,
+    in_numbers,
+    least_epsilon,
+    noise_of,
+    noised,
+)
 from pandas_dp.aggregates.count import CrossLabels, Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
+from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import EachOf, Ends, Noise, Ratio, Spread
@@ -66,6 +78,20 @@ class Mean(SingleLook):
             any(high and not low and most - v <= near for v, low, high in reached),
             all(low and high for _, low, high in reached),
         )
+
+    def error_of_one_row(self, noise: Noise, level: float) -> float:
+        """Error t step of a mean of one row; with n rows it is an n-th of it, to the first order, see `Ratio`."""
+        return (noise.tail(level) + 1) * float(self.lattice.step)
+
+    def epsilon_over_rows(self, wanted: Accuracy, terms: Terms, rows: int) -> Fraction:
+        """Least epsilon for a wanted error with about so many rows that hold a value, a public number."""
+        in_numbers(wanted, self.kind.name in ("datetime", "timedelta"))
+
+        def fits(epsilon: Fraction) -> bool:
+            noise = noise_of(self.look(replace(terms, price=Price(epsilon))))
+            return self.error_of_one_row(noise, wanted.level) <= wanted.within * rows
+
+        return least_epsilon(fits)
 
     def _mean(self, first: int, second: int) -> Any:
         """Return lower + width F1 / max(n, 1 row), the quotient cut to [0, 1]: one quotient of integers."""
