@@ -24,7 +24,7 @@ from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import NUMBER, Additive, EachOf, Ends, ErrorModel, Noise, Ratio
+from pandas_dp.uncertainty import Additive, EachOf, Ends, ErrorModel, Noise, Ratio
 
 Moment = Count | CountBy | Sum | Mean | Variance
 Features = tuple[int, ...]
@@ -33,14 +33,26 @@ SLACK = 1.001  # of standard deviations: the noise is rounded up by less
 
 @dataclass(frozen=True)
 class Weighted:
-    """A weighted sum of independent noise, of which only the length |w|_2 of its weights matters."""
+    """A weighted sum of independent noise.
+
+    Two bounds hold for its tail, of which the smaller one is taken: `combined_half_width` for weights w of length |w|_2 = 1,
+    and the tail of one draw for weights that add up to |w|_1 = 1, with a step more since that is one of continuous noise.
+    """
 
     noise: Noise
-    length: float
+    weights: tuple[float, ...]
+
+    @property
+    def length(self) -> float:
+        """Of the weights: the standard deviation, in those of the noise."""
+        return math.hypot(*self.weights)
 
     def half_width(self, level: float) -> int:
-        """Steps of the noise within which it stays with this probability; see `combined_half_width`."""
-        return math.ceil(combined_half_width(self.noise, level) * self.length)
+        """Steps of the noise within which it stays with this probability."""
+        added = sum(map(abs, self.weights))
+        return math.ceil(
+            min(combined_half_width(self.noise, level) * self.length, (self.noise.tail(level) + 1) * added)
+        )
 
 
 @dataclass(frozen=True)
@@ -169,16 +181,17 @@ class SharedMoments(SingleLook):
         top, bottom = self.lattice.step.as_integer_ratio()
         return self.kind.ratio(top * ((2 * low + cells) * n + cells * inside), bottom * 2 * n)
 
-    def _linear(self, question: Count | CountBy | Sum) -> tuple[float, Fraction]:
-        """Length of the weights of a count or sum among the features, and their unit."""
-        if isinstance(question, Sum):
-            return math.hypot(*map(float, self._weights)), self.lattice.step / (2 * self._row)
-        return math.sqrt(self.degree + 1), Fraction(1, self._row)
+    def _weighted(self, question: Count | CountBy | Sum, noise: Noise) -> Weighted:
+        """Noise of a count or sum, a fixed combination of the features."""
+        weights = self._weights if isinstance(question, Sum) else (1,) * (self.degree + 1)
+        return Weighted(noise, tuple(map(float, weights)))
 
     def linear_error(self, question: Count | CountBy | Sum, noise: Noise) -> Additive:
         """Error of a count or sum."""
-        length, step = self._linear(question)
-        return Additive(Weighted(noise, length), step, self.kind if isinstance(question, Sum) else NUMBER)
+        weighted = self._weighted(question, noise)
+        if isinstance(question, Sum):
+            return Additive(weighted, self.lattice.step / (2 * self._row), self.kind)
+        return Additive(weighted, Fraction(1, self._row))
 
     def _mean_error(self, f: Features, noise: Noise) -> ErrorModel:
         if self.degree == 1:
@@ -203,7 +216,7 @@ class SharedMoments(SingleLook):
         That of a variance depends on the noise of each feature alone, in the same way whatever else is made of them.
         """
         if isinstance(question, Count | CountBy | Sum):
-            length, step = self._linear(question)
+            length, step = self._weighted(question, noise).length, self.linear_error(question, noise).step
             return noise.standard_deviation * length * float(step)
         return noise.standard_deviation / self._row * (math.sqrt(self.degree + 3) if isinstance(question, Mean) else 1)
 

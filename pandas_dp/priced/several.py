@@ -82,8 +82,8 @@ class SeveralQuestions(PreparedFrame):
         and "var" is the square of "std". Such counts are not rounded to whole rows. Of a unit with more than max_rows rows the
         mean counts, max_rows times; beside "var" and "std" values are rounded to a millionth of the width of the bounds.
         No standard deviation is larger for it than that of the question alone at its share. What would have a larger one, as
-        "count" and "sum" may under replace_one, with rho=, at small weights or where alone they hardly err, is asked by itself,
-        like all other functions and everything in bounds="private".
+        "count" and "sum" may under replace_one, with rho=, with most of the price or where alone they hardly err, is asked by
+        itself, like all other functions and everything in bounds="private".
         With ``within`` errors are those of intervals at 95 %, and answers that share sums come out better. That of a mean is
         known in advance only where the number of rows is public: under replace_one, with one row a unit, unfiltered and
         ungrouped; missing values make it larger.

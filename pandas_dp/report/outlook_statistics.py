@@ -111,10 +111,8 @@ def moments(aggregate: SharedMoments, terms: Terms, rows: int | None) -> tuple[O
 def _moment(aggregate: SharedMoments, question: Moment, noise: Noise, terms: Terms, rows: int | None) -> Outlook:
     grouped = aggregate.by is not None
     if isinstance(question, Count | CountBy | Sum):
-        unit, model = (
-            unit_of(question.kind) if isinstance(question, Sum) else ROWS,
-            aggregate.linear_error(question, noise),
-        )
+        unit = unit_of(question.kind) if isinstance(question, Sum) else ROWS
+        model = aggregate.linear_error(question, noise)
         half = float(model.noise.half_width(LEVEL) * model.step)
         return Outlook(noise.name, None, f"{'each ' if grouped else ''}± {unit.text(half)} {AT}", unit.value(half))
     if isinstance(question, Variance) or aggregate.degree == 1:
