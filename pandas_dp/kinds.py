@@ -101,7 +101,7 @@ class Kind:
         try:
             return numerator / denominator  # of Python ints: the nearest float
         except OverflowError:
-            return math.copysign(sys.float_info.max, numerator)
+            return math.copysign(sys.float_info.max, 1 if numerator > 0 else -1)  # the integer may be no float
 
     def value(self, number: Fraction) -> Any:
         """Public value for an exact number in the raw unit: float, Timestamp or Timedelta."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -13,14 +12,13 @@ from pandas_dp import arguments
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number
+from pandas_dp.priced.wanted_errors import prices_for
 from pandas_dp.queries import Query
 
 LINE = (
     "df.dp.split(1, [pandas_dp.query(epsilon=1).count(), pandas_dp.query(epsilon=1).count('age')], weights=[0.6, 0.4])"
 )
 MOST_QUERIES = 1000
-MILLION = 10**6
-FACTOR, HALVINGS = 1024.0, 24  # an error is searched between 1/1024 and 1024 times the wanted one, to 7 digits
 
 
 @example("pandas_dp.split(1, [query, query]), with queries such as pandas_dp.query(epsilon=1).count()")
@@ -99,36 +97,18 @@ def _shares(weights: list[Any]) -> list[Fraction]:
 
 
 def _prices_for(frame: pd.DataFrame, total: Fraction, queries: Any, wanted: list[Any]) -> list[Fraction]:
-    """Prices of the wanted errors, all times the least common factor at which they sum to at most the total.
-
-    The least epsilon for an error never rises as the error grows, so bisection finds the factor.
+    """Prices of the wanted errors; see `prices_for`.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        What a query itself raises for its arguments or its wanted error, and where no factor up to 1024 is enough.
+        What a query itself raises for its arguments or its wanted error, and where no factor is enough.
     """
 
-    def prices(factor: float) -> list[Fraction]:
+    def least(factor: float) -> list[Fraction]:
         return [_least(frame, query, error * factor) for query, error in zip(queries, wanted, strict=True)]
 
-    low, high = 1 / FACTOR, 1.0
-    found = prices(high)
-    if sum(found) > total:
-        low, high = 1.0, FACTOR
-        found = prices(high)
-        if sum(found) > total:
-            raise ArgumentValueError(f"epsilon is too small for errors 1,000 times as large as within= says: {LINE}")
-    for _ in range(HALVINGS):
-        middle = math.sqrt(low * high)
-        trial = prices(middle)
-        if sum(trial) <= total:
-            high, found = middle, trial
-        else:
-            low = middle
-    # what whole numbers of rows leave over makes every answer better in the same proportion
-    step = total / MILLION
-    return [max(step * (price * MILLION // sum(found)), price) for price in found]
+    return prices_for(total, least, LINE)
 
 
 def _least(frame: pd.DataFrame, query: Query, error: Any) -> Fraction:

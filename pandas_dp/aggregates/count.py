@@ -27,7 +27,7 @@ from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Bins, Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics import counts
-from pandas_dp.uncertainty import Additive, NoError, Noise
+from pandas_dp.uncertainty import Additive, HalfWidth, NoError
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ class CountBy(SingleLook):
         if self.sort:
             series = series.sort_values(ascending=False, kind="stable")
         noise = noise_of(look)
-        return Answer(series, noise.name, Additive(noise), self._notes(noisy, noise))
+        return Answer(series, noise.name, Additive(noise), self.notes(noisy, noise))
 
-    def _notes(self, noisy: Noisy, noise: Noise) -> tuple[Caution, ...]:
+    def notes(self, noisy: Noisy, noise: HalfWidth) -> tuple[Caution, ...]:
         """Say so where all listed parts may be empty: from released counts alone, so it is free."""
         counts = [count for count, wanted in zip(noisy, listed(self.by), strict=True) if wanted]
         if max(counts) > noise.half_width(1 - 0.05 / len(counts)):

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, Caution, SingleLook, Terms, end_notes, noise_of, noised
+from pandas_dp.aggregates.base import (
+    Accuracy,
+    Answer,
+    Caution,
+    SingleLook,
+    Terms,
+    end_notes,
+    in_numbers,
+    least_epsilon,
+    noise_of,
+    noised,
+)
 from pandas_dp.aggregates.count import CrossLabels, Labels
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
+from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import EachOf, Ratio, Spread
+from pandas_dp.uncertainty import EachOf, Ends, Noise, Ratio, Spread
 
 LEVEL, NEAR = 0.95, 1 / 20  # of the interval that notes speak of; of the bounds
 MOST_LOOKED_AT = 1000  # groups
@@ -47,27 +60,38 @@ class Mean(SingleLook):
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
         values = [self._mean(*pair) for pair in pairs]
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
-        notes = self._notes(values, pairs, error)
+        alone = (replace(error, features=(pair,), scalar=True) for pair in pairs)
+        notes = self.notes(values, (each.bounds(value, LEVEL) for each, value in zip(alone, values, strict=True)))
         if self.labels is None:
             return Answer(values[0], noise.name, error, notes)
         return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error, notes)
 
-    def _notes(self, values: list[Any], pairs: tuple[tuple[int, int], ...], error: Ratio) -> tuple[Caution, ...]:
+    def notes(self, values: list[Any], ends: Iterable[Ends]) -> tuple[Caution, ...]:
         """What means near an end of the bounds, that their intervals reach, say of the bounds."""
         if self.kind.name == "bool" or len(values) > MOST_LOOKED_AT:
             return ()
         least, most = map(self.kind.value, (self.lattice.lower, self.lattice.upper))
         near = (most - least) * NEAR
-        alone = [
-            replace(error, features=(pair,), scalar=True).bounds(v, LEVEL)
-            for v, pair in zip(values, pairs, strict=True)
-        ]
-        reached = [(v, lower <= least, upper >= most) for v, (lower, upper) in zip(values, alone, strict=True)]
+        reached = [(v, lower <= least, upper >= most) for v, (lower, upper) in zip(values, ends, strict=True)]
         return end_notes(
             any(low and not high and v - least <= near for v, low, high in reached),
             any(high and not low and most - v <= near for v, low, high in reached),
             all(low and high for _, low, high in reached),
         )
+
+    def error_of_one_row(self, noise: Noise, level: float) -> float:
+        """Error t step of a mean of one row; with n rows it is an n-th of it, to the first order, see `Ratio`."""
+        return (noise.tail(level) + 1) * float(self.lattice.step)
+
+    def epsilon_over_rows(self, wanted: Accuracy, terms: Terms, rows: int) -> Fraction:
+        """Least epsilon for a wanted error with about so many rows that hold a value, a public number."""
+        in_numbers(wanted, self.kind.name in ("datetime", "timedelta"))
+
+        def fits(epsilon: Fraction) -> bool:
+            noise = noise_of(self.look(replace(terms, price=Price(epsilon))))
+            return self.error_of_one_row(noise, wanted.level) <= wanted.within * rows
+
+        return least_epsilon(fits)
 
     def _mean(self, first: int, second: int) -> Any:
         """Return lower + width F1 / max(n, 1 row), the quotient cut to [0, 1]: one quotient of integers."""
@@ -101,17 +125,22 @@ class Variance(SingleLook):
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the variance within [0, (b - a)^2/4] (with ddof = 1 at most twice that)."""
-        noise, row = noise_of(look), self.lattice.cells**2
-        scale = float((self.lattice.width / 2) ** 2)
+        noise = noise_of(look)
         triples = list(zip(noisy[::3], noisy[1::3], noisy[2::3], strict=True))
-        values = [self._spread(*triple) for triple in triples]
-        errors = tuple(Spread(triple, row, noise, scale, self.ddof, self.root) for triple in triples)
+        values = [self.spread(*triple) for triple in triples]
+        errors = tuple(self.error(triple, noise) for triple in triples)
         if self.labels is None:
             return Answer(values[0], noise.name, errors[0])
         series = pd.Series(values, index=self.labels.index(), name=self.column)
         return Answer(series, noise.name, EachOf(errors))
 
-    def _spread(self, f1: int, f2: int, f3: int) -> float:
+    def error(self, triple: tuple[int, int, int], noise: Noise) -> Spread:
+        """Of the answer from three noisy features."""
+        scale = float((self.lattice.width / 2) ** 2)
+        return Spread(triple, self.lattice.cells**2, noise, scale, self.ddof, self.root)
+
+    def spread(self, f1: int, f2: int, f3: int) -> float:
+        """The answer from three noisy features."""
         row = self.lattice.cells**2
         n = max(f1 + f2 + f3, row)
         share = Fraction(f1 + f2 - f3, n) - Fraction(f1 - f2, n) ** 2

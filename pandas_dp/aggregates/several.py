@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Guarantee, Steps, Terms, once
+from pandas_dp.aggregates.shared_moments import Moment, SharedMoments, sharing
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.uncertainty import Ends, ErrorModel
 
@@ -36,6 +37,27 @@ class Part:
     row: Hashable
     column: Hashable
     question: Aggregate
+    share: Fraction
+
+
+@dataclass(frozen=True)
+class Lot:
+    """What is bought at once: a question, or moments of one column that share a look.
+
+    Attributes
+    ----------
+    places : tuple of int
+        Of the parts that it answers.
+    question : Aggregate
+    terms : Terms
+        With its price.
+    share : Fraction
+        Of the whole price.
+    """
+
+    places: tuple[int, ...]
+    question: Aggregate
+    terms: Terms
     share: Fraction
 
 
@@ -68,8 +90,10 @@ class Several(Aggregate):
 
     Notes
     -----
-    Every question is what it is alone, at a smaller price: what all of them lose is the sum of their losses, which is declared
-    before the first one is asked (sequential composition). With Gaussian prices epsilon, delta and rho are shared alike.
+    Every question is what it is alone, at a smaller price, but for moments of one column, which share one look at the sum of
+    their shares where none of them errs more for it, see `sharing`. What is bought is a function of public facts, and what all
+    of it loses the sum of its losses, which is declared before the first look (sequential composition). With Gaussian prices
+    epsilon, delta and rho are shared alike.
 
     Parameters
     ----------
@@ -83,28 +107,43 @@ class Several(Aggregate):
     single: bool = False
 
     @once
-    def terms_of(self, terms: Terms) -> tuple[Terms, ...]:
-        """The terms of each part."""
-        return tuple(replace(terms, price=terms.price.share(part.share)) for part in self.parts)
+    def lots(self, terms: Terms) -> tuple[Lot, ...]:
+        """What is bought, in the order of the first parts."""
+        columns: dict[str, list[int]] = {}
+        for place, part in enumerate(self.parts):
+            if isinstance(part.question, Moment) and part.question.column is not None:
+                columns.setdefault(part.question.column, []).append(place)
+        lots: dict[int, tuple[int, ...]] = {place: (place,) for place in range(len(self.parts))}
+        for places in columns.values():
+            moments = [(self.parts[place].question, self.parts[place].share) for place in places]
+            together = tuple(places[i] for i in sharing(moments, terms))  # type: ignore[arg-type]
+            for place in together:
+                del lots[place]
+            lots |= {together[0]: together} if together else {}
+        return tuple(self._lot(lots[first], terms) for first in sorted(lots))
+
+    def _lot(self, places: tuple[int, ...], terms: Terms) -> Lot:
+        questions = tuple(self.parts[place].question for place in places)
+        share = sum((self.parts[place].share for place in places), Fraction(0))
+        bought = questions[0] if len(questions) == 1 else SharedMoments(questions)  # type: ignore[arg-type]
+        return Lot(places, bought, replace(terms, price=terms.price.share(share)), share)
 
     def check(self, terms: Terms) -> None:
         """Refuse what a part refuses."""
-        for part, own in zip(self.parts, self.terms_of(terms), strict=True):
-            part.question.check(own)
+        for lot in self.lots(terms):
+            lot.question.check(lot.terms)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
-        """Sum over the parts."""
-        total = PrivacyLoss()
-        for part, own in zip(self.parts, self.terms_of(terms), strict=True):
-            total += part.question.loss(own)
-        return total
+        """Sum over what is bought."""
+        return sum((lot.question.loss(lot.terms) for lot in self.lots(terms)), PrivacyLoss())
 
     def steps(self, terms: Terms) -> Steps:
-        """Ask part after part."""
-        answers = []
-        for part, own in zip(self.parts, self.terms_of(terms), strict=True):
-            answers.append((yield from part.question.steps(own)))
-        return self._together(answers)
+        """Buy lot after lot."""
+        answers: dict[int, Answer] = {}
+        for lot in self.lots(terms):
+            answer = yield from lot.question.steps(lot.terms)
+            answers |= zip(lot.places, answer.value if len(lot.places) > 1 else (answer,), strict=True)
+        return self._together([answers[place] for place in range(len(self.parts))])
 
     def _together(self, answers: list[Answer]) -> Answer:
         cells: dict[Hashable, dict[Hashable, Any]] = {}

@@ -5,51 +5,29 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Steps, Terms, noise_of, pure_epsilon
-from pandas_dp.aggregates.distinct import quotient_ends
+from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Steps, Terms, pure_epsilon
+from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.extremes import LEVEL, level_of
-from pandas_dp.aggregates.moments import Variance
-from pandas_dp.aggregates.ranges import Combination, combined_half_width
+from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import recursive_errors
 from pandas_dp.aggregates.several import Cells, Error
+from pandas_dp.aggregates.shared_moments import SharedMoments
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.quantiles import TIES, RecursiveQuantiles
 from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Ends, Noise, RankBound
+from pandas_dp.uncertainty import RankBound
 
 SUMS_SHARE = Fraction(1, 4)  # of the price, for count, mean and std
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 OUTERMOST, TYPICAL = Fraction(1, 8), Fraction(1, 100)  # levels of the ends: at most, and for the size of their error
 ROWS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
-
-
-@dataclass(frozen=True)
-class RotatedMean:
-    """A mean from the three sums of a variance, F1 - F2 over F1 + F2 + F3 from the middle of the bounds.
-
-    For the true position t in [-1, 1] the sum F1 - F2 - t N is noise alone, of weights 1 - t, -1 - t and -t: see
-    `quotient_ends`.
-    """
-
-    noise: Noise
-    difference: int
-    total: int
-    middle: float
-    half: float
-
-    def bounds(self, value: Any, level: float) -> Ends:
-        """Ends inside the bounds."""
-        h = combined_half_width(self.noise, level)
-        low, high = quotient_ends(np.array([float(self.difference)]), float(self.total), h, 2, 0, 3, (-1, 1))
-        return min(self.middle + self.half * float(low[0]), value), max(self.middle + self.half * float(high[0]), value)
 
 
 @dataclass(frozen=True)
@@ -73,34 +51,24 @@ class Summary(Aggregate):
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
         sums, rest = self._sums(terms), self._rest(terms)
-        return self._variance.loss(sums) + self._choices(rest, TYPICAL).loss(self._counts.sensitivity(terms.unit))
+        return self.moments.loss(sums) + self._choices(rest, TYPICAL).loss(self._counts.sensitivity(terms.unit))
 
     def steps(self, terms: Terms) -> Steps:
         """Sums, then quantiles."""
         sums, rest = self._sums(terms), self._rest(terms)
-        look = self._variance.look(sums)
-        noisy = yield look
-        f1, f2, f3 = noisy
-        one, total = self.squares.cells**2, f1 + f2 + f3
-        rows = total / one
+        count, mean, std = (yield from self.moments.steps(sums)).value
         rank = math.ceil(self.rank_error(rest, TYPICAL, ends=True).at(LEVEL))
-        q = min(level_of(rank, int(rows)), OUTERMOST)
+        q = min(level_of(rank, int(count.value)), OUTERMOST)
         choices = self._choices(rest, q)
         offsets = yield Measurement(self._counts, choices)
-        spread, noise = self._variance.answer(noisy, look, sums), noise_of(look)
-        middle, half = (float(x) for x in (self.squares.lower + self.squares.width / 2, self.squares.width / 2))
-        mean = middle + half * min(max((f1 - f2) / max(total, one), -1.0), 1.0)
-        values = [rows, mean, spread.value, *(float(self.ranks.point(offset)) for offset in offsets)]
-        errors: dict[str, Error] = {
-            "count": Combination(noise, math.sqrt(3) / one),
-            "mean": RotatedMean(noise, f1 - f2, total, middle, half),
-            "std": spread.error,
-        }
+        moments = (count, mean, std)
+        values = [*(one.value for one in moments), *(float(self.ranks.point(offset)) for offset in offsets)]
+        errors: dict[str, Error] = dict(zip(ROWS, (one.error for one in moments), strict=False))
         return Answer(
             pd.Series(values, index=list(ROWS), name=self.column),
-            f"{spread.mechanism}, {choices.name}",
+            f"{count.mechanism}, {choices.name}",
             Cells(tuple((name, self.column, errors.get(name)) for name in ROWS)),
-            self._notes(rest, rank, rows, q),
+            self._notes(rest, rank, count.value, q),
         )
 
     def rank_error(self, rest: Terms, q: Fraction, ends: bool = False) -> RankError:
@@ -122,9 +90,11 @@ class Summary(Aggregate):
             notes = (Caution(few), *notes)
         return notes
 
-    @property
-    def _variance(self) -> Variance:
-        return Variance(self.column, self.squares, self.kind, ddof=1, root=True)
+    @cached_property
+    def moments(self) -> SharedMoments:
+        """What the sums are asked for."""
+        spread = Variance(self.column, self.squares, self.kind, ddof=1, root=True)
+        return SharedMoments((Count(self.column), Mean(self.column, self.squares, self.kind), spread))
 
     @property
     def _counts(self) -> LatticeCounts:

@@ -219,7 +219,9 @@ class PricedGroups:
             f"groupby({self._by}, {self._parts.text})[{column!r}].histogram({more.text})", question, crossed.columns
         )
 
-    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
+    def agg(
+        self, func: Any = None, *, bounds: Any = None, weights: Any = None, within: Any = None, **named: Any
+    ) -> Release:
         """Ask several questions about each group for one price, as pandas' agg; see `PricedFrame.agg`.
 
         Parameters
@@ -229,6 +231,8 @@ class PricedGroups:
         bounds : dict of str to (lower, upper), or (lower, upper) of a selected column, optional
         weights : list of numbers, optional
             Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
+        within : list of numbers or Timedeltas, optional
+            Instead: the error wanted of each answer of a group; see `PricedFrame.agg`. None is known in advance for means.
         **named : (column, function)
             Names of columns, as in pandas: ``agg(typical=("cost", "median"))``.
 
@@ -236,6 +240,10 @@ class PricedGroups:
         -------
         Release
             A DataFrame with a row for each group and a column for each answer.
+
+        Notes
+        -----
+        Moments of one column are made of the same noisy sums of each group, and agree, as in `PricedFrame.agg`.
 
         Examples
         --------
@@ -252,7 +260,7 @@ class PricedGroups:
         if selected:
             func, bounds = {self._column: func}, None if bounds is None else {self._column: bounds}
         wanted, single = wanted_of(func, named, BY_GROUP)
-        parts, text = composed(self._frame, self._of, wanted, bounds, weights, bool(named))
+        parts, text = composed(self._frame, self._of, wanted, bounds, (weights, within), bool(named))
         if named or selected:
             parts = tuple(replace(part, column=None) for part in parts)
         columns = (*self._parts.columns, *dict.fromkeys(cell.column for cell in wanted))

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Accuracy
-from pandas_dp.aggregates.several import Part, Several
+from pandas_dp import arguments
+from pandas_dp.aggregates.base import Accuracy, Aggregate, Terms
+from pandas_dp.aggregates.moments import Mean
+from pandas_dp.aggregates.several import LEVEL, Part, Several
 from pandas_dp.aggregates.summary import Summary
 from pandas_dp.asked import AskedQuery
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import exact_number
+from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, call_text, listing
+from pandas_dp.priced.text import bounds_text, call_text, listing, value_text
+from pandas_dp.priced.wanted_errors import MILLION, prices_for
 from pandas_dp.release import Release
 
 BOUNDED = ("sum", "mean", "var", "std", "median", "min", "max")
@@ -40,7 +45,9 @@ class SeveralQuestions(PreparedFrame):
 
     __slots__ = ()
 
-    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
+    def agg(
+        self, func: Any = None, *, bounds: Any = None, weights: Any = None, within: Any = None, **named: Any
+    ) -> Release:
         """Ask several questions for one price, as pandas' agg.
 
         Parameters
@@ -51,6 +58,9 @@ class SeveralQuestions(PreparedFrame):
             By column, as the single questions take them; from the schema where left out.
         weights : list of numbers, optional
             Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
+        within : list of numbers or Timedeltas, optional
+            Instead: the error wanted of each answer, in that order and in its unit (of medians: ranks). The shares make
+            the error of each, asked alone, about the same multiple of the wanted one, as small as the price allows.
         **named : (column, function)
             Names of rows, as in pandas: ``agg(typical=("income", "median"))``.
 
@@ -66,8 +76,18 @@ class SeveralQuestions(PreparedFrame):
 
         Notes
         -----
-        Each question is asked by itself at its share of the price, and their losses add up to what is charged, once. The mean
-        and the standard deviation of one column do not share their counts.
+        The losses of all answers add up to what is charged, once. Two and more of "count", "sum", "mean", "var" and "std" of
+        one column are made of the same two noisy sums, of three with "var" or "std", bought with all their shares. So the mean
+        is the sum over the count as shown, but where that leaves the bounds, to which it is cut, or there is less than one row;
+        and "var" is the square of "std". Such counts are not rounded to whole rows. Of a unit with more than max_rows rows the
+        mean counts, max_rows times; beside "var" and "std" values are rounded to a millionth of the width of the bounds.
+        No standard deviation is larger for it than that of the question alone at its share. What would have a larger one, as
+        "count" and "sum" may under replace_one, with rho=, with most of the price or where alone they hardly err, is asked by
+        itself, like all other functions and everything in bounds="private".
+        With ``within`` errors are those of intervals at 95 %, and answers that share sums come out better. That of a mean is
+        known in advance only where the number of rows is public: under replace_one, with one row a unit, unfiltered and
+        ungrouped; missing values make it larger.
+        Source: Kulesza, Suresh, Wang 2024; Fitzsimons, Honaker, Shoemate, Singhal 2024.
 
         Examples
         --------
@@ -81,7 +101,7 @@ class SeveralQuestions(PreparedFrame):
         True
         """
         wanted, single = wanted_of(func, named)
-        parts, text = composed(self, lambda frame: frame, wanted, bounds, weights, bool(named))
+        parts, text = composed(self, lambda frame: frame, wanted, bounds, (weights, within), bool(named))
         return self._ask(text, Several(parts, single), tuple(dict.fromkeys(cell.column for cell in wanted)))
 
     def describe(self, columns: Any, *, bounds: Any = None) -> Release:
@@ -164,12 +184,12 @@ def composed(
     on: Callable[[Any], Any],
     wanted: list[Wanted],
     bounds: Any,
-    weights: Any,
+    split: tuple[Any, Any],
     named: bool,
 ) -> tuple[tuple[Part, ...], str]:
     """Single questions at their shares of the price, checked as each would be alone, and the call that asks them all.
 
-    ``on`` gives what the questions are methods of: the frame itself, or its groups.
+    ``on`` gives what the questions are methods of: the frame itself, or its groups; ``split`` is weights and wanted errors.
     """
     if isinstance(frame._price, Accuracy):
         raise ArgumentTypeError("several answers have errors of their own; give a price: df.dp(epsilon=0.5).agg(...)")
@@ -178,13 +198,20 @@ def composed(
     given = {} if bounds is None else dict(bounds)
     if set(given) - {cell.column for cell in wanted if cell.function in BOUNDED}:
         raise ArgumentValueError(f"bounds must be of columns whose values are asked for: {AGG}")
+    weights, within = split
+    if weights is not None and within is not None:
+        raise ArgumentTypeError("give weights= or within=, not both: agg(..., weights=[0.6, 0.4])")
     shares = _shares(weights, len(wanted))
     asked = [_alone(frame, on, cell, given.get(cell.column)) for cell in wanted]
+    if within is not None:
+        shares = _shares_within(frame, within, asked)
     parts = tuple(
         Part(query.call, cell.row, cell.column, query.aggregate, share)
         for cell, share, query in zip(wanted, shares, asked, strict=True)
     )
     text = f"agg({_text(wanted, named)}" + (f", bounds={_bounds(given)}" if given else "")
+    if within is not None:
+        text += f", within=[{', '.join(map(value_text, within))}]"
     return parts, text + ("" if weights is None else f", weights=[{', '.join(map(show, shares))}]") + ")"
 
 
@@ -246,6 +273,45 @@ def _shares(weights: Any, count: int) -> list[Fraction]:
             f"(thirds as Fraction(1, 3)): {line}"
         )
     return shares
+
+
+def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -> list[Fraction]:
+    """Shares of the price at which the error of each question, asked alone, is the same multiple of the wanted one."""
+    price, table = frame._price, table_of(frame._frame)
+    line = f"agg(..., weights=[{', '.join(['...'] * min(len(asked), 3))}])"
+    if not isinstance(price, Price) or price.gaussian or price.epsilon is None:
+        raise ArgumentValueError(f"within= of agg() takes a plain epsilon; with delta= or rho= type {line}")
+    if isinstance(within, str) or not isinstance(within, Sequence) or len(within) != len(asked):
+        example = ", ".join(["20", "500", "2"][: len(asked)] if len(asked) < 4 else ["20", "500", "..."])
+        raise ArgumentTypeError(
+            f"within must be a list of {len(asked)} errors, one for each answer in its order: within=[{example}]"
+        )
+    wanted = [arguments.accuracy(error, LEVEL, None, 0, None) for error in within]
+    terms = table.session._terms(table, frame._steps, price, table.session.unit)
+
+    def least(factor: float) -> list[Fraction]:
+        return [
+            _least(query, replace(error, within=error.within * Fraction(factor)), terms, line)
+            for query, error in zip(asked, wanted, strict=True)
+        ]
+
+    prices = prices_for(price.epsilon, least, line)
+    shares = [max(Fraction(price * MILLION // sum(prices), MILLION), Fraction(1, MILLION)) for price in prices]
+    largest = shares.index(max(shares))
+    shares[largest] += 1 - sum(shares)
+    return shares
+
+
+def _least(query: AskedQuery, wanted: Accuracy, terms: Terms, line: str) -> Fraction:
+    """Least epsilon of a question for a wanted error, from public facts alone."""
+    question = query.aggregate
+    if isinstance(question, Mean) and question.by is None and terms.public_rows:
+        return question.epsilon_over_rows(wanted, terms, terms.public_rows)
+    if type(question).epsilon_for is Aggregate.epsilon_for:
+        raise ArgumentTypeError(
+            f"within= works where the error is known in advance; that of {query.call} depends on the data: {line}"
+        )
+    return question.epsilon_for(wanted, terms)
 
 
 def _text(wanted: list[Wanted], named: bool) -> str:

@@ -175,11 +175,10 @@ def _scale(noise: Noise, step: Fraction, unit: Unit) -> str:
 
 @outlook.register
 def _mean(aggregate: Mean, terms: Terms, rows: int | None) -> Outlook:
-    """Error t / n of a position in the bounds, to the first order; see `Ratio`."""
     noise, step, unit = noise_of(aggregate.look(terms)), aggregate.lattice.step, unit_of(aggregate.kind)
     grouped = aggregate.labels is not None
     known = rows if grouped or rows else terms.public_rows
-    found = _over_rows((noise.tail(LEVEL) + 1) * float(step), known, unit, " of a group" if grouped else "")
+    found = _over_rows(aggregate.error_of_one_row(noise, LEVEL), known, unit, " of a group" if grouped else "")
     return replace(found, mechanism=noise.name, scale=f"{_scale(noise, step, unit)}, on sums whose ratio is the mean")
 
 

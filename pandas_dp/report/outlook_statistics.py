@@ -9,20 +9,24 @@ from fractions import Fraction
 import numpy as np
 
 from pandas_dp.aggregates.base import Terms, noise_of
+from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.covariance import Correlation, Covariance, Together, largest_lengths
 from pandas_dp.aggregates.distinct import DistinctCount, DistinctCounts, Shares, widest
 from pandas_dp.aggregates.extremes import Extreme, rest_of
+from pandas_dp.aggregates.moments import Variance
 from pandas_dp.aggregates.ranges import combined_half_width
 from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.aggregates.several import Several
+from pandas_dp.aggregates.shared_moments import Moment, SharedMoments
 from pandas_dp.aggregates.summary import SUMS_SHARE, TYPICAL, Summary
+from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.mechanisms.quantiles import RecursiveQuantiles
 from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.products import ROW_TOTAL
 from pandas_dp.report.base import LEVEL
-from pandas_dp.report.outlook import PLAIN, ROWS, Outlook, Unit, _guaranteed, _noisy, _over_rows, _scale
+from pandas_dp.report.outlook import AT, PLAIN, ROWS, Outlook, Unit, _guaranteed, _noisy, _over_rows, _scale, unit_of
 from pandas_dp.report.outlook_groups import outlook
-from pandas_dp.uncertainty import RankBound
+from pandas_dp.uncertainty import Noise, RankBound
 
 __all__ = ["outlook"]
 
@@ -76,28 +80,66 @@ def _shares(aggregate: Shares, terms: Terms, rows: int | None) -> Outlook:
 
 @outlook.register
 def _several(aggregate: Several, terms: Terms, rows: int | None) -> Outlook:
-    """What is known of each part at its share."""
-    parts = zip(aggregate.parts, aggregate.terms_of(terms), strict=True)
-    known = {part.call: (part.share, outlook(part.question, own, rows)) for part, own in parts}
-    mechanism = ", ".join(dict.fromkeys(found.mechanism for _, found in known.values()))
-    error = "; ".join(f"{call} {found.error}" for call, (_, found) in known.items())
-    halves = {call: found.half_width for call, (_, found) in known.items()}
-    notes = tuple(f"{call} takes {show(100 * share)} % of the price" for call, (share, _) in known.items())
-    beside = tuple(f"{call}: {note}" for call, (_, found) in known.items() for note in found.notes)
+    """What is known of each part at its share, or at the sum of those that share a look."""
+    known: dict[int, Outlook] = {}
+    notes = []
+    for lot in aggregate.lots(terms):
+        calls = " and ".join(aggregate.parts[place].call for place in lot.places)
+        verb = "together take" if len(lot.places) > 1 else "takes"
+        notes.append(f"{calls} {verb} {show(100 * lot.share)} % of the price")
+        bought = lot.question
+        found = (
+            moments(bought, lot.terms, rows)
+            if isinstance(bought, SharedMoments)
+            else (outlook(bought, lot.terms, rows),)
+        )
+        known |= zip(lot.places, found, strict=True)
+    parts = {part.call: known[place] for place, part in enumerate(aggregate.parts)}
+    mechanism = ", ".join(dict.fromkeys(found.mechanism for found in parts.values()))
+    error = "; ".join(f"{call} {found.error}" for call, found in parts.items())
+    halves = {call: found.half_width for call, found in parts.items()}
+    beside = tuple(f"{call}: {note}" for call, found in parts.items() for note in found.notes)
     return Outlook(mechanism, None, error, halves, (*notes, *beside))
+
+
+def moments(aggregate: SharedMoments, terms: Terms, rows: int | None) -> tuple[Outlook, ...]:
+    """What is known of each question; of a variance as much as of one asked alone at this price."""
+    noise = noise_of(aggregate.look(terms))
+    return tuple(_moment(aggregate, question, noise, terms, rows) for question in aggregate.questions)
+
+
+def _moment(aggregate: SharedMoments, question: Moment, noise: Noise, terms: Terms, rows: int | None) -> Outlook:
+    grouped = aggregate.by is not None
+    if isinstance(question, Count | CountBy | Sum):
+        unit = unit_of(question.kind) if isinstance(question, Sum) else ROWS
+        model = aggregate.linear_error(question, noise)
+        half = float(model.noise.half_width(LEVEL) * model.step)
+        return Outlook(noise.name, None, f"{'each ' if grouped else ''}± {unit.text(half)} {AT}", unit.value(half))
+    if isinstance(question, Variance) or aggregate.degree == 1:
+        return outlook(question, terms, rows)
+    # a quotient of three sums, with noise of squared length at most 5
+    size = combined_half_width(noise, LEVEL) * math.sqrt(5) / aggregate.lattice.cells**2
+    known, more = (rows, " of a group") if grouped else (rows or terms.public_rows, "")
+    found = _over_rows(size * float(aggregate.lattice.width / 2), known, PLAIN, more, "at most about")
+    return replace(found, mechanism=noise.name)
+
+
+@outlook.register
+def _shared(aggregate: SharedMoments, terms: Terms, rows: int | None) -> Outlook:
+    known = moments(aggregate, terms, rows)
+    return replace(known[0], error="; ".join(found.error for found in known), half_width=None)
 
 
 @outlook.register
 def _summary(aggregate: Summary, terms: Terms, rows: int | None) -> Outlook:
-    """The mean as a quotient of sums with noise of squared length at most 5; the ranks by the recursion."""
-    noise = noise_of(aggregate._variance.look(aggregate._sums(terms)))
+    """Sums, and the ranks by the recursion."""
+    count, mean, _ = moments(aggregate.moments, aggregate._sums(terms), rows)
     ranks = aggregate.rank_error(aggregate._rest(terms), TYPICAL).at(LEVEL)
-    size = combined_half_width(noise, LEVEL) * math.sqrt(5) / aggregate.squares.cells**2
-    mean = _over_rows(size * float(aggregate.squares.width / 2), rows or terms.public_rows, PLAIN, "", "at most about")
-    count = ROWS.text(combined_half_width(noise, LEVEL) * math.sqrt(3) / aggregate.squares.cells**2)
-    words = f"count ± {count}; mean {mean.error}; quantiles: {RankBound(ranks, LEVEL).words}"
+    words = (
+        f"count {count.error.removesuffix(AT).strip()}; mean {mean.error}; quantiles: {RankBound(ranks, LEVEL).words}"
+    )
     share = f"{show(100 * SUMS_SHARE)} % of the price buys count, mean and std, the rest min, max and quartiles"
-    return Outlook(f"{noise.name}, {RecursiveQuantiles.name}", None, words, None, (share,))
+    return Outlook(f"{count.mechanism}, {RecursiveQuantiles.name}", None, words, None, (share,))
 
 
 def _of_products(aggregate: Together, terms: Terms) -> str:

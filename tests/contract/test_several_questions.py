@@ -83,8 +83,8 @@ def test_each_cell_has_its_own_interval(df):
         assert cells["lower"] < cells["value"] < cells["upper"]
     assert np.isnan(table.loc["median", ("hours_per_week", "lower")])
     assert any(note.startswith("median('hours_per_week'") and "its rank is within" in note for note in answer.notes)
-    alone = df.dp(epsilon=0.2).count("age").interval()
-    assert table.loc["count", ("age", "upper")] - table.loc["count", ("age", "lower")] == alone.upper - alone.lower
+    alone = df.dp(epsilon=0.2).count("age").interval()  # it shares a look with the mean and the standard deviation
+    assert table.loc["count", ("age", "upper")] - table.loc["count", ("age", "lower")] < alone.upper - alone.lower
     by_column = df.dp(epsilon=2).agg({"age": "mean", "hours_per_week": "mean"}, bounds=BOUNDS)
     assert list(by_column.table().columns) == ["value", "lower", "upper"]
     assert (by_column.table()["lower"] < by_column).all()
@@ -203,11 +203,13 @@ def test_no_noisy_sums_lead_to_a_look_that_was_not_paid(sums, k, relation):
     "price", [Price(Fraction(1)), Price(Fraction(1), Fraction(1, 10**6)), Price(rho=Fraction(1, 10))]
 )
 def test_shares_add_up_to_the_price(price):
-    shares, lattice = (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)), Lattice.between(Fraction(0), Fraction(9), 20)
-    questions = (Count("x"), Mean("x", lattice, Kind("number")), Count("y"))
+    shares = (Fraction(1, 6), Fraction(1, 3), Fraction(1, 4), Fraction(1, 4))
+    lattice = Lattice.between(Fraction(0), Fraction(9), 20)
+    questions = (Count("x"), Mean("x", lattice, Kind("number")), Count("y"), Mean("z", lattice, Kind("number")))
     parts = tuple(Part("", str(i), "x", q, s) for i, (q, s) in enumerate(zip(questions, shares, strict=True)))
     terms, asked = Terms(PrivacyUnit(), price), Several(parts)
-    assert losses(asked, terms, [[1], [1, 2], [3]]) == asked.loss(terms)
+    assert [lot.places for lot in asked.lots(terms)] == [(0, 1), (2,), (3,)]
+    assert losses(asked, terms, [[1, 2], [3], [4, 5]]) == asked.loss(terms)
     if price.rho is not None:  # the variance of the noise is rounded up
         assert price.rho * Fraction(99, 100) < asked.loss(terms).rho <= price.rho
     elif not price.gaussian:

@@ -26,12 +26,14 @@ from support.neighbours import (
     several,
 )
 
+from pandas_dp.aggregates import several as several_answers
 from pandas_dp.core import bounding
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.core.statistics import products
 from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.products import Products
+from pandas_dp.core.statistics.sums import Moments
 
 ALPHA, SAMPLES = 1e-6, 4000
 BOUNDS = {"x": (LOW, HIGH), "y": (LOW, 2 * HIGH)}
@@ -41,8 +43,18 @@ def cov(dp: Any) -> Any:
     return dp.assign(y=lambda t: 2 * t.x).cov(["x", "y"], bounds=BOUNDS)
 
 
+def agg(dp: Any) -> Any:
+    """Four moments of one column, which are made of one look."""
+    return dp.agg({"x": ["count", "sum", "mean", "std"]}, bounds={"x": (LOW, HIGH)})
+
+
+def agg_of_groups(dp: Any) -> Any:
+    return dp.groupby("g", keys=["a", "b"]).agg({"x": ["count", "mean"]}, bounds={"x": (LOW, HIGH)})
+
+
 ASKED: dict[str, Callable[[Any], Any]] = {
     "cov": cov,
+    "agg": agg,
     "nunique": lambda dp: dp.nunique("g"),
     "nunique of numbers": lambda dp: dp.nunique("x"),
 }
@@ -107,6 +119,13 @@ def keeps_all_values(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(bounding, "keep_at_most", lambda owner, *rest: np.arange(owner.size))
 
 
+def each_at_the_whole_price(patch: pytest.MonkeyPatch) -> None:
+    """Nothing shared, and no share of the price either."""
+    patch.setattr(several_answers, "sharing", lambda asked, terms: ())
+    lot = several_answers.Several._lot
+    patch.setattr(several_answers.Several, "_lot", lambda self, *rest: replace(lot(self, *rest), terms=rest[-1]))
+
+
 NEW_KEYS = [("z", LOW, key) for key in "abcde"]
 TWINS = {
     "nunique, half the noise": (
@@ -126,6 +145,31 @@ TWINS = {
         assumes(Distinct, rows=1),
         ADD_REMOVE,
         added("unit of two keys", NEW_KEYS[:2], [], max_rows=2),
+    ),
+    "agg, half the noise": (agg, half_the_noise, ADD_REMOVE, added("high", several(HIGH, 1), [])),
+    "agg, sensitivity of add_remove": (
+        agg,
+        assumes(Moments, **ADDED_ONLY),
+        REPLACE_ONE,
+        replaced("low to high", several(LOW, 1), several(HIGH, 1), []),
+    ),
+    "agg, one row a unit": (
+        agg,
+        assumes(Moments, rows=1),
+        ADD_REMOVE,
+        added("unit of five rows", several(HIGH, 5, "a", "z"), max_rows=2),
+    ),
+    "agg, the whole price for each": (
+        lambda dp: dp.agg({"x": ["count", "mean"]}, bounds={"x": (LOW, HIGH)}),
+        each_at_the_whole_price,
+        ADD_REMOVE,
+        added("high", several(HIGH, 1), []),
+    ),
+    "agg of groups, sensitivity of add_remove": (
+        agg_of_groups,
+        assumes(Moments, **ADDED_ONLY),
+        REPLACE_ONE,
+        replaced("a to b", several(HIGH, 1, "a"), several(HIGH, 1, "b"), []),
     ),
     "cov, half the noise": (cov, half_the_noise, ADD_REMOVE, added("high", several(HIGH, 1), [])),
     "cov, sensitivity of add_remove": (

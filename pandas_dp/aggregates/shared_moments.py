@@ -1,0 +1,260 @@
+"""Count, sum, mean, variance and standard deviation of one column from one noisy look, so that they agree."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of, noised
+from pandas_dp.aggregates.count import Count, CountBy
+from pandas_dp.aggregates.distinct import quotient_ends
+from pandas_dp.aggregates.moments import LEVEL, Mean, Variance
+from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.aggregates.sums import Sum
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.partition import Partition
+from pandas_dp.core.statistics.sums import Moments
+from pandas_dp.kinds import Kind
+from pandas_dp.uncertainty import Additive, EachOf, Ends, ErrorModel, Noise, Ratio
+
+Moment = Count | CountBy | Sum | Mean | Variance
+Features = tuple[int, ...]
+SLACK = 1.001  # of standard deviations: the noise is rounded up by less
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A weighted sum of independent noise.
+
+    Two bounds hold for its tail, of which the smaller one is taken: `combined_half_width` for weights w of length |w|_2 = 1,
+    and the tail of one draw for weights that add up to |w|_1 = 1, with a step more since that is one of continuous noise.
+    """
+
+    noise: Noise
+    weights: tuple[float, ...]
+
+    @property
+    def length(self) -> float:
+        """Of the weights: the standard deviation, in those of the noise."""
+        return math.hypot(*self.weights)
+
+    def half_width(self, level: float) -> int:
+        """Steps of the noise within which it stays with this probability."""
+        added = sum(map(abs, self.weights))
+        return math.ceil(
+            min(combined_half_width(self.noise, level) * self.length, (self.noise.tail(level) + 1) * added)
+        )
+
+
+@dataclass(frozen=True)
+class RotatedMean:
+    """A mean from the three sums of a variance, F1 - F2 over N = F1 + F2 + F3 from the middle of the bounds.
+
+    For the true position t in [-1, 1] the sum F1 - F2 - t N is noise alone, of weights 1 - t, -1 - t and -t: see
+    `quotient_ends`.
+    """
+
+    noise: Noise
+    difference: int
+    total: int
+    middle: float
+    half: float
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Ends inside the bounds."""
+        h = combined_half_width(self.noise, level)
+        low, high = quotient_ends(np.array([float(self.difference)]), float(self.total), h, 2, 0, 3, (-1, 1))
+        return min(self.middle + self.half * float(low[0]), value), max(self.middle + self.half * float(high[0]), value)
+
+
+@dataclass(frozen=True)
+class SharedMoments(SingleLook):
+    """Moments of one column, in all or by the same groups, made of the two sums of `Mean`, or the three of `Variance`.
+
+    Its answer has one answer for each question as value.
+
+    Notes
+    -----
+    A row adds features to F1, F2 (and F3) that add up to T, see `Moments`, and F1 - F2 to its position in [-1, 1] times T
+    between the bounds a and b. So N = (F1 + F2 + F3) / T counts the rows, and (b F1 + a F2 + (a + b) / 2 F3) / T is the sum of
+    their values, both without bias. The mean is the quotient of these two as they are shown, cut to the bounds, and the
+    variance the square of the standard deviation as shown. Everything is computed from the noisy integers of one look, whose
+    loss is that of `Moments`.
+    A unit with more rows than count is scaled as a whole: it adds as many rows as count, at the mean of its values.
+
+    Parameters
+    ----------
+    questions : tuple of Count, CountBy, Sum, Mean or Variance
+        About the same column, bounds and groups; at least one with bounds.
+    """
+
+    questions: tuple[Moment, ...]
+
+    totals = True
+
+    @property
+    def degree(self) -> int:
+        """Of the moments: 2 with a variance among them."""
+        return 2 if any(isinstance(question, Variance) for question in self.questions) else 1
+
+    @cached_property
+    def _bounded(self) -> Sum | Mean | Variance:
+        """A question on the lattice of the look: that for squares, which is the coarser one, where there is a variance."""
+        bounded = [question for question in self.questions if isinstance(question, Sum | Mean | Variance)]
+        return next((question for question in bounded if isinstance(question, Variance)), bounded[0])
+
+    @property
+    def lattice(self) -> Lattice:
+        """Of the look."""
+        return self._bounded.lattice
+
+    @property
+    def kind(self) -> Kind:
+        """Of the column."""
+        return self._bounded.kind
+
+    @property
+    def by(self) -> Partition | None:
+        """The groups."""
+        return self._bounded.by
+
+    @property
+    def _row(self) -> int:
+        """What the features of one row add up to."""
+        return int(self.lattice.cells**self.degree)
+
+    @property
+    def _weights(self) -> tuple[int, ...]:
+        """Of the features in a sum of values, in half steps times T: upper and lower end, and the middle."""
+        low, cells = self.lattice.low, self.lattice.cells
+        return (2 * (low + cells), 2 * low, 2 * low + cells)[: self.degree + 1]
+
+    def look(self, terms: Terms) -> Measurement:
+        """Two or three integers, or as many for each group."""
+        return noised(Moments(self._bounded.column, self.lattice, self.degree, self.by), terms.price, terms.unit)
+
+    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
+        """Return a tuple of answers."""
+        noise, size = noise_of(look), self.degree + 1
+        parts = [tuple(noisy[at : at + size]) for at in range(0, len(noisy), size)]
+        return Answer(tuple(self._answer(question, parts, noise) for question in self.questions), noise.name)
+
+    def _answer(self, question: Moment, parts: list[Features], noise: Noise) -> Answer:
+        """The answer to one question from the features of all groups, or of all rows."""
+        if isinstance(question, Count | CountBy):
+            sums, model = [sum(f) for f in parts], self.linear_error(question, noise)
+            notes = question.notes(sums, model.noise) if isinstance(question, CountBy) else ()
+            return self._shaped([n / self._row for n in sums], noise, model, notes)
+        if isinstance(question, Sum):
+            return self._shaped([self._sum(f) for f in parts], noise, self.linear_error(question, noise))
+        if isinstance(question, Mean):
+            means = [self._mean(f) for f in parts]
+            errors = tuple(self._mean_error(f, noise) for f in parts)
+            ends = (error.bounds(value, LEVEL) for error, value in zip(errors, means, strict=True))
+            return self._shaped(means, noise, self._each(errors), question.notes(means, ends))
+        roots = [replace(question, root=True).spread(f1, f2, f3) for f1, f2, f3 in parts]
+        spreads = tuple(question.error((f1, f2, f3), noise) for f1, f2, f3 in parts)
+        return self._shaped(roots if question.root else [x * x for x in roots], noise, self._each(spreads))
+
+    def _sum(self, f: Features) -> Any:
+        top, bottom = self.lattice.step.as_integer_ratio()
+        weighted = sum(w * x for w, x in zip(self._weights, f, strict=True))
+        return self.kind.ratio(top * weighted, bottom * 2 * self._row)
+
+    def _mean(self, f: Features) -> Any:
+        """The quotient of sum and count as shown; cut to the bounds, and with at least one row below it."""
+        low, cells, n = self.lattice.low, self.lattice.cells, max(sum(f), self._row)
+        inside = min(max(f[0] - f[1], -n), n)
+        if self.kind.name in ("number", "bool") and (n, inside) == (sum(f), f[0] - f[1]):
+            total, least, most = self._sum(f), float(self.lattice.lower), float(self.lattice.upper)
+            if abs(total) < sys.float_info.max:
+                return min(max(total / (n / self._row), least), most)  # rounded, it could leave them
+        top, bottom = self.lattice.step.as_integer_ratio()
+        return self.kind.ratio(top * ((2 * low + cells) * n + cells * inside), bottom * 2 * n)
+
+    def _weighted(self, question: Count | CountBy | Sum, noise: Noise) -> Weighted:
+        """Noise of a count or sum, a fixed combination of the features."""
+        weights = self._weights if isinstance(question, Sum) else (1,) * (self.degree + 1)
+        return Weighted(noise, tuple(map(float, weights)))
+
+    def linear_error(self, question: Count | CountBy | Sum, noise: Noise) -> Additive:
+        """Error of a count or sum."""
+        weighted = self._weighted(question, noise)
+        if isinstance(question, Sum):
+            return Additive(weighted, self.lattice.step / (2 * self._row), self.kind)
+        return Additive(weighted, Fraction(1, self._row))
+
+    def _mean_error(self, f: Features, noise: Noise) -> ErrorModel:
+        if self.degree == 1:
+            return Ratio(((f[0], f[1]),), noise, self.lattice, self.kind)
+        half = self.lattice.width / 2
+        return RotatedMean(noise, f[0] - f[1], sum(f), float(self.lattice.lower + half), float(half))
+
+    def _each(self, errors: tuple[ErrorModel, ...]) -> ErrorModel:
+        return errors[0] if self._bounded.labels is None else EachOf(errors)
+
+    def _shaped(self, values: list[Any], noise: Noise, error: ErrorModel, notes: tuple[str, ...] = ()) -> Answer:
+        """One number, or a Series by group."""
+        labels = self._bounded.labels
+        if labels is None:
+            return Answer(values[0], noise.name, error, notes)
+        return Answer(pd.Series(values, index=labels.index(), name=self._bounded.column), noise.name, error, notes)
+
+    def deviation(self, question: Moment, noise: Noise) -> float:
+        """Standard deviation of an answer to the first order, at its worst over the data, but for a public factor.
+
+        That of a mean is (width / 2) |w| / N for the weights w = (1 - t, -1 - t, -t) of `RotatedMean`, longest at |t| = 1.
+        That of a variance depends on the noise of each feature alone, in the same way whatever else is made of them.
+        """
+        if isinstance(question, Count | CountBy | Sum):
+            length, step = self._weighted(question, noise).length, self.linear_error(question, noise).step
+            return noise.standard_deviation * length * float(step)
+        return noise.standard_deviation / self._row * (math.sqrt(self.degree + 3) if isinstance(question, Mean) else 1)
+
+
+def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int, ...]:
+    """Which of some moments of one column are better made of one look at the sum of their shares of the price.
+
+    None gets a larger standard deviation than alone at its own share, those that would are left out.
+
+    Parameters
+    ----------
+    asked : sequence of (question, share)
+    terms : Terms
+        With the price of which the shares are.
+
+    Returns
+    -------
+    tuple of int
+        Places; none, or two and more.
+    """
+    kept = tuple(range(len(asked)))
+    while len(kept) > 1 and any(not isinstance(asked[i][0], Count | CountBy) for i in kept):
+        together = SharedMoments(tuple(asked[i][0] for i in kept))
+        noise = _noise(together, sum((asked[i][1] for i in kept), Fraction(0)), terms)
+        better = tuple(i for i in kept if together.deviation(asked[i][0], noise) <= SLACK * _alone(*asked[i], terms))
+        if better == kept:
+            return kept
+        kept = better
+    return ()
+
+
+def _alone(question: Moment, share: Fraction, terms: Terms) -> float:
+    """What `SharedMoments.deviation` is compared with."""
+    noise = _noise(question, share, terms)
+    if isinstance(question, Mean | Variance):
+        return SharedMoments((question,)).deviation(question, noise)
+    return noise.standard_deviation * float(question.lattice.step if isinstance(question, Sum) else 1)
+
+
+def _noise(question: SingleLook, share: Fraction, terms: Terms) -> Noise:
+    return noise_of(question.look(replace(terms, price=terms.price.share(share))))
