@@ -151,7 +151,8 @@ def _found_keys(aggregate: FoundKeys, terms: Terms, rows: int | None) -> Outlook
 
 @outlook.register
 def _by_found_key(aggregate: ByFoundKey, terms: Terms, rows: int | None) -> Outlook:
-    grouped = replace(aggregate.question, by=Keys(aggregate.column, ()), labels=Labels(aggregate.column, ()))
+    column = aggregate.columns[0].column  # one stands for all
+    grouped = replace(aggregate.question, by=Keys(column, ()), labels=Labels(column, ()))
     found = outlook(grouped, aggregate.rest(terms), rows)
     return replace(found, notes=(*found.notes, *chances(aggregate.keys_look(terms), terms.unit)))
 

@@ -64,11 +64,11 @@ def listed(one: Drawer) -> Callable[[int], np.ndarray]:
     """
     look = next(one.request.recipe())
     counts, names = look.statistic.compute(one.view, one.request.unit).open()
-    keys = [NAMES.index(name) for name in names(np.arange(len(counts)))]
+    keys = [NAMES.index(key) for (key,) in names(np.arange(len(counts)))]
 
     def draw(n: int) -> np.ndarray:
         found = np.full((n, len(NAMES)), -99.0)
-        for place, *count in look.mechanism.draw(Exact((counts * n, lambda places: places.tolist()))):
+        for place, *count in look.mechanism.draw(Exact((counts * n, lambda places: places[:, None].tolist()))):
             found[place // len(counts), keys[place % len(counts)]] = count[0] if count else 1
         return found
 
@@ -114,7 +114,7 @@ def test_a_threshold_that_is_one_too_low_is_caught(monkeypatch):
 def test_counting_rows_for_units_is_caught(monkeypatch):
     """The twin hands the number of rows to the rule for units."""
     right = KeyCounts.compute
-    monkeypatch.setattr(KeyCounts, "compute", lambda self, view, unit: right(KeyCounts(self.column), view, unit))
+    monkeypatch.setattr(KeyCounts, "compute", lambda self, view, unit: right(KeyCounts(self.columns), view, unit))
     pair = added("six rows", several(1, 6, "z", "z"), SOME, max_rows=6)
     result = found(pair, ADD_REMOVE, "unique", max_groups=1)
     assert result.violated, str(result)

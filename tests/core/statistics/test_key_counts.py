@@ -16,7 +16,7 @@ from pandas_dp.core.statistics.key_counts import KeyCounts
 ROWS = st.tuples(st.sampled_from(["a", "b", "c", "d", "e", None]), st.sampled_from([None, 1]))
 UNITS = st.lists(ROWS, max_size=6)
 BOUNDS = [(1, 1, 1), (2, 2, 2), (3, 1, 3), (3, 2, 2), (4, 2, 3), (5, 3, 1), (4, 4, 4)]
-STATISTICS = [KeyCounts("g"), KeyCounts("g", "x"), KeyCounts("g", distinct=True)]
+STATISTICS = [KeyCounts(("g",)), KeyCounts(("g",), "x"), KeyCounts(("g",), distinct=True)]
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def coupled(monkeypatch):
 
 def counts_of(statistic: KeyCounts, rows: list[tuple], unit: PrivacyUnit) -> dict[str, int]:
     counts, names = statistic.compute(table(rows or [(None, None, None)]), unit).open()
-    keys = names(np.arange(len(counts)))
+    keys = [key[0] if len(key) == 1 else tuple(key) for key in names(np.arange(len(counts)))]
     assert len(set(keys)) == len(keys)
     return dict(zip(keys, counts, strict=True))
 
@@ -77,7 +77,7 @@ def test_the_bounds_are_reached():
     unit = PrivacyUnit("u", 5, 3, 2, NeighboringRelation.REPLACE_ONE)
     before = [(9, key, 1) for key in "aabbc"]
     after = [(9, key, 1) for key in "ddeef"]
-    for statistic, l1, squared, keys, rows in [(KeyCounts("g"), 10, 18, 3, 5), (STATISTICS[2], 6, 6, 3, 3)]:
+    for statistic, l1, squared, keys, rows in [(KeyCounts(("g",)), 10, 18, 3, 5), (STATISTICS[2], 6, 6, 3, 3)]:
         one, two = (counts_of(statistic, table_, unit) for table_ in (before, after))
         stated = statistic.sensitivity(unit)
         assert sum(one.values()) + sum(two.values()) == l1 == stated.l1
@@ -90,8 +90,8 @@ def test_the_bounds_are_reached():
 def test_units_are_counted_once_and_not_rows():
     rows = [(1, "a", 0)] * 4 + [(2, "a", 0), (2, "b", None), (None, "a", 0), (3, None, 0)]
     unit = PrivacyUnit("u", 4, 2, 3)
-    assert counts_of(KeyCounts("g", distinct=True), rows, unit) == {"a": 2, "b": 1}
-    assert counts_of(KeyCounts("g"), rows, unit) == {"a": 4, "b": 1}
-    assert counts_of(KeyCounts("g", "x"), rows, unit) == {"a": 4}
-    assert counts_of(KeyCounts("g"), rows, PrivacyUnit()) == {"a": 6, "b": 1}
-    assert counts_of(KeyCounts("g"), [], unit) == {}
+    assert counts_of(KeyCounts(("g",), distinct=True), rows, unit) == {"a": 2, "b": 1}
+    assert counts_of(KeyCounts(("g",)), rows, unit) == {"a": 4, "b": 1}
+    assert counts_of(KeyCounts(("g",), "x"), rows, unit) == {"a": 4}
+    assert counts_of(KeyCounts(("g",)), rows, PrivacyUnit()) == {"a": 6, "b": 1}
+    assert counts_of(KeyCounts(("g",)), [], unit) == {}
