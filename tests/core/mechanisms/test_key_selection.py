@@ -140,6 +140,7 @@ def test_losses():
 
 # ------------------------------------------------------------------------------------------- all neighbouring tables
 ROWS = [*combinations_with_replacement("abcd", 2), ("a",), ("b",), ()]
+HALVES = {"a": ("p", "p"), "b": ("p", "q"), "c": ("q", "p"), "d": ("q", "q"), None: ("p", None)}
 HEAVY = [("a", "a", "b"), ("c", "c", "d"), ("a", "c", "c"), ("a", "a", "a")]
 
 
@@ -155,6 +156,9 @@ def tables(relation, bounds):
 
 
 def counts_of(statistic, rows, unit):
+    """Counts by key; of two columns each key is a combination, and any two keys share a cell or none."""
+    if len(statistic.columns) > 1:
+        rows = [(owner, *HALVES[key]) for owner, key, _ in rows]
     counts, names = statistic.compute(table(rows or [(0, None, 0)]), unit).open()
     assert all(n > 0 for n in counts)
     return dict(zip(map(tuple, names(np.arange(len(counts)))), counts, strict=True))
@@ -177,20 +181,22 @@ def coupled(monkeypatch):
     monkeypatch.setattr(bounding, "keep_at_most", first_of_each)
 
 
+@pytest.mark.parametrize("columns", [("g",), ("g", "x")], ids=len)
 @pytest.mark.parametrize("price", PRICES, ids=str)
 @pytest.mark.parametrize("bounds", UNITS)
 @pytest.mark.parametrize("relation", [AR, RO])
-def test_keys_and_counts_keep_epsilon_and_delta(relation, bounds, price, coupled):
-    selection = laplace(KeyCounts(("g",)), unit_of(bounds, relation), *price)
+def test_keys_and_counts_keep_epsilon_and_delta(relation, bounds, price, columns, coupled):
+    selection = laplace(KeyCounts(columns), unit_of(bounds, relation), *price)
     law = laplace_listing(float(selection.noise.scale), selection.threshold)
-    assert worst(KeyCounts(("g",)), bounds, relation, price[0], law) <= price[1] + ROUNDING
+    assert worst(KeyCounts(columns), bounds, relation, price[0], law) <= price[1] + ROUNDING
 
 
+@pytest.mark.parametrize("columns", [("g",), ("x", "g")], ids=len)
 @pytest.mark.parametrize("price", PRICES, ids=str)
 @pytest.mark.parametrize("bounds", UNITS)
 @pytest.mark.parametrize("relation", [AR, RO])
-def test_keys_alone_keep_epsilon_and_delta(relation, bounds, price, coupled):
-    statistic = KeyCounts(("g",), distinct=True)
+def test_keys_alone_keep_epsilon_and_delta(relation, bounds, price, columns, coupled):
+    statistic = KeyCounts(columns, distinct=True)
     touched = statistic.sensitivity(unit_of(bounds, relation)).touched
     law = chance_listing(chances(price[0] / touched, price[1] / touched))
     assert worst(statistic, bounds, relation, price[0], law) <= price[1] + ROUNDING
@@ -272,6 +278,26 @@ def test_a_twin_of_the_rule_is_caught(coupled):
     statistic = KeyCounts(("g",), distinct=True)
     assert worst(statistic, (1, 1, 1), AR, epsilon, law) > delta + ROUNDING
     assert worst(statistic, (2, 2, 1), AR, epsilon, chance_listing(right)) > delta + ROUNDING
+    several = KeyCounts(("g", "x"), distinct=True)
+    assert worst(several, (2, 2, 1), AR, epsilon, chance_listing(right)) > delta + ROUNDING
+
+
+def test_a_unit_that_is_not_bounded_in_combinations_is_caught(coupled, monkeypatch):
+    """The twin bounds the keys of the first column, and lets a unit into every combination with them."""
+    epsilon, delta = PRICES[0]
+    statistic = KeyCounts(("g", "x"), distinct=True)
+    law = chance_listing(chances(epsilon, delta))
+    pair = ([], [(9, "a", 0), (9, "b", 0)])  # ("p", "p") and ("p", "q")
+    unit = PrivacyUnit("u", 2, 1, 2)
+
+    def spent():
+        one, two = (counts_of(statistic, rows, unit) for rows in pair)
+        keys = sorted({*one, *two})
+        return least_delta(*([counts.get(key, 0) for key in keys] for counts in (one, two)), law, float(epsilon))
+
+    assert spent() <= delta + ROUNDING
+    monkeypatch.setattr(bounding, "keep_at_most", lambda owner, owners, most: np.arange(owner.size))
+    assert spent() > delta + ROUNDING
 
 
 # -------------------------------------------------------------------------------------------------------------- draws
@@ -339,6 +365,15 @@ def test_what_is_listed_is_in_the_order_of_keys():
     threshold = NoisyThreshold.calibrate(DiscreteLaplace(Fraction(1)), sensitivity, Fraction(1, 10**6))
     for selection in (threshold, OptimalSelection(Fraction(1), Fraction(1, 10**6))):
         assert [entry[0] for entry in selection.draw(exact)] == [2, 10, "Z", "a", "b", "é"]
+
+
+def test_combinations_are_in_the_order_of_their_cells():
+    keys = [["b", 1], [2, "a"], ["b", "A"], [10, "Z"], ["b", -1], [2, 7], ["a", "z"]]
+    exact = Exact(([10**6] * 7, lambda places: [keys[place] for place in places.tolist()]))
+    threshold = NoisyThreshold.calibrate(DiscreteLaplace(Fraction(1)), KeySensitivity(1, 1, 1), Fraction(1, 10**6))
+    for selection in (threshold, OptimalSelection(Fraction(1), Fraction(1, 10**6))):
+        found = [entry[:2] for entry in selection.draw(exact)]
+        assert found == [[2, 7], [2, "a"], [10, "Z"], ["a", "z"], ["b", -1], ["b", 1], ["b", "A"]]
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(20)])
