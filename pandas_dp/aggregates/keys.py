@@ -193,6 +193,10 @@ class ByFoundKey(Aggregate):
         """Return what the question is asked on."""
         return replace(terms, price=Price((1 - SHARE) * _epsilon(terms.price)))
 
+    def by_none(self) -> Sum | Mean:
+        """Return the question before any key is found, for previews."""
+        return replace(self.question, by=Keys(self.columns[0].column, ()), labels=labels_of(self.columns, ()))
+
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
         look = self.keys_look(terms)

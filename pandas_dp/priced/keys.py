@@ -14,7 +14,7 @@ from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.groups import PricedGroups
-from pandas_dp.priced.parts import Parts
+from pandas_dp.priced.parts import Parts, few_columns
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.text import bounds_text, call_text, columns_text
 from pandas_dp.release import Release
@@ -139,6 +139,7 @@ class KeyQuestions(PreparedFrame):
             raise ArgumentTypeError(
                 "name one column, unique('state'), or several that differ, unique(['state', 'sex'])"
             )
+        few_columns(columns)
         made = tuple(KeyColumn(name, self._kind(name)) for name in columns)
         if not self._price.delta:
             raise ArgumentTypeError(

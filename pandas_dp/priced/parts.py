@@ -150,8 +150,7 @@ def found_of(
     factors = factors_of(frame, head, columns, keys, bins, other, null, finds=True)
     if None not in factors:
         return None
-    if len(columns) > MOST_FOUND:
-        raise ArgumentValueError(f"keys of at most {MOST_FOUND} columns are found together: list those of the others")
+    few_columns(columns)
     if other or null:
         raise ArgumentTypeError(
             f"other= and null= go with keys or bins of every column: {_line(frame, head, kinds_of(frame, head, columns))}"
@@ -169,6 +168,14 @@ def _crossed(factors: list[Factor], texts: list[str], other: bool, null: bool) -
         return Parts(*factors[0], columns, ", ".join(texts))
     by, labels = zip(*factors, strict=True)
     return Parts(Cross(by), CrossLabels(labels), columns, ", ".join(texts))
+
+
+def few_columns(columns: Sequence[str]) -> None:
+    """Refuse more columns than one call finds combinations of."""
+    if len(columns) > MOST_FOUND:
+        raise ArgumentValueError(
+            f"combinations of at most {MOST_FOUND} columns are found: name fewer, such as groupby(['state', 'sex'])"
+        )
 
 
 def few(parts: int) -> None:
