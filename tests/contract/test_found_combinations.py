@@ -6,6 +6,7 @@ known there, and tests with them fail by chance less often than once in 1e15 run
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -123,6 +124,32 @@ def test_unique_gives_a_public_table_of_combinations():
     again = frame.dp(epsilon=50).groupby(["old", "day", "sex"], keys=kinds).size()
     assert len(again) == 4
     assert again.sum() == 110
+
+
+def odd_columns() -> pd.DataFrame:
+    mixed = np.empty(120, dtype=object)
+    mixed[:] = ["a", 1, 10**30, "\ud800"] * 30
+    days = pd.to_datetime(["2013-01-01 00:00", "2013-07-02 03:04"] * 60)
+    return pd.DataFrame(
+        {
+            "objects": mixed,
+            "zoned": pd.Series(days).dt.tz_localize("Europe/Berlin"),
+            "floats": [0.5, -0.0, 2.5] * 40,
+            "categories": pd.Categorical([1, 2, None] * 40),
+            "durations": pd.to_timedelta([1, 2] * 60, unit="h"),
+            "large": np.array([2**64 - 1, 1] * 60, dtype="uint64"),
+        }
+    )
+
+
+@pytest.mark.parametrize(("one", "two"), list(itertools.permutations(odd_columns().columns, 2)))
+def test_found_combinations_of_odd_columns_are_found_again_as_public_ones(one, two):
+    frame = protected(odd_columns(), epsilon=10**4, delta=1e-4)
+    sizes = frame.dp(**SURE).groupby([one, two]).size()
+    listed = frame.dp(epsilon=50).groupby([one, two], keys=frame.dp(**SURE).unique([one, two])).size()
+    assert sizes.index.equals(listed.index)
+    assert sizes.tolist() == listed.tolist()
+    assert sizes.sum() == (80 if "categories" in (one, two) else 120)
 
 
 def test_no_rows_and_no_combinations():
