@@ -162,12 +162,13 @@ class CrossLabels:
 
     Parameters
     ----------
-    factors : tuple of Labels
+    factors : tuple of Labels or CrossLabels
+        Those of several columns have a level for each.
     allowed : tuple of int or None
         As in `Cross`.
     """
 
-    factors: tuple[Labels, ...]
+    factors: tuple[Labels | CrossLabels, ...]
     allowed: tuple[int, ...] | None = None
 
     def index(self) -> pd.MultiIndex:
@@ -176,11 +177,17 @@ class CrossLabels:
 
     @cached_property
     def _index(self) -> pd.MultiIndex:
-        levels: list[Any] = [factor.index() for factor in self.factors]
-        sizes = [len(level) for level in levels]
+        indexes: list[Any] = [factor.index() for factor in self.factors]
+        sizes = [len(index) for index in indexes]
         places = range(math.prod(sizes)) if self.allowed is None else self.allowed
-        codes: Any = np.unravel_index(np.array(places, dtype=np.intp), sizes)
-        return pd.MultiIndex(levels, codes, names=[factor.name for factor in self.factors])
+        columns: Any = np.unravel_index(np.array(places, dtype=np.intp), sizes)
+        levels: list[Any] = []
+        codes: list[Any] = []
+        for index, place in zip(indexes, columns, strict=True):
+            several = isinstance(index, pd.MultiIndex)
+            levels += index.levels if several else [index]
+            codes += [own[place] for own in index.codes] if several else [place]
+        return pd.MultiIndex(levels, codes, names=[level.name for level in levels])
 
 
 def crossed(labels: Labels | CrossLabels, more: Labels) -> CrossLabels:

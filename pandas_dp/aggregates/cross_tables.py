@@ -144,7 +144,7 @@ class CrossTable(SingleLook):
     def _labels(self) -> tuple[Labels, ...]:
         if not isinstance(self.question.labels, CrossLabels):
             raise TypeError("the cells of a table are those of a cross partition")
-        return self.question.labels.factors
+        return tuple(labels for labels in self.question.labels.factors if isinstance(labels, Labels))
 
     def look(self, terms: Terms) -> Measurement:
         """That of the question."""

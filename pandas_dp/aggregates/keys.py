@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -19,14 +20,14 @@ from pandas_dp.aggregates.base import (
     in_numbers,
     least_epsilon,
 )
-from pandas_dp.aggregates.count import Labels, int64s
+from pandas_dp.aggregates.count import CrossLabels, Labels, int64s
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.measurement import Listing, Measurement
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
-from pandas_dp.core.partition import Keys
+from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.statistics.key_counts import KeyCounts
 from pandas_dp.errors import ArgumentTypeError
@@ -38,8 +39,50 @@ RARE = "how many keys are left out, and which, is not said"
 
 
 @dataclass(frozen=True)
+class KeyColumn:
+    """A column that keys are made of.
+
+    Parameters
+    ----------
+    column : str
+    kind : Kind
+    listed : (Keys or Bins, Labels), optional
+        Its parts and their labels where they are public already: a row in none of them has no key.
+    """
+
+    column: str
+    kind: Kind
+    listed: tuple[Keys | Bins, Labels] | None = None
+
+    @property
+    def source(self) -> str | Keys | Bins:
+        """As the statistic names it."""
+        return self.column if self.listed is None else self.listed[0]
+
+    def factor(self, cells: Sequence[Any]) -> tuple[Keys | Bins, Labels, list[int]]:
+        """Return public parts that hold all these released cells, their labels, and the part of each cell."""
+        if self.listed is not None:
+            return *self.listed, list(cells)
+        different = sorted(set(cells), key=lambda cell: (isinstance(cell, str), cell))
+        order = {cell: place for place, cell in enumerate(different)}
+        keys = tuple(map(self._value, different))
+        return Keys(self.column, keys), Labels(self.column, keys), [order[cell] for cell in cells]
+
+    def _value(self, cell: Any) -> Any:
+        """A cell as it left the gate, as value of the column's kind: dates and durations were nanoseconds."""
+        if self.kind.name == "datetime":
+            return self.kind.value(Fraction(cell))
+        if self.kind.name == "timedelta":
+            return pd.Timedelta(cell, unit="ns")
+        return bool(cell) if self.kind.name == "bool" else cell
+
+
+KeyColumns = tuple[KeyColumn, ...]
+
+
+@dataclass(frozen=True)
 class FoundCounts(SingleLook):
-    """Number of rows, or of rows with a value in `counted`, of the keys of a column that have many.
+    """Number of rows, or of rows with a value in `counted`, of the keys of some columns that have many.
 
     One noisy count of each key decides whether it is listed, and is the answer where it is. Under the unit's bounds rows are
     counted, not units: with c rows a key the threshold is c - 1 higher. Of Laplace noise at (epsilon, delta) and Gaussian
@@ -47,9 +90,8 @@ class FoundCounts(SingleLook):
 
     Parameters
     ----------
-    column : str
-    kind : Kind
-        Of its keys.
+    columns : tuple of KeyColumn
+        Of several, each combination is a key.
     counted : str or None
     name : str
         Name of the answer.
@@ -57,8 +99,7 @@ class FoundCounts(SingleLook):
         Largest first, equal counts by key; otherwise by key.
     """
 
-    column: str
-    kind: Kind
+    columns: KeyColumns
     counted: str | None = None
     name: str = "count"
     sort: bool = True
@@ -67,14 +108,14 @@ class FoundCounts(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
-        statistic = KeyCounts(self.column, self.counted)
+        statistic = KeyCounts(sources(self.columns), self.counted)
         return Measurement(statistic, _lowest_threshold(statistic, terms.price, terms.unit))
 
     def answer(self, noisy: Any, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over the listed keys."""
         noise, least = self.selection(terms).noise, self.selection(terms).threshold
-        index = Labels(self.column, labels(noisy, self.kind)).index()
-        series = pd.Series(int64s([count for _, count in noisy]), index=index, name=self.name)
+        index = labels_of(self.columns, noisy).index()
+        series = pd.Series(int64s([count for *_, count in noisy]), index=index, name=self.name)
         if self.sort:
             series = series.sort_values(ascending=False, kind="stable")
         notes: tuple[str, ...] = (
@@ -104,18 +145,19 @@ class FoundCounts(SingleLook):
 
 @dataclass(frozen=True)
 class FoundKeys(SingleLook):
-    """The keys of a column that many units hold, without counts, by the rule that lists the most of them."""
+    """The keys of some columns that many units hold, without counts, by the rule that lists the most of them."""
 
-    column: str
-    kind: Kind
+    columns: KeyColumns
 
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
-        return listing_of(self.column, _epsilon(terms.price), terms.price.delta, terms.unit)
+        return listing_of(self.columns, _epsilon(terms.price), terms.price.delta, terms.unit)
 
     def answer(self, noisy: Any, look: Measurement, terms: Terms) -> Answer:
-        """Return a Series of keys, sorted."""
-        values = pd.Series(Labels(None, labels(noisy, self.kind)).index(), name=self.column)
+        """Return a Series of keys, or a DataFrame of combinations with a column for each, sorted."""
+        index = labels_of(self.columns, noisy).index()
+        several = isinstance(index, pd.MultiIndex)
+        values = index.to_frame(index=False) if several else pd.Series(index, name=self.columns[0].column)
         return Answer(values, OptimalSelection.name, None, chances(look, terms.unit))
 
 
@@ -129,15 +171,13 @@ class ByFoundKey(Aggregate):
 
     Parameters
     ----------
-    column : str
-    kind : Kind
-        Of its keys.
+    columns : tuple of KeyColumn
+        Of several, each combination is a key.
     question : Sum or Mean
         By no keys yet.
     """
 
-    column: str
-    kind: Kind
+    columns: KeyColumns
     question: Sum | Mean
 
     @property
@@ -147,11 +187,15 @@ class ByFoundKey(Aggregate):
 
     def keys_look(self, terms: Terms) -> Measurement:
         """Return the first look."""
-        return listing_of(self.column, SHARE * _epsilon(terms.price), terms.price.delta, terms.unit)
+        return listing_of(self.columns, SHARE * _epsilon(terms.price), terms.price.delta, terms.unit)
 
     def rest(self, terms: Terms) -> Terms:
         """Return what the question is asked on."""
         return replace(terms, price=Price((1 - SHARE) * _epsilon(terms.price)))
+
+    def by_none(self) -> Sum | Mean:
+        """Return the question before any key is found, for previews."""
+        return replace(self.question, by=Keys(self.columns[0].column, ()), labels=labels_of(self.columns, ()))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
@@ -161,29 +205,58 @@ class ByFoundKey(Aggregate):
     def steps(self, terms: Terms) -> Steps:
         """The keys, then the question, which needs no look where there are none."""
         look = self.keys_look(terms)
-        values = labels((yield look), self.kind)
+        listing = yield look
         notes = (f"{show(100 * SHARE)} % of epsilon and the whole delta found the keys", *chances(look, terms.unit))
-        found = Labels(self.column, values)
-        if not values:
-            empty = pd.Series([], index=found.index(), name=self.question.column, dtype="float64")
+        if not listing:
+            empty = pd.Series([], index=labels_of(self.columns, ()).index(), name=self.question.column, dtype="float64")
             return Answer(empty, OptimalSelection.name, None, (Caution("no key was found at this price"), *notes))
-        question = replace(self.question, by=Keys(self.column, values), labels=found)
+        by, found = parts_of(self.columns, listing)
+        question = replace(self.question, by=by, labels=found)
         answer = yield from question.steps(self.rest(terms))
         return replace(answer, notes=(*answer.notes, *notes))
 
 
-def labels(listing: Listing, kind: Kind) -> tuple[Any, ...]:
-    """Keys as they left the gate, as values of the column's kind: dates and durations were nanoseconds."""
-    if kind.name == "datetime":
-        return tuple(kind.value(Fraction(entry[0])) for entry in listing)
-    if kind.name == "timedelta":
-        return tuple(pd.Timedelta(entry[0], unit="ns") for entry in listing)
-    return tuple(bool(entry[0]) if kind.name == "bool" else entry[0] for entry in listing)
+def sources(columns: KeyColumns) -> tuple[str | Keys | Bins, ...]:
+    """Return columns as the statistic names them."""
+    return tuple(column.source for column in columns)
 
 
-def listing_of(column: str, epsilon: Fraction, delta: Fraction, unit: PrivacyUnit) -> Measurement:
+def parts_of(columns: KeyColumns, listing: Listing) -> tuple[Keys | Bins | Cross, Labels | CrossLabels]:
+    """Return the public partition whose parts are listed keys, in their order, and its labels.
+
+    Listed combinations of the columns so far are crossed with the next column: of all combinations of the single cells there
+    may be more than 64 bits can number.
+
+    Parameters
+    ----------
+    columns : tuple of KeyColumn
+    listing : list
+        Not empty.
+    """
+    by: Keys | Bins | Cross
+    labels: Labels | CrossLabels
+    by, labels, places = columns[0].factor([entry[0] for entry in listing])
+    for at, column in enumerate(columns[1:], 1):
+        part, named, own = column.factor([entry[at] for entry in listing])
+        pairs = [place * part.count + more for place, more in zip(places, own, strict=True)]
+        allowed = tuple(dict.fromkeys(pairs))  # in the last round all differ
+        by, labels = Cross((by, part), allowed), CrossLabels((labels, named), allowed)
+        order = {pair: place for place, pair in enumerate(allowed)}
+        places = [order[pair] for pair in pairs]
+    return by, labels
+
+
+def labels_of(columns: KeyColumns, listing: Listing | tuple[()]) -> Labels | CrossLabels:
+    """Return the labels of listed keys, of which there may be none."""
+    if listing:
+        return parts_of(columns, listing)[1]
+    empty = tuple(Labels(column.column, ()) for column in columns)
+    return empty[0] if len(empty) == 1 else CrossLabels(empty, ())
+
+
+def listing_of(columns: KeyColumns, epsilon: Fraction, delta: Fraction, unit: PrivacyUnit) -> Measurement:
     """Return the look that lists keys: each of those that a unit can touch gets an equal part of epsilon and delta."""
-    statistic = KeyCounts(column, distinct=True)
+    statistic = KeyCounts(sources(columns), distinct=True)
     touched = statistic.sensitivity(unit).touched
     return Measurement(statistic, OptimalSelection(epsilon / touched, delta / touched))
 

@@ -19,11 +19,11 @@ Noisy = list[int]
 """What a measurement releases: public integers, one for each entry of the statistic."""
 
 Listing = list[list[Any]]
-"""What a selection of keys releases: a list for each listed key, which is text or a number, in an order that follows from
-the keys alone, with its noisy count where one was drawn. JSON keeps it as it is."""
+"""What a selection of keys releases: a list for each listed key, in an order that follows from the keys alone. It holds the
+cell of each column, text or a number, then the noisy count where one was drawn. JSON keeps it as it is."""
 
 Names = Callable[[NDArray[np.intp]], list[Any]]
-"""codes of keys -> the keys, as text or plain numbers (of dates and durations their nanoseconds)."""
+"""codes of keys -> the keys, as text or plain numbers (of dates and durations their nanoseconds), or lists of them."""
 
 
 class View(Protocol):
@@ -43,8 +43,11 @@ class View(Protocol):
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Unit of each row (-1: the key is missing, the row does not count) and the number of units."""
 
-    def keys(self, column: str) -> tuple[NDArray[np.int64], int, Names]:
-        """Code of the key of each row (-1: none), the number of codes, and what they stand for."""
+    def combinations(self, columns: tuple[str | Partition, ...]) -> tuple[NDArray[np.int64], int, Names]:
+        """Code of each row's combination of keys (-1: none), the number of codes, and lists of cells that they stand for.
+
+        A row has none where it has no key in any of the columns, or lies in no part; the cell of a partition is the part.
+        """
 
     def computed(self, expression: Any) -> Raw:
         """Raw numbers of what a row-wise expression makes of each row."""

@@ -116,7 +116,7 @@ class Cross:
     parts; None: all of them are. A row that lies in no part of one column, or in no allowed combination, lies in none.
     """
 
-    factors: tuple[Keys | Bins, ...]
+    factors: tuple[Keys | Bins | Cross, ...]
     allowed: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:

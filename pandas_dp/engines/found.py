@@ -5,6 +5,7 @@ All of it depends on the values of cells alone; what codes there are, and their 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -37,6 +38,23 @@ def found_keys(column: Stored) -> Found:
     if isinstance(column, ArrowValues) and column.kind.name == "key":
         return _of_text(column)
     return _of_numbers(column.numbers())
+
+
+def combined(columns: Sequence[Found]) -> Found:
+    """Codes of the combinations of some columns, and lists of cells that they stand for; a row without a key in one has none.
+
+    For all inputs: two rows have one code if and only if they have one code in every column, so no other row plays a part.
+    Codes are dense again after each column, so none of the pairs below reaches the square of the number of rows or codes.
+    """
+    codes, count, _ = columns[0]
+    for more, size, _ in columns[1:]:
+        codes, count = dense(codes * size + more, (codes >= 0) & (more >= 0))
+
+    def names(wanted: Places) -> list[Any]:
+        rows = _rows(codes, count)[wanted]
+        return [list(cells) for cells in zip(*(own(each[rows]) for each, _, own in columns), strict=True)]
+
+    return codes, count, names
 
 
 def _of_numbers(column: Numbers) -> Found:

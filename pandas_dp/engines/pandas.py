@@ -15,7 +15,7 @@ from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
-from pandas_dp.engines.found import found_keys
+from pandas_dp.engines.found import combined, found_keys
 from pandas_dp.kinds import is_missing, kind_or_none
 
 
@@ -95,6 +95,13 @@ class PandasView:
         if key not in self._cache:
             self._cache[key] = found_keys(self._values(column))
         return self._cache[key]  # type: ignore[no-any-return]
+
+    def combinations(self, columns: tuple[str | Partition, ...]) -> tuple[NDArray[np.int64], int, Names]:
+        """Codes of combinations of keys, and of parts of public partitions, whose cells are the numbers of their parts."""
+        return combined([self.keys(one) if isinstance(one, str) else self._parts_as_keys(one) for one in columns])
+
+    def _parts_as_keys(self, partition: Partition) -> tuple[NDArray[np.int64], int, Names]:
+        return self.parts(partition).astype(np.int64), partition.count, lambda parts: parts.tolist()
 
     def computed(self, expression: Any) -> Raw:
         """Raw numbers of what an expression of steps makes of each row; missing values of columns are missing in it."""

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import arguments
-from pandas_dp.aggregates.count import CountBy, CrossLabels
+from pandas_dp.aggregates.count import CountBy, CrossLabels, Labels
 from pandas_dp.aggregates.cross_tables import ALL, CrossTable
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
@@ -214,7 +214,7 @@ def _two(
     parts = parts_of(frame, head, [index, columns], keys, bins, other, null)
     if margins and isinstance(parts.labels, CrossLabels):
         for labels in parts.labels.factors:
-            if ALL in labels.values:
+            if isinstance(labels, Labels) and ALL in labels.values:
                 raise ArgumentValueError(
                     "keys hold 'All' already, which is what margins=True names the sums: rename the key"
                 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
+from pandas_dp.aggregates.keys import KeyColumn
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.keys import FoundGroups, KeyQuestions
-from pandas_dp.priced.parts import parts_of
+from pandas_dp.priced.parts import found_of, parts_of
 from pandas_dp.priced.text import columns_text
 
 GROUPING = (
@@ -32,8 +35,9 @@ class GroupQuestions(KeyQuestions):
         keys : list, dict or DataFrame, optional
             Listed values, in the order wanted; from the schema where left out. Every one comes back. Of several columns a
             dict by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any,
-            for one column and with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and
-            ``mean`` half of epsilon and the whole delta find them as in ``unique``.
+            and with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of
+            epsilon and the whole delta find them as in ``unique``. Of several columns the combinations are found that many
+            units hold; where some columns are listed, a row with another value in one of them counts nowhere.
         bins : sequence of numbers or dates, PeriodIndex, or dict, optional
             In place of keys: edges as ``histogram`` takes them, or consecutive periods of a column of dates, such as
             ``pd.period_range("2013-01", "2013-12", freq="M")``. Of several columns a dict by column.
@@ -60,11 +64,19 @@ class GroupQuestions(KeyQuestions):
         [('CA', 'f'), ('CA', 'm'), ('NY', 'f'), ('NY', 'm')]
         >>> 400 < int(sizes["CA", "f"]) < 600
         True
+        >>> df = pd.DataFrame({"state": ["NY", "CA"] * 500 + ["RI"], "sex": ["f", "m", "m", "m"] * 250 + ["m"]})
+        >>> session = df.dp.protect(epsilon=2, delta=1e-4, name="groupby found example")
+        >>> df.dp(epsilon=1, delta=1e-6).groupby(["state", "sex"]).size().index.tolist()
+        [('CA', 'm'), ('NY', 'f'), ('NY', 'm')]
         """
         columns = by if isinstance(by, list) else [by]
         if not columns or not all(isinstance(column, str) for column in columns):
             raise ArgumentTypeError(GROUPING)
         if len(columns) == 1 and bins is None and self._finds("groupby", columns[0], keys, other, null):
-            return FoundGroups(self, columns[0], self._kind(columns[0]))
+            return FoundGroups(self, (KeyColumn(columns[0], self._kind(columns[0])),), "")
         head = f"groupby({columns_text(tuple(columns))}"
+        if self._price.delta and len(columns) > 1 and not isinstance(keys, pd.DataFrame):
+            found = found_of(self, head, columns, keys, bins, other, null)
+            if found is not None:
+                return FoundGroups(self, *found)
         return PricedGroups(self, parts_of(self, head, columns, keys, bins, other, null))

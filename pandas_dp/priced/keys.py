@@ -8,16 +8,15 @@ from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy, Labels
 from pandas_dp.aggregates.distinct import Shares
-from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys
+from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys, KeyColumn, KeyColumns
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.kinds import Kind
 from pandas_dp.priced.groups import PricedGroups
-from pandas_dp.priced.parts import Parts
+from pandas_dp.priced.parts import Parts, few_columns
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, call_text
+from pandas_dp.priced.text import bounds_text, call_text, columns_text
 from pandas_dp.release import Release
 
 
@@ -86,7 +85,7 @@ class KeyQuestions(PreparedFrame):
                 raise ArgumentTypeError(
                     f"normalize= goes with listed keys: value_counts({column!r}, keys=[...], normalize=True)"
                 )
-            question = FoundCounts(column, self._kind(column), sort=bool(sort))
+            question = FoundCounts((KeyColumn(column, self._kind(column)),), sort=bool(sort))
             return self._ask(call_text("value_counts", column, None), question, (column,))
         keyed, labels = self._keys("value_counts", column, keys, other, null)
         counts = CountBy(keyed, labels, name="count", sort=bool(sort))
@@ -95,17 +94,18 @@ class KeyQuestions(PreparedFrame):
         text = call_text("value_counts", column, None, keys=keyed.keys, normalize=True)
         return self._ask(text, Shares(counts), (column,))
 
-    def unique(self, column: str) -> Release:
+    def unique(self, column: str | list[str]) -> Release:
         """List the keys of a column that many units hold; a rare one, or one of a single unit, is not listed.
 
         Parameters
         ----------
-        column : str
+        column : str or list of str
+            Of several columns the combinations are listed that many units hold.
 
         Returns
         -------
         Release
-            A Series of keys, sorted; as ``keys=`` of other questions it is public.
+            A Series of keys, sorted, or a DataFrame of combinations; as ``keys=`` of other questions it is public.
 
         Raises
         ------
@@ -115,7 +115,8 @@ class KeyQuestions(PreparedFrame):
         -----
         A key that n units hold is listed with the largest probability that epsilon and delta allow, at most delta for n = 1.
         With max_groups = m each key gets (epsilon / m, delta / m), half of that under replace_one. It takes fewer units than
-        ``value_counts`` does, which gives counts as well. Which kinds of keys can be found is said there.
+        ``value_counts`` does, which gives counts as well. Which kinds of keys can be found is said there. A combination is
+        one key: max_groups bounds those that a unit is in, and a row without a key in one of the columns is in none.
         Source: Desfontaines, Voss, Gipson, Mandayam 2022.
 
         Examples
@@ -125,13 +126,26 @@ class KeyQuestions(PreparedFrame):
         >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="unique example")
         >>> list(df.dp(epsilon=0.5, delta=1e-7).unique("city"))
         ['Bonn', 'Ulm']
+        >>> df = pd.DataFrame({"city": ["Ulm", "Bonn"] * 500, "sex": ["f", "m", "m", "m"] * 250})
+        >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="unique combinations example")
+        >>> found = df.dp(epsilon=0.5, delta=1e-7).unique(["city", "sex"])
+        >>> found.to_numpy().tolist()
+        [['Bonn', 'm'], ['Ulm', 'f'], ['Ulm', 'm']]
+        >>> df.dp(epsilon=1).groupby(["city", "sex"], keys=found).size().index.tolist()
+        [('Bonn', 'm'), ('Ulm', 'f'), ('Ulm', 'm')]
         """
-        kind = self._kind(column)
+        columns = tuple(column) if isinstance(column, list) else (column,)
+        if isinstance(column, list) and len(dict.fromkeys(map(repr, columns))) < max(len(columns), 2):
+            raise ArgumentTypeError(
+                "name one column, unique('state'), or several that differ, unique(['state', 'sex'])"
+            )
+        few_columns(columns)
+        made = tuple(KeyColumn(name, self._kind(name)) for name in columns)
         if not self._price.delta:
             raise ArgumentTypeError(
                 f"unique() takes a price with a delta: df.dp(epsilon=1, delta=1e-6).unique({column!r})"
             )
-        return self._ask(call_text("unique", column, None), FoundKeys(column, kind), (column,))
+        return self._ask(f"unique({columns_text(columns)})", FoundKeys(made), columns)
 
     def _finds(self, call: str, column: str, keys: Any, other: bool, null: bool) -> bool:
         """Whether the keys of a column must be found: nobody listed any, and a bool column has but two.
@@ -157,33 +171,53 @@ class KeyQuestions(PreparedFrame):
 class FoundGroups(PricedGroups):
     """Groups of keys that nobody listed: those that the answer's own price finds."""
 
-    __slots__ = ("_kind",)
+    __slots__ = ("_keys",)
 
-    def __init__(self, frame: PreparedFrame, by: str, kind: Kind, column: str | None = None) -> None:
-        super().__init__(frame, Parts(Keys(by, ()), Labels(by, ()), (by,), ""), column)
-        self._kind = kind
+    def __init__(self, frame: PreparedFrame, keys: KeyColumns, text: str, column: str | None = None) -> None:
+        first, names = keys[0].column, tuple(key.column for key in keys)
+        super().__init__(frame, Parts(Keys(first, ()), Labels(first, ()), names, text), column)
+        self._keys = keys
 
     def __getitem__(self, column: str) -> FoundGroups:
         """Select one column, as in pandas."""
         checked = super().__getitem__(column)
-        return FoundGroups(self._frame, self._parts.columns[0], self._kind, checked._column)
+        return FoundGroups(self._frame, self._keys, self._parts.text, checked._column)
+
+    @property
+    def _listed(self) -> str:
+        """The groups as one lists them."""
+        return f".groupby({self._by}, keys={'[...]' if len(self._keys) == 1 else '{...}'})"
 
     def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
         """Refuse: what finds groups answers one question about them."""
-        by = self._parts.columns[0]
-        raise ArgumentTypeError(f"agg() of groups needs listed keys: .groupby({by!r}, keys=[...]).agg(...)")
+        raise ArgumentTypeError(f"agg() of groups needs listed keys: {self._listed}.agg(...)")
+
+    def mode(self, column: str | None = None, *, keys: Any = None) -> Release:
+        """Refuse: see ``agg``."""
+        raise ArgumentTypeError(f"mode() of groups needs listed keys: {self._listed}.mode(...)")
+
+    def histogram(
+        self, column: str | None = None, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
+    ) -> Release:
+        """Refuse: see ``agg``."""
+        raise ArgumentTypeError(f"histogram() of groups needs listed keys: {self._listed}.histogram(...)")
 
     def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None, **more: Any) -> Release:
-        by = self._parts.columns[0]
         if isinstance(aggregate, CountBy):
-            question: Aggregate = FoundCounts(by, self._kind, aggregate.column, aggregate.name or "size", sort=False)
+            question: Aggregate = FoundCounts(self._keys, aggregate.column, aggregate.name or "size", sort=False)
         elif isinstance(aggregate, Sum | Mean):
-            question = ByFoundKey(by, self._kind, aggregate)
+            question = ByFoundKey(self._keys, aggregate)
         else:
-            needs = f"bounds: .groupby({by!r})[{column!r}].{name}(bounds=(lower, upper))"
+            needs = f"bounds: {self._groups}[{column!r}].{name}(bounds=(lower, upper))"
             if name not in ("sum", "mean"):
-                needs = f"listed keys, .groupby({by!r}, keys=[...]): found ones take size(), count(), sum() and mean()"
+                needs = f"listed keys, {self._listed}: found ones take size(), count(), sum() and mean()"
             raise ArgumentTypeError(f"{name}() of groups that are found needs {needs}")
         selected = "" if column is None else f"[{column!r}]"
-        text = f"groupby({by!r}){selected}.{name}({bounds_text(bounds).rstrip(', ')})"
-        return self._frame._ask(text, question, (by,) if column is None else (by, column))
+        text = f"{self._groups[1:]}{selected}.{name}({bounds_text(bounds).rstrip(', ')})"
+        needed = self._parts.columns if column is None else (*self._parts.columns, column)
+        return self._frame._ask(text, question, needed)
+
+    @property
+    def _groups(self) -> str:
+        """The groups as they were asked for."""
+        return f".groupby({', '.join(filter(None, (self._by, self._parts.text)))})"

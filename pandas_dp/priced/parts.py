@@ -11,6 +11,7 @@ import pandas as pd
 
 from pandas_dp import arguments, tables
 from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
+from pandas_dp.aggregates.keys import KeyColumn, KeyColumns
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind
@@ -18,11 +19,13 @@ from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.text import edges, listing, periods_text
 
 MOST_COMBINATIONS = 1_000_000
+MOST_FOUND = 100  # columns whose combinations are found
 MOST_NUMBERED = 1 << 62  # combinations, allowed or not
 PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
 PUBLIC = "keys must be public: a table of the protected frame's own rows shows which combinations they hold"
 
 Factor = tuple[Keys | Bins, Labels]
+FINDING = ", or let the price find them: df.dp(epsilon=1, delta=1e-6).{})"
 
 
 class Parts(NamedTuple):
@@ -46,7 +49,7 @@ class Parts(NamedTuple):
     def factors(self) -> tuple[Factor, ...]:
         """The parts and labels of each column."""
         if isinstance(self.by, Cross) and isinstance(self.labels, CrossLabels):
-            return tuple(zip(self.by.factors, self.labels.factors, strict=True))
+            return tuple(zip(self.by.factors, self.labels.factors, strict=True))  # type: ignore[arg-type]  # nor are they crosses
         return ((self.by, self.labels),)  # type: ignore[return-value]  # one column has neither
 
     def crossed(self, factor: Factor) -> Parts:
@@ -84,21 +87,47 @@ def parts_of(
     ------
     ArgumentTypeError, ArgumentValueError
     """
+    if isinstance(keys, pd.DataFrame):
+        kinds = kinds_of(frame, head, columns)
+        return _allowed(frame, kinds, keys, bins, other, null, _line(frame, head, kinds))
+    factors = [factor for factor in factors_of(frame, head, columns, keys, bins, other, null) if factor is not None]
+    few(math.prod(factor.count for factor, _ in factors))
+    return _crossed(factors, _texts(factors, len(columns) == 1), other, null)
+
+
+def kinds_of(frame: PreparedFrame, head: str, columns: Sequence[str]) -> dict[str, Kind]:
+    """Kinds of different columns."""
     kinds = {column: frame._kind(column) for column in columns}
     if len(kinds) != len(columns):
         raise ArgumentValueError(f"the columns of {head}) must differ")
+    return kinds
+
+
+def factors_of(
+    frame: PreparedFrame,
+    head: str,
+    columns: Sequence[str],
+    keys: Any,
+    bins: Any,
+    other: bool,
+    null: bool,
+    finds: bool = False,
+) -> list[Factor | None]:
+    """Parts of each column; with `finds` None for those whose keys nobody listed. See `parts_of`."""
+    kinds = kinds_of(frame, head, columns)
     line = _line(frame, head, kinds)
-    if isinstance(keys, pd.DataFrame):
-        return _allowed(frame, kinds, keys, bins, other, null, line)
     listed, binned = _by_column(keys, "keys", kinds, line), _by_column(bins, "bins", kinds, line)
     both = [column for column in listed if column in binned]
     if both:
         raise ArgumentTypeError(f"give either bins= or keys= of {both[0]!r}, not both: {line}")
     call, alone = head.partition("(")[0], len(columns) == 1
-    factors = []
+    factors: list[Factor | None] = []
     for column, kind in kinds.items():
+        unlisted = column not in listed | binned and frame._facts(column).keys is None and kind.name != "bool"
         try:
-            if column in binned:
+            if unlisted and finds:
+                factors.append(None)
+            elif column in binned:
                 factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else line))
             else:
                 facts, given = frame._facts(column), listed.get(column)
@@ -106,9 +135,30 @@ def parts_of(
         except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
-            raise type(error)(f"{column!r}: {error}") from None
-    few(math.prod(factor.count for factor, _ in factors))
-    return _crossed(factors, _texts(factors, len(columns) == 1), other, null)
+            finding = FINDING.format(head) if unlisted and call == "groupby" else ""
+            raise type(error)(f"{column!r}: {error}{finding}") from None
+    return factors
+
+
+def found_of(
+    frame: PreparedFrame, head: str, columns: Sequence[str], keys: Any, bins: Any, other: bool, null: bool
+) -> tuple[KeyColumns, str] | None:
+    """Columns whose combinations the price finds, and what is listed of them as one types it; None where all are listed.
+
+    See `parts_of`.
+    """
+    factors = factors_of(frame, head, columns, keys, bins, other, null, finds=True)
+    if None not in factors:
+        return None
+    few_columns(columns)
+    if other or null:
+        raise ArgumentTypeError(
+            f"other= and null= go with keys or bins of every column: {_line(frame, head, kinds_of(frame, head, columns))}"
+        )
+    made = tuple(
+        KeyColumn(column, frame._kind(column), factor) for column, factor in zip(columns, factors, strict=True)
+    )
+    return made, ", ".join(_texts([factor for factor in factors if factor is not None], False))
 
 
 def _crossed(factors: list[Factor], texts: list[str], other: bool, null: bool) -> Parts:
@@ -118,6 +168,14 @@ def _crossed(factors: list[Factor], texts: list[str], other: bool, null: bool) -
         return Parts(*factors[0], columns, ", ".join(texts))
     by, labels = zip(*factors, strict=True)
     return Parts(Cross(by), CrossLabels(labels), columns, ", ".join(texts))
+
+
+def few_columns(columns: Sequence[str]) -> None:
+    """Refuse more columns than one call finds combinations of."""
+    if len(columns) > MOST_FOUND:
+        raise ArgumentValueError(
+            f"combinations of at most {MOST_FOUND} columns are found: name fewer, such as groupby(['state', 'sex'])"
+        )
 
 
 def few(parts: int) -> None:

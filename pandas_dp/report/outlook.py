@@ -16,7 +16,7 @@ from pandas_dp.aggregates.above_threshold import AboveThreshold, plain_epsilon
 from pandas_dp.aggregates.base import Aggregate, Answer, Guarantee, Terms, noise_of, pure_epsilon
 from pandas_dp.aggregates.blocks import choose, combined, look_at
 from pandas_dp.aggregates.choices import Choice, TopK
-from pandas_dp.aggregates.count import Count, CountBy, Labels
+from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys, chances
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.oracles import SIZE_SHARE, Oracle, Passed
@@ -37,7 +37,6 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.randomized_response import RandomizedResponse
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
-from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums
 from pandas_dp.kinds import Kind
@@ -151,8 +150,7 @@ def _found_keys(aggregate: FoundKeys, terms: Terms, rows: int | None) -> Outlook
 
 @outlook.register
 def _by_found_key(aggregate: ByFoundKey, terms: Terms, rows: int | None) -> Outlook:
-    grouped = replace(aggregate.question, by=Keys(aggregate.column, ()), labels=Labels(aggregate.column, ()))
-    found = outlook(grouped, aggregate.rest(terms), rows)
+    found = outlook(aggregate.by_none(), aggregate.rest(terms), rows)
     return replace(found, notes=(*found.notes, *chances(aggregate.keys_look(terms), terms.unit)))
 
 

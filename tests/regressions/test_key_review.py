@@ -19,7 +19,7 @@ from support.columns import view
 from support.frames import protected, refused
 
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.keys import FoundCounts, listed_half_the_time
+from pandas_dp.aggregates.keys import FoundCounts, KeyColumn, listed_half_the_time
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import OptimalSelection, chance_bounds
 from pandas_dp.core.privacy import Price, PrivacyUnit
@@ -298,11 +298,11 @@ def test_the_price_is_for_all_keys_that_a_unit_can_touch(name):
 
 def test_gaussian_noise_gets_half_of_delta_and_the_threshold_the_other():
     unit = PrivacyUnit("uid", 60, 60, 1)
-    question = FoundCounts("x", Kind("key"))
+    question = FoundCounts((KeyColumn("x", Kind("key")),))
     terms = Terms(unit=unit, price=Price(Fraction(1), Fraction(1, 10**6)))
     selection = question.selection(terms)
     half = Fraction(1, 2 * 10**6)
-    assert selection.noise == DiscreteGaussian.calibrate(KeyCounts("x").sensitivity(unit), Fraction(1), half, None)
+    assert selection.noise == DiscreteGaussian.calibrate(KeyCounts(("x",)).sensitivity(unit), Fraction(1), half, None)
     assert selection.delta == half
 
 

@@ -6,6 +6,7 @@ Each audit accuses a right question with probability at most 1e-6. The twins' ev
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,12 +17,13 @@ from support.drawing import Drawer, capture
 from support.frames import protected
 from support.neighbours import ADD_REMOVE, RELATIONS, REPLACE_ONE, Pair, Rows, added, replaced, several
 
+from pandas_dp.core import bounding
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms import key_selection
 from pandas_dp.core.statistics.key_counts import KeyCounts
 
 ALPHA, SAMPLES, FEW, DELTA, EPSILON = 1e-6, 20_000, 600, 0.05, 1
-NAMES = ["a", "b", "c", "y", "z"]
+NAMES = [(name,) for name in "abcyz"] + list(itertools.product("abz", (1.0, 2.0)))  # of one column, and of two
 
 pytestmark = pytest.mark.slow
 
@@ -41,10 +43,29 @@ PAIRS = {
         replaced("two rows move", TWICE, several(1, 2, "a", "z"), SOME, max_rows=2),
     ],
 }
+APART = [("z", 2.0, "a"), ("z", 1.0, "b")]  # cells that others have, in combinations that nobody else has
+MIXED: Rows = several(1, 3, "a", "p") + several(2, 2, "b", "q")
+TOGETHER = {
+    ADD_REMOVE: [
+        added("common cells, rare together", APART[:1], MIXED),
+        added("a combination of others", several(2, 1, "b"), MIXED),
+        added("two combinations that share no cell", APART, MIXED, max_rows=2),
+        added("two that share one", [*APART[:1], ("z", 2.0, "z")], MIXED, max_rows=2),
+    ],
+    REPLACE_ONE: [
+        replaced("one combination becomes another", APART[:1], APART[1:], MIXED),
+        replaced("two become a common one", APART, several(1, 2, "a", "z"), MIXED, max_rows=2),
+    ],
+}
 CASES = [(relation, pair) for relation in RELATIONS for pair in PAIRS[relation]]
+TOGETHER_CASES = [(relation, pair) for relation in RELATIONS for pair in TOGETHER[relation]]
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "value_counts": lambda dp: dp.value_counts("g"),
     "unique": lambda dp: dp.unique("g"),
+}
+OF_TWO: dict[str, Callable[[Any], Any]] = {
+    "sizes": lambda dp: dp.groupby(["g", "x"]).size(),
+    "unique of two": lambda dp: dp.unique(["g", "x"]),
 }
 
 
@@ -53,7 +74,9 @@ def draws(pair: Pair, relation: str, name: str, **more: Any) -> list[Drawer]:
     made = []
     for one in pair.frames():
         table = protected(one, 10, delta=0.9, delta_reserved=0.5, **pair.terms(relation), **more)
-        made.append(Drawer(capture(lambda table=table: QUESTIONS[name](table.dp(epsilon=EPSILON, delta=DELTA)))))
+        made.append(
+            Drawer(capture(lambda table=table: (QUESTIONS | OF_TWO)[name](table.dp(epsilon=EPSILON, delta=DELTA))))
+        )
     return made
 
 
@@ -64,11 +87,11 @@ def listed(one: Drawer) -> Callable[[int], np.ndarray]:
     """
     look = next(one.request.recipe())
     counts, names = look.statistic.compute(one.view, one.request.unit).open()
-    keys = [NAMES.index(name) for name in names(np.arange(len(counts)))]
+    keys = [NAMES.index(tuple(key)) for key in names(np.arange(len(counts)))]
 
     def draw(n: int) -> np.ndarray:
         found = np.full((n, len(NAMES)), -99.0)
-        for place, *count in look.mechanism.draw(Exact((counts * n, lambda places: places.tolist()))):
+        for place, *count in look.mechanism.draw(Exact((counts * n, lambda places: places[:, None].tolist()))):
             found[place // len(counts), keys[place % len(counts)]] = count[0] if count else 1
         return found
 
@@ -83,6 +106,13 @@ def found(pair: Pair, relation: str, name: str, **more: Any) -> Any:
 @pytest.mark.parametrize(("relation", "pair"), CASES, ids=str)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_keys_and_counts_spend_no_more_than_epsilon_and_delta(name, relation, pair):
+    result = found(pair, relation, name)
+    assert not result.violated, str(result)
+
+
+@pytest.mark.parametrize(("relation", "pair"), TOGETHER_CASES, ids=str)
+@pytest.mark.parametrize("name", OF_TWO)
+def test_combinations_spend_no_more_than_epsilon_and_delta(name, relation, pair):
     result = found(pair, relation, name)
     assert not result.violated, str(result)
 
@@ -114,9 +144,20 @@ def test_a_threshold_that_is_one_too_low_is_caught(monkeypatch):
 def test_counting_rows_for_units_is_caught(monkeypatch):
     """The twin hands the number of rows to the rule for units."""
     right = KeyCounts.compute
-    monkeypatch.setattr(KeyCounts, "compute", lambda self, view, unit: right(KeyCounts(self.column), view, unit))
+    monkeypatch.setattr(KeyCounts, "compute", lambda self, view, unit: right(KeyCounts(self.columns), view, unit))
     pair = added("six rows", several(1, 6, "z", "z"), SOME, max_rows=6)
     result = found(pair, ADD_REMOVE, "unique", max_groups=1)
+    assert result.violated, str(result)
+
+
+def test_a_unit_that_is_not_bounded_in_combinations_is_caught(monkeypatch):
+    """The twin lets a unit into all its four combinations, each of which is listed with the delta of one."""
+    four = [("z", x, g) for g in "bz" for x in (1.0, 2.0)]
+    pair = added("four combinations", four, several(1, 3, "a", "p"), max_rows=4)
+    result = found(pair, ADD_REMOVE, "unique of two", max_groups=1)
+    assert not result.violated, str(result)
+    monkeypatch.setattr(bounding, "keep_at_most", lambda owner, owners, most: np.arange(owner.size))
+    result = found(pair, ADD_REMOVE, "unique of two", max_groups=1)
     assert result.violated, str(result)
 
 

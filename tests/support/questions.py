@@ -175,5 +175,11 @@ FOUND: dict[str, Question] = {  # with a delta in the price alone
     "counts of found groups": lambda d: d.groupby("ward").count("cost"),
     "sums of found groups": lambda d: d.groupby("ward")["cost"].sum(bounds=(0, 100)),
     "means of found groups": lambda d: d.groupby("ward")["cost"].mean(bounds=(0, 100)),
+    "unique combinations": lambda d: d.unique(["ward", "to"]),
+    "sizes of found combinations": lambda d: d.groupby(["ward", "day"]).size(),
+    "means of found combinations": lambda d: d.groupby(["to", "ward", "age"])["cost"].mean(bounds=(0, 100)),
+    "sums of combinations partly listed": lambda d: d.groupby(["ward", "to"], keys={"to": KEYS})["cost"].sum(
+        bounds=(0, 100)
+    ),
 }
 EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | STREAMS | ROW_BY_ROW | BY_UNIT

@@ -51,11 +51,19 @@ class ArrayView:
         place = {name: i for i, name in enumerate(names)}
         return np.array([-1 if c is None else place[c] for c in cells], dtype=np.int64), len(names)
 
-    def keys(self, column):
-        cells = self.columns[column]
-        names = sorted({c for c in cells if c is not None})
-        codes = [-1 if c is None else names.index(c) for c in cells]
-        return np.array(codes, dtype=np.int64), len(names), lambda wanted: [names[place] for place in wanted]
+    def combinations(self, columns):
+        cells = [self._cells_of(column) for column in columns]
+        rows = [None if None in row else list(row) for row in zip(*cells, strict=True)]
+        names = sorted({repr(row) for row in rows if row is not None})[::-1]
+        codes = [-1 if row is None else names.index(repr(row)) for row in rows]
+        made = [rows[codes.index(code)] for code in range(len(names))]
+        return np.array(codes, dtype=np.int64), len(names), lambda wanted: [made[place] for place in wanted]
+
+    def _cells_of(self, column):
+        """Cells of a column, or parts of a partition; None for none."""
+        if isinstance(column, str):
+            return self.columns[column]
+        return [None if part < 0 else int(part) for part in self.parts(column)]
 
 
 def table(rows: list[tuple], names: str = "u g x") -> ArrayView:

@@ -82,13 +82,13 @@ class NoisyThreshold:
         counts, names = exact.open()
         noisy = self.noise.draw(Exact(counts), fill)
         listed = [place for place, count in enumerate(noisy) if count >= self.threshold]
-        cells = names(np.array(listed, dtype=np.intp))
-        return _in_order([[cell, noisy[place]] for cell, place in zip(cells, listed, strict=True)])
+        keys = names(np.array(listed, dtype=np.intp))
+        return _in_order([[*key, noisy[place]] for key, place in zip(keys, listed, strict=True)])
 
 
 def _in_order(listing: Listing) -> Listing:
-    """Sort by key: numbers, then texts, by code point."""
-    return sorted(listing, key=lambda entry: (isinstance(entry[0], str), *entry))
+    """Sort by key, cell by cell: numbers, then texts, by code point."""
+    return sorted(listing, key=lambda entry: [(isinstance(cell, str), cell) for cell in entry])
 
 
 @lru_cache(maxsize=256)
@@ -188,7 +188,7 @@ class OptimalSelection:
         bits = Bits(fill)
         for place in np.flatnonzero(~listed & (words <= last[1].take(which))).tolist():
             listed[place] = self._below(Lazy(bits, int(words[place]), WORD), counts[place])
-        return _in_order([[cell] for cell in names(np.flatnonzero(listed))])
+        return _in_order(names(np.flatnonzero(listed)))
 
     def _below(self, u: Lazy, n: int) -> bool:
         """Whether u < pi(n), with more bits of the same u until that is certain."""

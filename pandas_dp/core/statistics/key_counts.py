@@ -8,6 +8,7 @@ import numpy as np
 
 from pandas_dp.core import bounding
 from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
 
@@ -28,12 +29,13 @@ class KeySensitivity(Sensitivity):
 
 @dataclass(frozen=True)
 class KeyCounts:
-    """Number of rows, or of units, of every key of a column that has any.
+    """Number of rows, or of units, of every key of some columns that has any: a key is a combination of their cells.
 
     Parameters
     ----------
-    column : str
-        Its keys; missing ones are none.
+    columns : tuple of str or Partition
+        Columns whose keys nobody listed, and public parts beside them. A row counts where it has a key in each column and
+        lies in a part of each partition.
     counted : str or None
         Count rows with a value in this column only.
     distinct : bool
@@ -41,7 +43,8 @@ class KeyCounts:
 
     Notes
     -----
-    By unit k rows, m keys and c rows a key count, as by listed part, or at most min(m, k) keys where units are counted. With
+    A row has one combination or none, whatever other rows hold, so combinations are keys like any others. By unit k rows, m
+    keys and c rows a key count, as by listed part, or at most min(m, k) keys where units are counted. With
     j = min(m, k) a unit's contribution is a non-negative vector with at most j entries, none above min(c, k) (1 for units),
     of L1 norm at most min(k, m c) (j) and squared L2 norm at most `PrivacyUnit.squared_rows_in_parts` (j). Add/remove: the
     change is that vector. Replace-one: it is v' - v with both non-negative, so L1 and squared L2 norm at most double, no
@@ -50,7 +53,7 @@ class KeyCounts:
     bounds hold for each choice, hence a mechanism that keeps (epsilon, delta) for them keeps it for the mixture.
     """
 
-    column: str
+    columns: tuple[str | Partition, ...]
     counted: str | None = None
     distinct: bool = False
 
@@ -64,7 +67,7 @@ class KeyCounts:
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Positive counts, and what their keys are: (list of int, positions -> list of keys)."""
-        codes, count, names = view.keys(self.column)
+        codes, count, names = view.combinations(self.columns)
         kept = codes >= 0
         if self.counted is not None:
             present = view.present(self.counted)

@@ -62,8 +62,8 @@ def contents(rows, keys, most):
 @pytest.mark.parametrize("relation", [AR, RO])
 def test_keys_of_one_unit_are_listed_with_probability_at_most_delta(relation, bounds, epsilon, delta):
     """In decimals of 150 digits, whatever keys its rows lie in; with a threshold two lower (one, for one row) it is not."""
-    sensitivity = KeyCounts("g").sensitivity(unit_of(bounds, relation))
-    selection = laplace(KeyCounts("g"), unit_of(bounds, relation), epsilon, delta)
+    sensitivity = KeyCounts(("g",)).sensitivity(unit_of(bounds, relation))
+    selection = laplace(KeyCounts(("g",)), unit_of(bounds, relation), epsilon, delta)
     with localcontext() as context:
         context.prec = 150
         p = (-Decimal(epsilon.numerator) / (Decimal(epsilon.denominator) * sensitivity.l1)).exp()
@@ -85,7 +85,7 @@ def test_keys_of_one_unit_are_listed_with_probability_at_most_delta(relation, bo
 @pytest.mark.parametrize("relation", [AR, RO])
 def test_gaussian_noise_lists_them_with_probability_at_most_delta(relation, bounds, epsilon, delta):
     """The law of the noise is summed over its lattice; the bound that decides is at most a sixth of a deviation too careful."""
-    sensitivity = KeyCounts("g").sensitivity(unit_of(bounds, relation))
+    sensitivity = KeyCounts(("g",)).sensitivity(unit_of(bounds, relation))
     noise = DiscreteGaussian.calibrate(sensitivity, epsilon, delta, None)
     selection = NoisyThreshold.calibrate(noise, sensitivity, delta)
     variance = float(noise.variance)
@@ -111,8 +111,8 @@ def test_gaussian_noise_lists_them_with_probability_at_most_delta(relation, boun
 
 def test_a_threshold_that_is_too_low_is_refused():
     unit = unit_of((10, 4, 3), RO)
-    sensitivity = KeyCounts("g").sensitivity(unit)
-    right = laplace(KeyCounts("g"), unit, Fraction(1), Fraction(1, 1000))
+    sensitivity = KeyCounts(("g",)).sensitivity(unit)
+    right = laplace(KeyCounts(("g",)), unit, Fraction(1), Fraction(1, 1000))
     low = NoisyThreshold(right.noise, right.threshold - 1, right.delta)
     with pytest.raises(TypeError, match="too low"):
         low.loss(sensitivity)
@@ -123,15 +123,15 @@ def test_a_threshold_that_is_too_low_is_refused():
 
 
 def test_losses():
-    sensitivity = KeyCounts("g").sensitivity(unit_of((10, 4, 3), RO))
+    sensitivity = KeyCounts(("g",)).sensitivity(unit_of((10, 4, 3), RO))
     assert sensitivity == KeySensitivity(20, 2 * (9 * 3 + 1), 3, touched=8, keys=4, rows=10)
-    loss = laplace(KeyCounts("g"), unit_of((10, 4, 3), RO), Fraction(1, 2), Fraction(1, 100)).loss(sensitivity)
+    loss = laplace(KeyCounts(("g",)), unit_of((10, 4, 3), RO), Fraction(1, 2), Fraction(1, 100)).loss(sensitivity)
     assert loss.parts == ((LaplaceLoss(Fraction(1, 2), steps=20), 1),)
     noise = DiscreteGaussian.calibrate(sensitivity, Fraction(1), Fraction(1, 1000), None)
     loss = NoisyThreshold.calibrate(noise, sensitivity, Fraction(1, 50)).loss(sensitivity)
     assert isinstance(loss.parts[0][0], GaussianLoss)
     assert loss.delta == Fraction(1, 50)
-    units = KeyCounts("g", distinct=True).sensitivity(unit_of((10, 4, 3), RO))
+    units = KeyCounts(("g",), distinct=True).sensitivity(unit_of((10, 4, 3), RO))
     assert units == KeySensitivity(8, 8, 1, touched=8, keys=4, rows=4)
     loss = OptimalSelection(Fraction(1, 16), Fraction(1, 800)).loss(units)
     assert loss.parts == ((PureLoss(Fraction(1, 16)), 8),)
@@ -140,6 +140,7 @@ def test_losses():
 
 # ------------------------------------------------------------------------------------------- all neighbouring tables
 ROWS = [*combinations_with_replacement("abcd", 2), ("a",), ("b",), ()]
+HALVES = {"a": ("p", "p"), "b": ("p", "q"), "c": ("q", "p"), "d": ("q", "q"), None: ("p", None)}
 HEAVY = [("a", "a", "b"), ("c", "c", "d"), ("a", "c", "c"), ("a", "a", "a")]
 
 
@@ -155,9 +156,12 @@ def tables(relation, bounds):
 
 
 def counts_of(statistic, rows, unit):
+    """Counts by key; of two columns each key is a combination, and any two keys share a cell or none."""
+    if len(statistic.columns) > 1:
+        rows = [(owner, *HALVES[key]) for owner, key, _ in rows]
     counts, names = statistic.compute(table(rows or [(0, None, 0)]), unit).open()
     assert all(n > 0 for n in counts)
-    return dict(zip(names(np.arange(len(counts))), counts, strict=True))
+    return dict(zip(map(tuple, names(np.arange(len(counts)))), counts, strict=True))
 
 
 def worst(statistic, bounds, relation, epsilon, law):
@@ -177,20 +181,22 @@ def coupled(monkeypatch):
     monkeypatch.setattr(bounding, "keep_at_most", first_of_each)
 
 
+@pytest.mark.parametrize("columns", [("g",), ("g", "x")], ids=len)
 @pytest.mark.parametrize("price", PRICES, ids=str)
 @pytest.mark.parametrize("bounds", UNITS)
 @pytest.mark.parametrize("relation", [AR, RO])
-def test_keys_and_counts_keep_epsilon_and_delta(relation, bounds, price, coupled):
-    selection = laplace(KeyCounts("g"), unit_of(bounds, relation), *price)
+def test_keys_and_counts_keep_epsilon_and_delta(relation, bounds, price, columns, coupled):
+    selection = laplace(KeyCounts(columns), unit_of(bounds, relation), *price)
     law = laplace_listing(float(selection.noise.scale), selection.threshold)
-    assert worst(KeyCounts("g"), bounds, relation, price[0], law) <= price[1] + ROUNDING
+    assert worst(KeyCounts(columns), bounds, relation, price[0], law) <= price[1] + ROUNDING
 
 
+@pytest.mark.parametrize("columns", [("g",), ("x", "g")], ids=len)
 @pytest.mark.parametrize("price", PRICES, ids=str)
 @pytest.mark.parametrize("bounds", UNITS)
 @pytest.mark.parametrize("relation", [AR, RO])
-def test_keys_alone_keep_epsilon_and_delta(relation, bounds, price, coupled):
-    statistic = KeyCounts("g", distinct=True)
+def test_keys_alone_keep_epsilon_and_delta(relation, bounds, price, columns, coupled):
+    statistic = KeyCounts(columns, distinct=True)
     touched = statistic.sensitivity(unit_of(bounds, relation)).touched
     law = chance_listing(chances(price[0] / touched, price[1] / touched))
     assert worst(statistic, bounds, relation, price[0], law) <= price[1] + ROUNDING
@@ -205,17 +211,17 @@ def test_twins_of_the_threshold_are_caught(relation, coupled):
     """One too low; for rows but calibrated for units; calibrated for one key, or for one side of a replacement."""
     epsilon, delta = PRICES[0]
     for bounds in [(1, 1, 1), (2, 1, 2), (2, 2, 1)]:
-        right = laplace(KeyCounts("g"), unit_of(bounds, relation), epsilon, delta)
+        right = laplace(KeyCounts(("g",)), unit_of(bounds, relation), epsilon, delta)
         law = laplace_listing(float(right.noise.scale), right.threshold - 1)
-        assert worst(KeyCounts("g"), bounds, relation, epsilon, law) > delta + ROUNDING
-    units = laplace(KeyCounts("g", distinct=True), unit_of((2, 1, 2), relation), epsilon, delta)
+        assert worst(KeyCounts(("g",)), bounds, relation, epsilon, law) > delta + ROUNDING
+    units = laplace(KeyCounts(("g",), distinct=True), unit_of((2, 1, 2), relation), epsilon, delta)
     law = laplace_listing(float(units.noise.scale), units.threshold)
-    assert worst(KeyCounts("g"), (2, 1, 2), relation, epsilon, law) > delta + ROUNDING
-    one = laplace(KeyCounts("g"), unit_of((1, 1, 1), relation), epsilon, delta)
+    assert worst(KeyCounts(("g",)), (2, 1, 2), relation, epsilon, law) > delta + ROUNDING
+    one = laplace(KeyCounts(("g",)), unit_of((1, 1, 1), relation), epsilon, delta)
     law = laplace_listing(float(one.noise.scale), one.threshold)
-    assert worst(KeyCounts("g"), (2, 2, 1), relation, epsilon, law) > delta + ROUNDING
+    assert worst(KeyCounts(("g",)), (2, 2, 1), relation, epsilon, law) > delta + ROUNDING
     if relation is RO:
-        small = laplace(KeyCounts("g"), unit_of((1, 1, 1), AR), Fraction(1), Fraction(1, 1000))
+        small = laplace(KeyCounts(("g",)), unit_of((1, 1, 1), AR), Fraction(1), Fraction(1, 1000))
         law = laplace_listing(float(small.noise.scale), small.threshold)
         assert least_delta([20, 20], [21, 19], law, 1.0) > 1 / 1000 + ROUNDING  # a row moves from one key to another
 
@@ -269,15 +275,35 @@ def test_a_twin_of_the_rule_is_caught(coupled):
     epsilon, delta = PRICES[0]
     right = chances(epsilon, delta)
     law = chance_listing(lambda n: right(n + 1) if n else 0.0)
-    statistic = KeyCounts("g", distinct=True)
+    statistic = KeyCounts(("g",), distinct=True)
     assert worst(statistic, (1, 1, 1), AR, epsilon, law) > delta + ROUNDING
     assert worst(statistic, (2, 2, 1), AR, epsilon, chance_listing(right)) > delta + ROUNDING
+    several = KeyCounts(("g", "x"), distinct=True)
+    assert worst(several, (2, 2, 1), AR, epsilon, chance_listing(right)) > delta + ROUNDING
+
+
+def test_a_unit_that_is_not_bounded_in_combinations_is_caught(coupled, monkeypatch):
+    """The twin bounds the keys of the first column, and lets a unit into every combination with them."""
+    epsilon, delta = PRICES[0]
+    statistic = KeyCounts(("g", "x"), distinct=True)
+    law = chance_listing(chances(epsilon, delta))
+    pair = ([], [(9, "a", 0), (9, "b", 0)])  # ("p", "p") and ("p", "q")
+    unit = PrivacyUnit("u", 2, 1, 2)
+
+    def spent():
+        one, two = (counts_of(statistic, rows, unit) for rows in pair)
+        keys = sorted({*one, *two})
+        return least_delta(*([counts.get(key, 0) for key in keys] for counts in (one, two)), law, float(epsilon))
+
+    assert spent() <= delta + ROUNDING
+    monkeypatch.setattr(bounding, "keep_at_most", lambda owner, owners, most: np.arange(owner.size))
+    assert spent() > delta + ROUNDING
 
 
 # -------------------------------------------------------------------------------------------------------------- draws
 def named(counts):
     """Keys k0, k1, ... of these counts."""
-    return Exact((list(counts), lambda places: [f"k{place:06d}" for place in places.tolist()]))
+    return Exact((list(counts), lambda places: [[f"k{place:06d}"] for place in places.tolist()]))
 
 
 def agrees(hits: int, n: int, p: float) -> bool:
@@ -288,7 +314,7 @@ def agrees(hits: int, n: int, p: float) -> bool:
 
 def test_draws_follow_the_law():
     n, epsilon, delta = 20_000, Fraction(1), Fraction(1, 20)
-    selection = laplace(KeyCounts("g"), unit_of((1, 1, 1), AR), epsilon, delta)
+    selection = laplace(KeyCounts(("g",)), unit_of((1, 1, 1), AR), epsilon, delta)
     law, _ = laplace_listing(1.0, selection.threshold)(3, selection.threshold + 3)
     listing = selection.draw(named([3] * n))
     assert all(count >= selection.threshold for _, count in listing)
@@ -334,11 +360,20 @@ def test_more_bits_decide_where_a_word_does_not():
 
 def test_what_is_listed_is_in_the_order_of_keys():
     keys = ["b", 10, "a", 2, "é", "Z"]
-    exact = Exact(([10**6] * 6, lambda places: [keys[place] for place in places.tolist()]))
+    exact = Exact(([10**6] * 6, lambda places: [[keys[place]] for place in places.tolist()]))
     sensitivity = KeySensitivity(1, 1, 1)
     threshold = NoisyThreshold.calibrate(DiscreteLaplace(Fraction(1)), sensitivity, Fraction(1, 10**6))
     for selection in (threshold, OptimalSelection(Fraction(1), Fraction(1, 10**6))):
         assert [entry[0] for entry in selection.draw(exact)] == [2, 10, "Z", "a", "b", "é"]
+
+
+def test_combinations_are_in_the_order_of_their_cells():
+    keys = [["b", 1], [2, "a"], ["b", "A"], [10, "Z"], ["b", -1], [2, 7], ["a", "z"]]
+    exact = Exact(([10**6] * 7, lambda places: [keys[place] for place in places.tolist()]))
+    threshold = NoisyThreshold.calibrate(DiscreteLaplace(Fraction(1)), KeySensitivity(1, 1, 1), Fraction(1, 10**6))
+    for selection in (threshold, OptimalSelection(Fraction(1), Fraction(1, 10**6))):
+        found = [entry[:2] for entry in selection.draw(exact)]
+        assert found == [[2, 7], [2, "a"], [10, "Z"], ["a", "z"], ["b", -1], ["b", 1], ["b", "A"]]
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(20)])

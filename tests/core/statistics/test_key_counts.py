@@ -10,13 +10,23 @@ from support.coupling import first_of_each
 from support.views import table
 
 from pandas_dp.core import bounding
+from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.key_counts import KeyCounts
 
-ROWS = st.tuples(st.sampled_from(["a", "b", "c", "d", "e", None]), st.sampled_from([None, 1]))
+ROWS = st.tuples(st.sampled_from(["a", "b", "c", "d", "e", None]), st.sampled_from([None, 1, 2]))
 UNITS = st.lists(ROWS, max_size=6)
 BOUNDS = [(1, 1, 1), (2, 2, 2), (3, 1, 3), (3, 2, 2), (4, 2, 3), (5, 3, 1), (4, 4, 4)]
-STATISTICS = [KeyCounts("g"), KeyCounts("g", "x"), KeyCounts("g", distinct=True)]
+STATISTICS = [
+    KeyCounts(("g",)),
+    KeyCounts(("g",), "x"),
+    KeyCounts(("g",), distinct=True),
+    KeyCounts(("g", "x")),
+    KeyCounts(("x", "g", "u"), "x"),
+    KeyCounts(("g", "x"), distinct=True),
+    KeyCounts((Keys("g", ("a", "c"), other=True), "x")),
+    KeyCounts(("g", Bins("x", (0, 2))), distinct=True),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +36,7 @@ def coupled(monkeypatch):
 
 def counts_of(statistic: KeyCounts, rows: list[tuple], unit: PrivacyUnit) -> dict[str, int]:
     counts, names = statistic.compute(table(rows or [(None, None, None)]), unit).open()
-    keys = names(np.arange(len(counts)))
+    keys = [key[0] if len(key) == 1 else tuple(key) for key in names(np.arange(len(counts)))]
     assert len(set(keys)) == len(keys)
     return dict(zip(keys, counts, strict=True))
 
@@ -77,7 +87,7 @@ def test_the_bounds_are_reached():
     unit = PrivacyUnit("u", 5, 3, 2, NeighboringRelation.REPLACE_ONE)
     before = [(9, key, 1) for key in "aabbc"]
     after = [(9, key, 1) for key in "ddeef"]
-    for statistic, l1, squared, keys, rows in [(KeyCounts("g"), 10, 18, 3, 5), (STATISTICS[2], 6, 6, 3, 3)]:
+    for statistic, l1, squared, keys, rows in [(KeyCounts(("g",)), 10, 18, 3, 5), (STATISTICS[2], 6, 6, 3, 3)]:
         one, two = (counts_of(statistic, table_, unit) for table_ in (before, after))
         stated = statistic.sensitivity(unit)
         assert sum(one.values()) + sum(two.values()) == l1 == stated.l1
@@ -87,11 +97,44 @@ def test_the_bounds_are_reached():
         assert max(one.values()) == stated.linf
 
 
+def test_combinations_reach_the_bounds_too():
+    """Combinations that share a cell are different keys, also where each column alone has but two."""
+    unit = PrivacyUnit("u", 5, 3, 2, NeighboringRelation.REPLACE_ONE)
+    before = [(9, "a", 1), (9, "a", 1), (9, "b", 1), (9, "b", 1), (9, "a", 2)]
+    after = [(9, "c", 1), (9, "c", 1), (9, "b", 2), (9, "b", 2), (9, "c", 2)]
+    for statistic, total, keys in [(KeyCounts(("g", "x")), 10, 6), (KeyCounts(("x", "g"), distinct=True), 6, 6)]:
+        one, two = (counts_of(statistic, table_, unit) for table_ in (before, after))
+        assert not one.keys() & two.keys()
+        assert len(one) + len(two) == keys == statistic.sensitivity(unit).touched
+        assert sum(one.values()) + sum(two.values()) == total == statistic.sensitivity(unit).l1
+
+
+def test_a_twin_that_bounds_units_by_column_is_caught():
+    """Three keys of one column are nine combinations with three of another: it is combinations that are bounded."""
+    unit = PrivacyUnit("u", 9, 3, 3)
+    rows = [(9, g, x) for g in "abc" for x in (1, 2, 3)]
+    statistic = KeyCounts(("g", "x"), distinct=True)
+    assert len(counts_of(statistic, rows, unit)) == 3 == statistic.sensitivity(unit).touched
+    kept = counts_of(KeyCounts(("g",), distinct=True), rows, unit)
+    unbounded = counts_of(statistic, [row for row in rows if row[1] in kept], PrivacyUnit("u", 9, 9, 3))
+    assert len(unbounded) > statistic.sensitivity(unit).touched
+
+
+def test_rows_without_a_key_or_part_in_one_column_count_nowhere():
+    rows = [(1, "a", 1), (2, "a", 1), (3, None, 1), (4, "a", None), (5, None, None), (6, "b", 3), (None, "b", 3)]
+    assert counts_of(KeyCounts(("g", "x")), rows, PrivacyUnit()) == {("a", 1): 2, ("b", 3): 2}
+    assert counts_of(KeyCounts(("x", "g")), rows, PrivacyUnit("u", 1, 1, 1)) == {(1, "a"): 2, (3, "b"): 1}
+    listed = KeyCounts((Keys("g", ("b", "a")), "x"))
+    assert counts_of(listed, rows, PrivacyUnit()) == {(1, 1): 2, (0, 3): 2}
+    assert counts_of(KeyCounts((Keys("g", ("b",)), "x")), rows, PrivacyUnit()) == {(0, 3): 2}
+    assert counts_of(KeyCounts(("g", Bins("x", (0, 2)))), rows, PrivacyUnit()) == {("a", 0): 2}
+
+
 def test_units_are_counted_once_and_not_rows():
     rows = [(1, "a", 0)] * 4 + [(2, "a", 0), (2, "b", None), (None, "a", 0), (3, None, 0)]
     unit = PrivacyUnit("u", 4, 2, 3)
-    assert counts_of(KeyCounts("g", distinct=True), rows, unit) == {"a": 2, "b": 1}
-    assert counts_of(KeyCounts("g"), rows, unit) == {"a": 4, "b": 1}
-    assert counts_of(KeyCounts("g", "x"), rows, unit) == {"a": 4}
-    assert counts_of(KeyCounts("g"), rows, PrivacyUnit()) == {"a": 6, "b": 1}
-    assert counts_of(KeyCounts("g"), [], unit) == {}
+    assert counts_of(KeyCounts(("g",), distinct=True), rows, unit) == {"a": 2, "b": 1}
+    assert counts_of(KeyCounts(("g",)), rows, unit) == {"a": 4, "b": 1}
+    assert counts_of(KeyCounts(("g",), "x"), rows, unit) == {"a": 4}
+    assert counts_of(KeyCounts(("g",)), rows, PrivacyUnit()) == {"a": 6, "b": 1}
+    assert counts_of(KeyCounts(("g",)), [], unit) == {}
