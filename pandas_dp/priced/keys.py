@@ -17,7 +17,7 @@ from pandas_dp.kinds import Kind
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.parts import Parts
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, call_text
+from pandas_dp.priced.text import BOUNDED, bounds_text, call_text
 from pandas_dp.release import Release
 
 
@@ -170,8 +170,19 @@ class FoundGroups(PricedGroups):
 
     def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
         """Refuse: what finds groups answers one question about them."""
+        raise self._unlisted("agg(...)")
+
+    def sample_and_aggregate(
+        self, function: Any, *, bounds: Any = None, blocks: int | None = None, aggregator: str = "auto"
+    ) -> Release:
+        """Refuse: blocks are random parts of groups that are known."""
+        raise self._unlisted(BOUNDED)
+
+    def _unlisted(self, call: str) -> ArgumentTypeError:
         by = self._parts.columns[0]
-        raise ArgumentTypeError(f"agg() of groups needs listed keys: .groupby({by!r}, keys=[...]).agg(...)")
+        return ArgumentTypeError(
+            f"{call.partition('(')[0]}() of groups needs listed keys: .groupby({by!r}, keys=[...]).{call}"
+        )
 
     def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None, **more: Any) -> Release:
         by = self._parts.columns[0]
