@@ -17,11 +17,11 @@ from pandas_dp.aggregates.sample_and_aggregate import GroupsOfFunction
 from pandas_dp.aggregates.selections import GroupModes, QuantileOf
 from pandas_dp.aggregates.several import SeveralOfGroups
 from pandas_dp.aggregates.sums import Sum
-from pandas_dp.calls import explain
+from pandas_dp.calls import example, explain
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
 from pandas_dp.core.partition import Cross
 from pandas_dp.core.statistics.blocks import BlockResults
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.bounds import asked, bounded, rank_lattice, square_lattice
 from pandas_dp.priced.parts import Parts, few, parts_of
@@ -232,6 +232,7 @@ class PricedGroups:
             f"groupby({self._by}, {self._parts.text})[{column!r}].histogram({more.text})", question, crossed.columns
         )
 
+    @example(f"df.dp(epsilon=1).groupby('ward', keys=['A', 'B']).{BOUNDED}")
     def sample_and_aggregate(
         self,
         function: Callable[[pd.DataFrame], Any],
@@ -296,6 +297,8 @@ class PricedGroups:
             raise ArgumentTypeError(f"function must be callable, lambda d: d['cost'].mean() for one: {line}")
         if isinstance(bounds, Mapping):
             raise ArgumentTypeError(f"of groups the function returns one number; ask for each by itself: {line}")
+        if isinstance(aggregator, str) and aggregator in ("vote", "winsorized"):
+            raise ArgumentValueError(f"aggregator={aggregator!r} takes no groups; leave it out: {line}")
         count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         number, facts = Kind("number"), ColumnFacts()
         lattice = arguments.lattice(bounds, None, RANK_BITS, number, facts, "sample_and_aggregate", "function", line)

@@ -36,7 +36,8 @@ _GROUPS = {
     "value_counts": "group by the column as well: .groupby(['{first}', 'city'], keys={...}).size()",
     "ecdf": "ask it group by group, each at its price: df.dp(epsilon=0.5).query(\"{first} == 'A'\").{name}({column}...)",
     "aggregate": "several answers for one price: .agg({'cost': ['mean', 'std']}, bounds={'cost': (lower, upper)})",
-    "apply transform pipe filter describe": (
+    "apply pipe": "give your own function of a table: .groupby({by}, keys=[...])." + BOUNDED,
+    "transform filter describe": (
         "ask one question a call: .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
     ),
     "min max first last nth head tail": (
