@@ -34,6 +34,9 @@ IN_CODE = {  # with a function or a table among their arguments
     "median of blocks",
     "smooth blocks",
     "winsorized blocks",
+    "means of a function of groups",
+    "medians of a function of groups",
+    "function of groups by noisy size",
     "median oracle",
 }
 PLAIN = sorted(EVERY.keys() - IN_CODE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -32,6 +33,7 @@ HALF = Fraction(1, 2)
 TUKEY = Fraction(3, 2)
 LEVEL = 0.95  # of what notes say
 REMEDY = "give rows=, more blocks or a larger epsilon"
+MORE_OR_ROWS = "more blocks=, or rows= (about how many there are, if that is public)"
 WORTH_A_NOTE = Fraction(1, 10)  # of the bounds
 
 
@@ -65,14 +67,23 @@ class FromBlocks(SingleLook):
                 f"{self.name}() with {blocks:,} blocks of {rows:,} rows would leave most blocks without a row: type "
                 f"blocks={max(rows // ENOUGH_ROWS, 1)} or fewer, or a larger epsilon where the number of blocks was left out"
             )
-        if not drowned(self.look(terms)):
-            return
-        least = least_epsilon(lambda epsilon: not drowned(self.look(replace(terms, price=Price(epsilon)))))
-        raise ArgumentValueError(
-            f"{self.name}() with {blocks:,} blocks would return noise as wide as the range of its answers: type "
-            f"df.dp(epsilon={show(least)}) at least, better ten times that, or more blocks=, or rows= (about how many there "
-            "are, if that is public)"
-        )
+        refuse_drowned(f"{self.name}() with {blocks:,} blocks", self.look, terms, MORE_OR_ROWS)
+
+
+def refuse_drowned(what: str, look: Callable[[Terms], Measurement], terms: Terms, remedy: str) -> None:
+    """Refuse a look at blocks whose noise is as wide as the range of its answers, naming an epsilon that is enough.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    if not drowned(look(terms)):
+        return
+    least = least_epsilon(lambda epsilon: not drowned(look(replace(terms, price=Price(epsilon)))))
+    raise ArgumentValueError(
+        f"{what} would return noise as wide as the range of its answers: type df.dp(epsilon={show(least)}) at least, better "
+        f"ten times that, or {remedy}"
+    )
 
 
 def drowned(look: Measurement) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
 from typing import Any
@@ -23,15 +23,17 @@ from pandas_dp.aggregates.blocks import (
     REMEDY,
     ROWS_A_BLOCK,
     TUKEY,
+    Combined,
     FromBlocks,
     choose,
     combined,
     gap_of,
     known_rows,
     look_at,
+    refuse_drowned,
     size_note,
 )
-from pandas_dp.aggregates.count import Labels, int64s
+from pandas_dp.aggregates.count import CrossLabels, Labels, int64s
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
@@ -39,54 +41,139 @@ from pandas_dp.core.partition import Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockResults, BlockVotes
 from pandas_dp.core.statistics.counts import Count
+from pandas_dp.errors import ArgumentValueError
 from pandas_dp.kinds import Kind
 
 SIZES_SHARE = Fraction(1, 10)
+MOST_IN_ALL = 1_000_000  # blocks of all groups of a call
+ANY_ROWS = 10**13  # with as many rows a group gets the most blocks that there may be
 NUMBER = Kind("number")
 SAA = "sample_and_aggregate()"
 NAMES = {"winsorized": "Winsorized mean"}
 
 
 @dataclass(frozen=True)
-class GroupbyMeanSA(Aggregate):
-    """Mean of a column in each listed group from block means.
+class GroupsOfBlocks(Aggregate):
+    """One number for each listed group: what its random blocks give, combined privately.
 
     A tenth of the price buys the group sizes. With the epsilon that is left for one group and the median of the noisy
     sizes `choose` finds the number of blocks and the aggregator: one rule and one number for all groups, from public
     numbers only.
+
+    Parameters
+    ----------
+    values : BlockMeans or BlockResults
+        What one block gives: block means, where one unit moves little, or results of a function. Its groups and lattice
+        hold, the number of blocks is chosen.
+    kind : Kind
+        Of the answers.
+    labels : Labels
+    blocks : int or None
+        Of each group.
+    aggregator : {"auto", "median", "mean", "smooth"}
+    tried : tuple of str
+        What a trial of the function on made-up rows showed.
     """
 
-    column: str
-    lattice: Lattice
+    values: BlockMeans | BlockResults
     kind: Kind
-    by: Partition
-    labels: Labels
+    labels: Labels | CrossLabels
     blocks: int | None = None
     aggregator: str = "auto"
+    tried: tuple[str, ...] = ()
+
+    name = "groupby_mean_sa"
+    of = "block means"
+
+    @property
+    def column(self) -> str | None:
+        """What a row must hold to count, if anything, and the name of the answer."""
+        return self.values.column if isinstance(self.values, BlockMeans) else None
+
+    @property
+    def by(self) -> Partition:
+        """The groups."""
+        if self.values.by is None:
+            raise TypeError("groups of blocks have groups")
+        return self.values.by
+
+    def check(self, terms: Terms) -> None:
+        """Refuse more blocks in all than one call may have, as far as public numbers tell how many there will be.
+
+        Raises
+        ------
+        ArgumentValueError
+        """
+        groups = self.by.count
+        least = self.blocks or self._choose(None, terms, 0)[0]
+        if groups * least > MOST_IN_ALL:
+            raise ArgumentValueError(
+                f"{groups:,} groups of {least:,} blocks are more than the {MOST_IN_ALL:,} blocks that one call may have: type "
+                f"blocks={MOST_IN_ALL // groups} or fewer, or list fewer groups"
+            )
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """The whole price, as pure mechanisms."""
-        epsilon = pure_epsilon(terms.price, "groupby_mean_sa()")
+        epsilon = pure_epsilon(terms.price, f"{self.name}()")
         return PrivacyLoss.pure(epsilon * SIZES_SHARE) + PrivacyLoss.pure(epsilon * (1 - SIZES_SHARE))
+
+    def plan(self, terms: Terms, rows: int) -> tuple[BlockMeans | BlockResults, str, Measurement]:
+        """What the blocks give, the aggregator, and the look at them, where a group has about so many rows."""
+        most = MOST_IN_ALL // self.by.count
+        blocks, aggregator = self._choose(self.blocks, terms, rows)
+        if blocks > most:
+            blocks, aggregator = self._choose(most, terms, rows)
+        values = replace(self.values, blocks=blocks)
+        return values, aggregator, look_at(values, aggregator, self._left(terms), terms.unit)
+
+    def read(
+        self, values: BlockMeans | BlockResults, aggregator: str, look: Measurement, noisy: Noisy
+    ) -> tuple[Combined, str]:
+        """Read the integers of the look at the blocks, and say how it was done."""
+        found = combined(values, look, noisy, self.kind, "give more blocks or a larger epsilon")
+        found = replace(found, notes=(*found.notes, *self.tried))
+        return found, f"{values.blocks:,} blocks a group, {aggregator} of the {self.of}"
 
     def steps(self, terms: Terms) -> Steps:
         """Sizes first, then one look at the blocks."""
-        look = noised(Count(self.column, self.by), terms.price.share(SIZES_SHARE), terms.unit)
-        sizes = yield look
-        epsilon = pure_epsilon(terms.price, "groupby_mean_sa()") * (1 - SIZES_SHARE)
-        probe = BlockMeans(self.column, self.lattice, self.by, 1)
-        each = epsilon / probe.sensitivity(terms.unit).touched
-        blocks, aggregator = choose(self.blocks, self.aggregator, each, max(int(median(sizes)), 0))
-        means = BlockMeans(self.column, self.lattice, self.by, blocks)
-        second = look_at(means, aggregator, epsilon, terms.unit)
-        found = combined(means, second, (yield second), self.kind, "give more blocks or a larger epsilon")
-        values = [self.kind.value(point) for point in found.points]
+        first = noised(Count(self.column, self.by), terms.price.share(SIZES_SHARE), terms.unit)
+        sizes = yield first
+        values, aggregator, look = self.plan(terms, max(int(median(sizes)), 0))
+        found, how = self.read(values, aggregator, look, (yield look))
         index = self.labels.index()
         size = pd.Series(int64s(sizes), index=index, name="size")
-        extras = (size, (size >= ROWS_A_BLOCK * blocks).rename("enough_rows"))
-        note = f"{blocks} blocks a group, {aggregator} of the block means; sizes: {noise_of(look).name}, a tenth of the price"
-        series = pd.Series(values, index=index, name=self.column)
+        extras = (size, (size >= ROWS_A_BLOCK * values.blocks).rename("enough_rows"))
+        series = pd.Series([self.kind.value(point) for point in found.points], index=index, name=self.column)
+        note = f"{how}; sizes: {noise_of(first).name}, a tenth of the price"
         return Answer(series, found.mechanism, found.error, (note, *found.notes), extras)
+
+    def _left(self, terms: Terms) -> Fraction:
+        """Epsilon of the look at the blocks."""
+        return pure_epsilon(terms.price, f"{self.name}()") * (1 - SIZES_SHARE)
+
+    def _choose(self, blocks: int | None, terms: Terms, rows: int) -> tuple[int, str]:
+        each = self._left(terms) / self.values.sensitivity(terms.unit).touched
+        return choose(blocks, self.aggregator, each, rows)
+
+
+@dataclass(frozen=True)
+class GroupsOfFunction(GroupsOfBlocks):
+    """The same from a user's function, which has no identity: the answer is not stored."""
+
+    name = "sample_and_aggregate"
+    of = "block results"
+    stored = False
+
+    def check(self, terms: Terms) -> None:
+        """Refuse too many blocks, and noise as wide as the bounds however many rows the groups have.
+
+        Raises
+        ------
+        ArgumentValueError
+        """
+        super().check(terms)
+        given = "" if self.blocks is None else f" with {self.blocks:,} blocks a group"
+        refuse_drowned(f"{self.name}(){given}", lambda at: self.plan(at, ANY_ROWS)[2], terms, "more blocks=")
 
 
 @dataclass(frozen=True)

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.kmeans import KMeans
-from pandas_dp.aggregates.sample_and_aggregate import GroupbyMeanSA, SampleAndAggregate, VoteOfBlocks
+from pandas_dp.aggregates.sample_and_aggregate import GroupsOfBlocks, SampleAndAggregate, VoteOfBlocks
 from pandas_dp.aggregates.vectors import MOST_FOR_CENTRE, Estimates
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
+from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
-from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
-from pandas_dp.priced.text import bounds_text, listing, value_text
+from pandas_dp.priced.text import BOUNDED, bounds_text, listing, value_text
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 
 MOST_OUTPUTS = 1000  # of kmeans, centres times columns
-BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
 VOTE = "sample_and_aggregate(function, keys=['A', 'B'], aggregator='vote')"
 
 
@@ -80,7 +79,7 @@ class BlockQuestions(PreparedFrame):
         count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
         kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
-        aggregate = GroupbyMeanSA(column, lattice, kind, keyed, labels, count, aggregator)
+        aggregate = GroupsOfBlocks(BlockMeans(column, lattice, keyed, 1), kind, labels, count, aggregator)
         given = f"keys={listing(keyed.keys)}, {bounds_text(bounds)}blocks={blocks}, aggregator={aggregator!r}"
         text = f"groupby_mean_sa({by!r}, {column!r}, {given})"
         return self._ask(text, aggregate, (by, column))
@@ -283,14 +282,6 @@ class BlockQuestions(PreparedFrame):
         more += "" if aggregator == "auto" else f", aggregator={aggregator!r}"
         text = f"kmeans({listing(names)}, k={centres}{more})"
         return self._filled(names)._ask(text, KMeans(names, ranges, count, known, aggregator, centres), names)
-
-    def _filled(self, names: Sequence[str]) -> Self:
-        """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
-        table = table_of(self._frame)
-        rules = dict(table.schema.after(self._steps).null_rules)
-        rules.pop(table.session.unit.column or "", None)  # a row whose unit is missing does not count in any case
-        known = {name: constant for name, constant in rules.items() if name in names}
-        return self.fillna(known) if known else self
 
 
 def few_enough(blocks: int | None, aggregator: str, outputs: int) -> None:

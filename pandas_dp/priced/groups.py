@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import DistinctCounts
 from pandas_dp.aggregates.moments import Mean, Variance
+from pandas_dp.aggregates.sample_and_aggregate import GroupsOfFunction
 from pandas_dp.aggregates.selections import GroupModes, QuantileOf
 from pandas_dp.aggregates.several import SeveralOfGroups
 from pandas_dp.aggregates.sums import Sum
-from pandas_dp.calls import explain, uncopied
+from pandas_dp.calls import example, explain, uncopied
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
 from pandas_dp.core.partition import Cross
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.core.statistics.blocks import BlockResults
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.kinds import Kind
 from pandas_dp.priced.bounds import asked, bounded, rank_lattice, square_lattice
 from pandas_dp.priced.parts import Parts, few, parts_of
 from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.priced.rehearsal import no_number, rehearse
 from pandas_dp.priced.several import composed, wanted_of
-from pandas_dp.priced.text import ONE_COLUMN, bounds_text, columns_text, missing_question, refuse_dates, value_text
+from pandas_dp.priced.text import (
+    BOUNDED,
+    ONE_COLUMN,
+    bounds_text,
+    columns_text,
+    missing_question,
+    refuse_dates,
+    value_text,
+)
 from pandas_dp.release import Release
+from pandas_dp.schema import ColumnFacts
 
 BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what agg knows of groups
 
@@ -218,6 +233,84 @@ class PricedGroups:
         return self._frame._ask(
             f"groupby({self._by}, {self._parts.text})[{column!r}].histogram({more.text})", question, crossed.columns
         )
+
+    @example(f"df.dp(epsilon=1).groupby('ward', keys=['A', 'B']).{BOUNDED}")
+    def sample_and_aggregate(
+        self,
+        function: Callable[[pd.DataFrame], Any],
+        *,
+        bounds: Any = None,
+        blocks: int | None = None,
+        aggregator: str = "auto",
+    ) -> Release:
+        """One number for each group that a function of yours computes from a table, by sample and aggregate.
+
+        Each group is split into random blocks, the function runs on each block, and the results of each group are combined
+        privately.
+
+        Parameters
+        ----------
+        function : callable
+            As in `PricedFrame.sample_and_aggregate`, of one number: it takes a DataFrame with this table's columns and some
+            rows of one group. An exception, or a result that is no finite number, counts as the middle of the bounds.
+        bounds : (lower, upper)
+            Public range of the results, the same for all groups.
+        blocks : int, optional
+            Of each group, at most 1,000,000 in all; chosen from the noisy sizes where left out.
+        aggregator : {"auto", "median", "mean", "smooth"}
+            How results are combined; see `PricedFrame.sample_and_aggregate`.
+
+        Returns
+        -------
+        Release
+            A Series over all listed groups, within the bounds; a group without rows has what noise makes of empty blocks. It
+            is not stored: asking again is charged again. ``table()`` adds the noisy sizes, bought with a tenth of the price,
+            and whether a group has enough rows for its blocks.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentValueError
+        ArgumentTypeError
+            Also where a trial on a made-up table fails; see `PricedFrame.sample_and_aggregate`.
+
+        Notes
+        -----
+        A row of no listed group is in no block. A unit with several rows is in one block of each of at most ``max_groups``
+        groups, all its rows of a group in the same one. So with m groups a unit changes at most m block results under
+        add_remove and 2 m under replace_one, never more than one of each group, and each group is answered at an equal share
+        of nine tenths of epsilon: all of them with one row a unit under add_remove, half under replace_one.
+        Source: Nissim, Raskhodnikova, Smith 2007, Section 4; McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 4000, "cost": [10, 40] * 4000})
+        >>> session = df.dp.protect(epsilon=2, name="group function example")
+        >>> groups = df.dp(epsilon=2).groupby("ward", keys=["A", "B"])
+        >>> typical = groups.sample_and_aggregate(lambda d: d["cost"].median(), bounds=(0, 100), blocks=100)
+        >>> typical.round().tolist()
+        [10.0, 40.0]
+        """
+        head = f"groupby({self._by}, {self._parts.text})"
+        line = f".groupby({self._by}, keys=[...]).{BOUNDED}"
+        if self._column is not None:
+            raise ArgumentTypeError(f"the function takes all columns, so select none: {line}")
+        if not callable(function):
+            raise ArgumentTypeError(f"function must be callable, lambda d: d['cost'].mean() for one: {line}")
+        if isinstance(bounds, Mapping):
+            raise ArgumentTypeError(f"of groups the function returns one number; ask for each by itself: {line}")
+        if isinstance(aggregator, str) and aggregator in ("vote", "winsorized"):
+            raise ArgumentValueError(f"aggregator={aggregator!r} takes no groups; leave it out: {line}")
+        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
+        number, facts = Kind("number"), ColumnFacts()
+        lattice = arguments.lattice(bounds, None, RANK_BITS, number, facts, "sample_and_aggregate", "function", line)
+        empty = self._frame._empty()
+        tried = rehearse(function, empty.dtypes, no_number)
+        results = BlockResults(function, lattice, 1, by=self._parts.by)
+        question = GroupsOfFunction(results, number, self._parts.labels, count, aggregator, tried)
+        call = f"sample_and_aggregate(function, {bounds_text(bounds)}blocks={blocks}, aggregator={aggregator!r})"
+        every = tuple(empty.columns)
+        return self._frame._filled(every)._ask(f"{head}.{call}", question, every)
 
     def agg(
         self, func: Any = None, *, bounds: Any = None, weights: Any = None, within: Any = None, **named: Any

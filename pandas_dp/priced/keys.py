@@ -16,7 +16,7 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.parts import Parts, few_columns
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, call_text, columns_text
+from pandas_dp.priced.text import BOUNDED, bounds_text, call_text, columns_text
 from pandas_dp.release import Release
 
 
@@ -190,17 +190,27 @@ class FoundGroups(PricedGroups):
 
     def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
         """Refuse: what finds groups answers one question about them."""
-        raise ArgumentTypeError(f"agg() of groups needs listed keys: {self._listed}.agg(...)")
+        raise self._unlisted("agg(...)")
 
     def mode(self, column: str | None = None, *, keys: Any = None) -> Release:
         """Refuse: see ``agg``."""
-        raise ArgumentTypeError(f"mode() of groups needs listed keys: {self._listed}.mode(...)")
+        raise self._unlisted("mode(...)")
 
     def histogram(
         self, column: str | None = None, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
     ) -> Release:
         """Refuse: see ``agg``."""
-        raise ArgumentTypeError(f"histogram() of groups needs listed keys: {self._listed}.histogram(...)")
+        raise self._unlisted("histogram(...)")
+
+    def sample_and_aggregate(
+        self, function: Any, *, bounds: Any = None, blocks: int | None = None, aggregator: str = "auto"
+    ) -> Release:
+        """Refuse: blocks are random parts of groups that are known."""
+        raise self._unlisted(BOUNDED)
+
+    def _unlisted(self, call: str) -> ArgumentTypeError:
+        name = call.partition("(")[0]
+        return ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
 
     def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None, **more: Any) -> Release:
         if isinstance(aggregate, CountBy):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
@@ -139,6 +139,14 @@ class PreparedFrame:
 
     def _facts(self, column: str) -> ColumnFacts:
         return table_of(self._frame).schema.after(self._steps)[column]
+
+    def _filled(self, names: Sequence[str]) -> Self:
+        """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
+        table = table_of(self._frame)
+        rules = dict(table.schema.after(self._steps).null_rules)
+        rules.pop(table.session.unit.column or "", None)  # a row whose unit is missing does not count in any case
+        known = {name: constant for name, constant in rules.items() if name in names}
+        return self.fillna(known) if known else self
 
     def _lattice(self, name: str, column: str, bounds: Any, step: Any, bits: int) -> tuple[Kind, Lattice]:
         kind = self._kind(column)

@@ -10,11 +10,12 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.kinds import Kind
 
+BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
 MOST_LISTED, MOST_CHARACTERS = 40, 120  # longer lists of keys and edges are not written out
 
 _ROWS = "rows are never released: ask about them, such as .count() or .mean({column}bounds=(lower, upper))"
 _BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) and .query(...)"
-_OWN = "ask one question a call, or give your own function: .sample_and_aggregate(function, bounds=(lower, upper))"
+_OWN = "ask one question a call, or give your own function: ." + BOUNDED
 _HINTS = {
     "histogram2d hist2d pivot": (
         "count two columns together: .crosstab('age', 'hours', bins={'age': range(0, 101, 10), 'hours': range(0, 81, 20)})"
@@ -36,7 +37,8 @@ _GROUPS = {
     "value_counts": "group by the column as well: .groupby(['{first}', 'city'], keys={...}).size()",
     "ecdf": "ask it group by group, each at its price: df.dp(epsilon=0.5).query(\"{first} == 'A'\").{name}({column}...)",
     "aggregate": "several answers for one price: .agg({'cost': ['mean', 'std']}, bounds={'cost': (lower, upper)})",
-    "apply transform pipe filter describe": (
+    "apply pipe": "give your own function of a table: .groupby({by}, keys=[...])." + BOUNDED,
+    "transform filter describe": (
         "ask one question a call: .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
     ),
     "min max first last nth head tail": (

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.above_threshold import AboveThreshold, plain_epsilon
-from pandas_dp.aggregates.base import Aggregate, Answer, Guarantee, Terms, noise_of, pure_epsilon
-from pandas_dp.aggregates.blocks import choose, combined, look_at
+from pandas_dp.aggregates.base import Aggregate, Answer, Guarantee, Terms, noise_of
 from pandas_dp.aggregates.choices import Choice, TopK
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys, chances
@@ -23,7 +22,7 @@ from pandas_dp.aggregates.oracles import SIZE_SHARE, Oracle, Passed
 from pandas_dp.aggregates.private_bounds import SHARE, PrivateBounds
 from pandas_dp.aggregates.randomized_response import RandomizedAnswers, standard_error
 from pandas_dp.aggregates.ranges import Ecdf, RangeCounts, combined_half_width, parts_error
-from pandas_dp.aggregates.sample_and_aggregate import SIZES_SHARE, GroupbyMeanSA, SampleAndAggregate, VoteOfBlocks
+from pandas_dp.aggregates.sample_and_aggregate import SIZES_SHARE, GroupsOfBlocks, SampleAndAggregate, VoteOfBlocks
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.smooth import Smoothed
 from pandas_dp.aggregates.sums import Sum
@@ -38,7 +37,7 @@ from pandas_dp.core.mechanisms.randomized_response import RandomizedResponse
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
 from pandas_dp.core.privacy import show
-from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums
+from pandas_dp.core.statistics.blocks import BlockSums
 from pandas_dp.kinds import Kind
 from pandas_dp.report.base import LEVEL
 from pandas_dp.report.text import duration_unit
@@ -281,20 +280,14 @@ def _private_bounds(aggregate: PrivateBounds, terms: Terms, rows: int | None) ->
 
 
 @outlook.register
-def _groups_of_blocks(aggregate: GroupbyMeanSA, terms: Terms, rows: int | None) -> Outlook:
+def _groups_of_blocks(aggregate: GroupsOfBlocks, terms: Terms, rows: int | None) -> Outlook:
     notes: tuple[str, ...] = (f"{show(100 * SIZES_SHARE)} % of the price buys the sizes of the groups",)
-    epsilon = pure_epsilon(terms.price, "groupby_mean_sa()") * (1 - SIZES_SHARE)
     if aggregate.blocks is None and rows is None:
         unknown = "not known in advance: noisy sizes decide the number of blocks; rows= says about how many rows"
-        return Outlook("sample and aggregate", None, f"{unknown} a group has", None, notes)
-    probe = BlockMeans(aggregate.column, aggregate.lattice, aggregate.by, 1)
-    each = epsilon / probe.sensitivity(terms.unit).touched
-    blocks, how = choose(aggregate.blocks, aggregate.aggregator, each, rows or 0)
-    means = BlockMeans(aggregate.column, aggregate.lattice, aggregate.by, blocks)
-    look = look_at(means, how, epsilon, terms.unit)
-    middle = [_middle(look, aggregate.lattice)] * aggregate.by.count
-    found = combined(means, look, middle, aggregate.kind, "give more blocks or a larger epsilon")
-    words = f"{blocks:,} blocks a group, {how} of the block means"
+        return Outlook("sample and aggregate", None, f"{unknown} a group has", None, (*notes, *aggregate.tried))
+    values, how, look = aggregate.plan(terms, rows or 0)
+    middle = [_middle(look, values.lattice)] * aggregate.by.count
+    found, words = aggregate.read(values, how, look, middle)
     answer = Answer(None, found.mechanism, found.error, (words, *found.notes))
     shown = _blocks(answer, look, unit_of(aggregate.kind), "each ")
     return replace(shown, notes=(*shown.notes, *notes))

@@ -28,7 +28,8 @@ from pandas_dp.report.books import Books
 
 ROWS = 7919
 MARK = "q7x"  # in every token: what is searched for
-ASKED = EVERY | {name: ask for name, ask in FOUND.items() if name != "unique by column"}  # that one lists costs, openly
+LISTING = ("unique by column", "means of found combinations")  # costs and ages, openly
+ASKED = EVERY | {name: ask for name, ask in FOUND.items() if name not in LISTING}
 DIGITS = "123456"  # after the point of every number
 
 

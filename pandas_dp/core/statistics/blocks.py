@@ -44,17 +44,11 @@ class BlockMeans:
     by: Partition | None
     blocks: int
 
-    @property
-    def parts(self) -> int:
-        """Number of groups."""
-        return 1 if self.by is None else self.by.count
-
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """Of the sums of block values of each group; for one group's values see `touched`."""
-        sides, cells = 1 if unit.add_remove else 2, self.lattice.cells
-        touched = min(sides * min(unit.groups, unit.rows), self.parts)
+        cells, touched = self.lattice.cells, _touched(unit, self.by)
         if unit.column is None:
-            half = cells // 2 + 1
+            half, sides = cells // 2 + 1, 1 if unit.add_remove else 2
             squared = half**2 if unit.add_remove else max(cells**2, 2 * half**2)
             return Sensitivity(l1=sides * half, l2_squared=squared, linf=cells, touched=touched)
         return Sensitivity(l1=touched * cells, l2_squared=touched * cells**2, linf=cells, touched=touched)
@@ -62,34 +56,18 @@ class BlockMeans:
     def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
         """Exact block values, shape (groups, blocks)."""
         values, present = view.column(self.column)
-        parts = np.zeros(view.rows, dtype=np.intp) if self.by is None else view.parts(self.by)
-        counted = parts >= 0
-        mask = present_mask(values, present)
-        if mask is not None:
-            counted &= mask
-        if unit.column is None:
-            if not counted.all():
-                parts, values = parts[counted], values[counted]
-            block = _random_blocks(parts.size, self.blocks)
-        else:
-            units, count = view.units(unit.column)
-            positions = np.flatnonzero(counted & (units >= 0))
-            kept = bound_groups(units[positions], count, parts[positions], self.parts, _groups(unit))
-            positions = positions[kept]
-            parts, values = parts[positions], values[positions]
-            block = _random_blocks(count, self.blocks)[units[positions]]
-        cell = parts * self.blocks + block  # shape (rows that count,)
-        size = self.parts * self.blocks
-        rows = np.bincount(cell, minlength=size)
-        sums = group_sum(self.lattice.offsets(values), cell, size, self.lattice.cells)
-        means = (2 * sums + rows) // np.maximum(2 * rows, 1)  # floor(mean + 1/2), within 0..cells
-        means = np.where(rows == 0, self.lattice.cells // 2, means)
-        return means.astype(np.int64).reshape(self.parts, self.blocks)
+        rows, cell = _blocks_of_rows(view, unit, self.by, self.blocks, present_mask(values, present))
+        groups, size = _count(self.by), _count(self.by) * self.blocks
+        held = np.bincount(cell, minlength=size)  # shape (groups * blocks,)
+        sums = group_sum(self.lattice.offsets(values[rows]), cell, size, self.lattice.cells)
+        means = (2 * sums + held) // np.maximum(2 * held, 1)  # floor(mean + 1/2), within 0..cells
+        means = np.where(held == 0, self.lattice.cells // 2, means)
+        return means.astype(np.int64).reshape(groups, self.blocks)
 
 
 @dataclass(frozen=True)
 class BlockResults:
-    """What a user's function makes of each of K random blocks of the whole table, as lattice offsets.
+    """What a user's function makes of each of K random blocks of each group (the whole table without), as lattice offsets.
 
     One number, or a tuple of `outputs` numbers, all on one lattice. A number that is not finite counts as the middle of
     the lattice, so does every output where the function raises or returns anything else; other numbers are clipped to the
@@ -103,9 +81,14 @@ class BlockResults:
 
     Notes
     -----
-    Couple as in `BlockMeans`: a row, or a unit, lies in one block, and a block is rebuilt without index labels, categories
-    or dtypes that could tell of rows in other blocks. So the result of one of K blocks changes, under either relation, and
-    with it at most one value of each output, by at most `cells`: `touched` is the number of outputs.
+    Couple as in `BlockMeans`: a row lies in one block of one group or in none, a unit in one block of each of at most m
+    groups, and a block is rebuilt without index labels, categories or dtypes that could tell of rows in other blocks, or
+    in none. So under add/remove the results of at most m blocks change, one of each group that the unit is in; under
+    replace-one at most 2 m, one of each group that it is in before or after, since its block has the same number in both
+    tables; never more than one a group. With each result up to `outputs` values change, one of each part (a group's values of
+    one output), anywhere in 0..cells: `touched` is the number of changed results times `outputs`, the L1 norm at most that
+    times `cells`, the squared L2 norm that times `cells` squared. For the whole table that is one result, under either
+    relation.
     """
 
     function: Callable[[Any], Any]
@@ -113,22 +96,25 @@ class BlockResults:
     blocks: int
     outputs: int = 1
     columns: tuple[str, ...] | None = None
+    by: Partition | None = None
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
-        """One value of each output moves by at most `cells`."""
-        cells, outputs = self.lattice.cells, self.outputs
-        return Sensitivity(l1=outputs * cells, l2_squared=outputs * cells**2, linf=cells, touched=outputs)
+        """One value of each output of each touched group moves by at most `cells`."""
+        cells, touched = self.lattice.cells, _touched(unit, self.by) * self.outputs
+        return Sensitivity(l1=touched * cells, l2_squared=touched * cells**2, linf=cells, touched=touched)
 
     def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
-        """Exact block values, shape (outputs, blocks)."""
+        """Exact block values, shape (groups * outputs, blocks): of each group its outputs."""
         results = _block_results(
-            view, unit, lambda block: self._numbers(self.function(block)), self.blocks, self.columns
+            view, unit, lambda block: self._numbers(self.function(block)), self.blocks, self.columns, self.by
         )
         nothing = (np.nan,) * self.outputs
-        numbers = np.array([nothing if result is None else result for result in results])  # shape (blocks, outputs)
-        offsets = self.lattice.offsets(numbers.ravel())
-        offsets[np.isnan(numbers.ravel())] = self.lattice.cells // 2
-        return np.ascontiguousarray(offsets.reshape(numbers.shape).T)
+        numbers = np.array([nothing if result is None else result for result in results])
+        flat = numbers.ravel()  # shape (groups * blocks * outputs,)
+        offsets = self.lattice.offsets(flat)
+        offsets[np.isnan(flat)] = self.lattice.cells // 2
+        by_block = offsets.reshape(-1, self.blocks, self.outputs)  # shape (groups, blocks, outputs)
+        return np.ascontiguousarray(by_block.swapaxes(1, 2)).reshape(-1, self.blocks)
 
     def _numbers(self, result: Any) -> tuple[float, ...] | None:
         """A result as `outputs` floats, None for what has another shape; run, and guarded, as the function itself."""
@@ -150,14 +136,13 @@ def _block_results(
     function: Callable[[Any], Any],
     blocks: int,
     columns: tuple[str, ...] | None = None,
+    by: Partition | None = None,
 ) -> list[Any]:
-    """Results of a function on random blocks: each row, or unit where units own several rows, in one of them."""
-    if unit.column is None:
-        block = _random_blocks(view.rows, blocks)
-    else:
-        units, count = view.units(unit.column)
-        block = np.append(_random_blocks(count, blocks), -1).take(units)
-    return view.block_results(function, block, blocks, columns)
+    """Results of a function on the random blocks of each group, those of the first group first."""
+    rows, cell = _blocks_of_rows(view, unit, by, blocks)
+    block = np.full(view.rows, -1, dtype=np.intp)
+    block[rows] = cell
+    return view.block_results(function, block, _count(by) * blocks, columns)
 
 
 @dataclass(frozen=True)
@@ -223,9 +208,50 @@ class BlockPoints:
         return Exact(parts)
 
 
+def _count(by: Partition | None) -> int:
+    """Number of groups; the whole table is one."""
+    return 1 if by is None else by.count
+
+
+def _touched(unit: PrivacyUnit, by: Partition | None) -> int:
+    """Groups of which one unit can change a block, see `BlockMeans`."""
+    return min((1 if unit.add_remove else 2) * _groups(unit).groups, _count(by))
+
+
 def _groups(unit: PrivacyUnit) -> PrivacyUnit:
     """The unit with m <= k: blocks hold whole groups of a unit, so its rows are not bounded any further."""
     return PrivacyUnit(unit.column, unit.rows, min(unit.groups, unit.rows), unit.rows_per_group, unit.relation)
+
+
+def _blocks_of_rows(
+    view: View, unit: PrivacyUnit, by: Partition | None, blocks: int, present: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.intp] | slice, NDArray[np.intp]]:
+    """Which rows lie in a block, and in which: group * blocks + a number drawn for each row, or unit of several rows.
+
+    For all inputs: the rows of a unit that are kept lie in at most m groups, and in one block of each of them.
+
+    Parameters
+    ----------
+    present : ndarray of bool, shape (rows,), or None
+        Rows that may count; None: all.
+
+    Returns
+    -------
+    rows : ndarray of intp, or slice where all rows count
+    block : ndarray of intp, shape (rows that count,)
+    """
+    groups = np.zeros(view.rows, dtype=np.intp) if by is None else view.parts(by)
+    counted = groups >= 0
+    if present is not None:
+        counted &= present
+    if unit.column is None:
+        rows = slice(None) if counted.all() else np.flatnonzero(counted)
+        groups = groups[rows]
+        return rows, groups * blocks + _random_blocks(groups.size, blocks)
+    units, count = view.units(unit.column)
+    rows = np.flatnonzero(counted & (units >= 0))
+    rows = rows[bound_groups(units[rows], count, groups[rows], _count(by), _groups(unit))]
+    return rows, groups[rows] * blocks + _random_blocks(count, blocks)[units[rows]]
 
 
 def _random_blocks(count: int, blocks: int) -> NDArray[np.intp]:
