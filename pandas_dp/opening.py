@@ -220,8 +220,7 @@ def check_public(lookup: Any) -> None:
 
 def is_protected(frame: pd.DataFrame) -> bool:
     """Whether a table is protected or was made of one, by its mark or its memory."""
-    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
-    return _mark(frame) is not None or any(map(tables.holds, columns))
+    return bool(owners(frame))
 
 
 GUARDS.append(is_protected)
@@ -241,6 +240,21 @@ def _new(session: Session) -> Session:
     if not _ever:
         _ever.append(session)
     return session
+
+
+def throwaway(session: Session) -> None:
+    """Close a session on made-up data and forget it, with its parts: thousands of them shall leave nothing behind."""
+    for known in [s for s in _sessions.values() if s is session or s._whole is session]:
+        known.close()
+        _sessions.pop(known.id, None)
+
+
+def owners(frame: pd.DataFrame) -> list[Session | None]:
+    """Sessions behind a table, by its mark or its memory; None: one that this process does not know."""
+    mark = _mark(frame)
+    marked = [] if mark is None else [_sessions.get(mark.removesuffix(DERIVED))]
+    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
+    return [*marked, *(session for column in columns for session in tables.owners(column))]
 
 
 def table_of(frame: pd.DataFrame) -> Table:
