@@ -22,6 +22,7 @@ from pandas_dp.queries import Query
 from pandas_dp.schema import Schema
 
 FEWEST = 100  # samples
+DOUBLINGS = 12  # of the samples, up to which more are a way out
 LEAST_CONFIDENCE, MOST_CONFIDENCE = Fraction(1, 2), 1 - Fraction(1, 10**12)
 LINE = "pandas_dp.audit.check(lambda df: df.dp(epsilon=1).count('age'), table, neighbor)"
 
@@ -82,10 +83,10 @@ def check(
     Half of the samples serves to choose one event, whatever the search does; that event is counted in the other half, and
     Clopper-Pearson intervals bound epsilon. So a question that keeps the claim is called a violation with probability at most
     1 - confidence, provided that its calls are independent: what it keeps from call to call is not. No violation found
-    proves nothing: other tables may show more, and events of probability below about 20 / samples show in none. Half the
-    noise at epsilon 1 is found in 1,600 samples, two thirds of it in 4,800, four fifths in 16,200, with probability 0.99 at
-    the confidence above. Of an output with more than 64 numbers the first 64 are compared. Source: Tramer, Terzis, Jagielski,
-    Song, Ruan, Carlini 2022; Bichsel, Steffen, Bogunovic, Vechev 2021.
+    proves nothing: other tables may show more, and events of probability below about 200 / samples are not seen at epsilon 1.
+    Half the noise at epsilon 1 is found by about 1,600 samples, two thirds of it by 4,800, four fifths by 16,200, with
+    probability 0.99 at the confidence above. Of an output with more than 64 numbers the first 64 are compared. Source:
+    Tramer, Terzis, Jagielski, Song, Ruan, Carlini 2022; Bichsel, Steffen, Bogunovic, Vechev 2021.
 
     Examples
     --------
@@ -149,11 +150,16 @@ def _charged(charged: Fraction | None) -> Fraction:
 
 def _check_samples(claim: tuple[Fraction, Fraction], samples: int, alpha: float) -> None:
     """Refuse an audit that could only pass: its bound stays below the claim whatever the answers are."""
-    most = expected_bound(1, 0, samples, alpha, float(claim[1]))
-    if most <= claim[0]:
+
+    def most(number: int) -> float:
+        return expected_bound(1, 0, number, alpha, float(claim[1]))
+
+    if most(samples) <= claim[0]:
+        enough = next((n for n in (samples << k for k in range(1, DOUBLINGS)) if most(n) > 1.5 * float(claim[0])), None)
+        more = "" if enough is None else f"take samples={enough}, or "
         raise ArgumentValueError(
-            f"{samples:,} samples show an epsilon of at most {most:.3g}, whatever the answers are, and {float(claim[0]):g} is "
-            f"claimed: take more, samples={10 * samples}, or ask the question at a smaller price"
+            f"{samples:,} samples show an epsilon of at most {most(samples):.3g}, whatever the answers are, and "
+            f"{float(claim[0]):g} is claimed: {more}ask the question at a smaller price, such as epsilon=1"
         )
 
 

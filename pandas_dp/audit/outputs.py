@@ -21,6 +21,7 @@ from pandas_dp.core.randomness import random_words
 from pandas_dp.release import ObjectRelease, Release
 
 FEATURES = 64  # numbers of an output that are compared
+MOMENTS = (dt.date, dt.timedelta, np.datetime64, np.timedelta64)
 LONGEST = 80  # characters of an output that is shown
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -141,6 +142,8 @@ def _flatten(value: Any, numbers: list[float]) -> Iterator[str]:
     yield f"<{type(value).__name__}"
     if isinstance(value, bool | np.bool_):
         numbers.append(float(value))
+    elif isinstance(value, MOMENTS):  # before numbers, which numpy's durations are, too
+        yield from _moment(value, numbers)
     elif isinstance(value, int | float | np.integer | np.floating | Decimal | Fraction):
         yield _number(value, numbers)
     elif isinstance(value, pd.DataFrame):
@@ -167,7 +170,7 @@ def _flatten(value: Any, numbers: list[float]) -> Iterator[str]:
     elif isinstance(value, ObjectRelease):
         yield from _flatten(value.value, numbers)
     else:
-        yield from _moment(value, numbers)
+        yield f" {value!r}"
     if isinstance(value, Release):
         yield " price and error:"
         yield from _flatten([value.interval(), value.mechanism, value.notes, value.spent, value.query.call], numbers)
@@ -192,12 +195,19 @@ def _number(value: Any, numbers: list[float]) -> str:
 
 
 def _moment(value: Any, numbers: list[float]) -> Iterator[str]:
-    """Yield dates and durations as seconds and nanoseconds, anything else as its text."""
-    try:
-        if value is pd.NaT or not isinstance(value, dt.date | dt.timedelta | np.datetime64 | np.timedelta64):
-            raise TypeError
-        timed = pd.Timedelta(value) if isinstance(value, dt.timedelta | np.timedelta64) else pd.Timestamp(value)
-        numbers.extend(map(float, divmod(timed.as_unit("ns").value, 10**9)))
-        yield f" {getattr(timed, 'tzinfo', None)}"
-    except (TypeError, ValueError, OverflowError):
+    """Yield dates and durations as seconds and nanoseconds, those beyond them as text."""
+    timed = _timed(value)
+    if timed is None:
         yield f" {value!r}"
+    else:
+        numbers.extend(map(float, divmod(timed.value, 10**9)))
+        yield f" {getattr(timed, 'tzinfo', None)}"
+
+
+def _timed(value: Any) -> pd.Timestamp | pd.Timedelta | None:
+    """A date or duration in nanoseconds; None: missing, or beyond them."""
+    try:
+        timed = pd.Timedelta(value) if isinstance(value, dt.timedelta | np.timedelta64) else pd.Timestamp(value)
+        return None if pd.isna(timed) else timed.as_unit("ns")
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pandas_dp import opening
 from pandas_dp.audit.outputs import Raised, Seen, observe
-from pandas_dp.core.budget import Budget
+from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import LARGEST_EPSILON, PrivacyUnit
 from pandas_dp.core.randomness import random_words
@@ -56,7 +56,7 @@ class Trials:
         for table in tables:
             opening.check_schema(self._schema, table)
         self._budget = Budget.of(Fraction(LARGEST_EPSILON), Fraction(1, 2) if delta else Fraction(0))
-        self._ledger, self._count = Ledger(None), 0
+        self._ledger, self._count, self._used = Ledger(None), 0, True
         self.charged: Fraction | None = Fraction(0)
 
     def run(self, samples: int) -> tuple[list[Seen], list[Seen]]:
@@ -76,25 +76,40 @@ class Trials:
         self._ledger.close()
 
     def _trial(self, side: int) -> Seen:
+        """One call with all that its caller sees; the name of its budget, which may stand in an error, is none of that."""
         with self._protected(self._tables[side]) as frame:
-            return observe(lambda: self._question(frame))()
+            seen = observe(lambda: self._question(frame))()
+        if isinstance(seen.value, Raised):
+            return seen._replace(value=Raised(seen.value.text.replace(self._name, NAME)))
+        return seen
 
     @contextmanager
     def _protected(self, table: pd.DataFrame) -> Iterator[pd.DataFrame]:
-        """A copy on a budget that ends with the trial."""
-        self._count += 1
-        name = f"{NAME} {self._count}"
-        self._ledger.open(name, self._budget, self._unit)
-        session = opening._new(Session(self._ledger, name, self._unit))
+        """A copy on a budget of which nothing was spent: a new one, where the last trial wrote anything to its own."""
+        if self._used:
+            self._count += 1
+            self._ledger.open(self._name, self._budget, self._unit)
+        session = opening._new(Session(self._ledger, self._name, self._unit))
         try:
             frame = table.copy(deep=False)
             session._attach(frame, self._schema, None, None, whole=True)
             yield frame
-            spent = session._state
-            pure = self.charged is not None and not spent.unbounded and not spent.delta
-            self.charged = max(self.charged or Fraction(0), spent.epsilon) if pure else None
+            self._used = len(session._entries) > 1  # the first one opened it
+            if self._used:
+                self._keep(session._state)
         finally:
             opening.throwaway(session)
+
+    @property
+    def _name(self) -> str:
+        return f"{NAME} {self._count}"
+
+    def _keep(self, spent: State) -> None:
+        """Keep the largest epsilon."""
+        if spent.unbounded or spent.delta:
+            self.charged = None
+        elif self.charged is not None:
+            self.charged = max(self.charged, spent.epsilon)
 
     @staticmethod
     def _check_answers(outputs: list[Seen]) -> None:
@@ -108,7 +123,7 @@ class Trials:
                     f"the question returned a {kind.__name__}, which is no answer yet: end it with a question, such as "
                     "lambda df: df.dp(epsilon=1).count(), and return what a stream answered, not the stream"
                 )
-            if isinstance(value, Iterator) or kind.__repr__ in (object.__repr__,):
+            if isinstance(value, Iterator) or _nameless(kind):
                 raise ArgumentTypeError(
                     f"the question returned a {kind.__name__}, in which no answer can be seen: return numbers, texts, "
                     "lists, dicts, Series or DataFrames, such as lambda df: list(answers(df))"
@@ -123,3 +138,8 @@ class Trials:
                 f"the question {first!r}. It gets a DataFrame that is protected already, for one trial, on a budget of its own "
                 "(leave df.dp.protect out): lambda df: df.dp(epsilon=1).count()"
             )
+
+
+def _nameless(kind: type) -> bool:
+    """Whether objects of a type show nothing but their address."""
+    return next(cls for cls in kind.__mro__ if "__repr__" in vars(cls)) is object
