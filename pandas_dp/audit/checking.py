@@ -11,7 +11,7 @@ import pandas as pd
 from pandas_dp import opening
 from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
 from pandas_dp.audit.bounds import expected_bound, load_beta
-from pandas_dp.audit.pairs import check_pair
+from pandas_dp.audit.neighbors import check_pair
 from pandas_dp.audit.result import AuditResult
 from pandas_dp.audit.search import weigh
 from pandas_dp.audit.trials import Trials

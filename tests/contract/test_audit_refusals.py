@@ -153,4 +153,4 @@ def test_without_scipy_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_public_names_are_few():
-    assert dir(pandas_dp.audit) == ["AuditResult", "__doc__", "__name__", "check"]
+    assert dir(pandas_dp.audit) == ["AuditResult", "__doc__", "__name__", "check", "pairs"]

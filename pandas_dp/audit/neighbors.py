@@ -25,14 +25,7 @@ def check_pair(table: Any, neighbor: Any, unit: PrivacyUnit) -> tuple[pd.DataFra
     ArgumentTypeError, ArgumentValueError
     """
     for name, frame in (("table", table), ("neighbor", neighbor)):
-        if not isinstance(frame, pd.DataFrame):
-            raise ArgumentTypeError(f"{name} must be a DataFrame: {LINE}")
-        check_frame(frame, unit)
-        if any(not isinstance(session, PracticeSession) for session in opening.owners(frame)):
-            raise ArgumentValueError(
-                f"{name} is a protected table, or was made of one, and an audit shows what it holds. Audit with made-up "
-                f"tables: table = pandas_dp.mock(schema, rows=20), then {LINE}"
-            )
+        check_made_up(frame, name, unit, LINE)
     if list(table.columns) != list(neighbor.columns) or list(table.dtypes) != list(neighbor.dtypes):
         raise ArgumentTypeError(
             "table and neighbor must have the same columns in the same order with the same dtypes, which are public: "
@@ -40,6 +33,18 @@ def check_pair(table: Any, neighbor: Any, unit: PrivacyUnit) -> tuple[pd.DataFra
         )
     _check_neighbors(table, neighbor, unit)
     return table, neighbor
+
+
+def check_made_up(frame: Any, name: str, unit: PrivacyUnit, line: str) -> None:
+    """Refuse what is no table that can be audited, or may hold real data."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ArgumentTypeError(f"{name} must be a DataFrame: {line}")
+    check_frame(frame, unit)
+    if any(not isinstance(session, PracticeSession) for session in opening.owners(frame)):
+        raise ArgumentValueError(
+            f"{name} is a protected table, or was made of one, and an audit shows what it holds. Audit with made-up "
+            f"tables: table = pandas_dp.mock(schema, rows=20), then {line}"
+        )
 
 
 def _check_neighbors(table: pd.DataFrame, neighbor: pd.DataFrame, unit: PrivacyUnit) -> None:
