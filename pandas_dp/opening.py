@@ -220,7 +220,8 @@ def check_public(lookup: Any) -> None:
 
 def is_protected(frame: pd.DataFrame) -> bool:
     """Whether a table is protected or was made of one, by its mark or its memory."""
-    return bool(owners(frame))
+    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
+    return _mark(frame) is not None or any(map(tables.holds, columns))
 
 
 GUARDS.append(is_protected)

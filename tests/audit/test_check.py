@@ -187,6 +187,8 @@ RIGHT: dict[str, Callable[[pd.DataFrame], Any]] = {
     "empty text": lambda df: "",
     "at times None": lambda df: None if RNG.random() < 0.3 else len(df) + noise(1),
     "at times NaN": lambda df: [math.nan, len(df) + noise(1)][RNG.integers(2)],
+    "what a session says": lambda df: df.dp.session.spent,
+    "books of a session": lambda df: df.dp.session.releases[["query", "price"]],
     "text of noise": lambda df: f"{len(df) + noise(1)} rows",
     "objects of their own": lambda df: [object()],
     "at times an exception": lambda df: [1 / int(RNG.integers(2)), len(df) + noise(1)],
