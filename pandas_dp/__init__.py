@@ -26,7 +26,7 @@ from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 
 if TYPE_CHECKING:
-    from pandas_dp import accounting, local, teaching
+    from pandas_dp import accounting, audit, local, teaching
     from pandas_dp.aggregates.prices import geometric_prices
     from pandas_dp.practice import mock
     from pandas_dp.queries import Query, query
@@ -59,6 +59,7 @@ __all__ = [
     "UnknownSessionError",
     "UnverifiedFrameError",
     "accounting",
+    "audit",
     "datasets",
     "dp",
     "geometric_prices",
@@ -77,7 +78,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """Load what not every program needs when it is first asked for: importing the package shall cost little."""
-    if name in ("accounting", "local", "teaching"):
+    if name in ("accounting", "audit", "local", "teaching"):
         return import_module(f"pandas_dp.{name}")
     if name in LATER:
         return getattr(import_module(LATER[name]), name)

@@ -243,6 +243,21 @@ def _new(session: Session) -> Session:
     return session
 
 
+def throwaway(session: Session) -> None:
+    """Close a session on made-up data and forget it, with its parts: thousands of them shall leave nothing behind."""
+    for known in [s for s in _sessions.values() if s is session or s._whole is session]:
+        known.close()
+        _sessions.pop(known.id, None)
+
+
+def owners(frame: pd.DataFrame) -> list[Session | None]:
+    """Sessions behind a table, by its mark or its memory; None: one that this process does not know."""
+    mark = _mark(frame)
+    marked = [] if mark is None else [_sessions.get(mark.removesuffix(DERIVED))]
+    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
+    return [*marked, *(session for column in columns for session in tables.owners(column))]
+
+
 def table_of(frame: pd.DataFrame) -> Table:
     """Return the protected table of a frame; without any session, open the implicit one.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -145,8 +145,14 @@ def lookup(frame: pd.DataFrame) -> Table | None:
 
 def holds(column: pd.Series[Any]) -> bool:
     """Whether a Series is a column of a protected table, by its memory; a copy with other values is not recognised."""
-    owned = (table.column(name) for _, table in list(_tables.values()) for name in table.source.columns)
-    return any(same_storage(column.array, protected.array) for protected in owned)
+    return next(owners(column), None) is not None
+
+
+def owners(column: pd.Series[Any]) -> Iterator[Session]:
+    """Sessions with a table that a Series is a column of, by its memory."""
+    for _, table in list(_tables.values()):
+        if any(same_storage(column.array, table.column(name).array) for name in table.source.columns):
+            yield table.session
 
 
 def forget_session(session: Session) -> None:

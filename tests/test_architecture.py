@@ -48,6 +48,7 @@ LEVELS = {
     "plan_files": 1,
     "queries": 11,
     "splitting": 12,
+    "audit": 12,
     "": 13,
     "ledger_commands": 13,
     "__main__": 14,

@@ -38,7 +38,7 @@ def test_the_claim_holds(pair):
 def test_a_single_row_spends_nearly_all_of_it():
     """The sorted answers of other rows hide some of what one row's answer tells; without others all of it shows."""
     found = audit(lambda n: outputs("a", n, ()), lambda n: outputs("b", n, ()), SAMPLES, CLAIM, batch=True)
-    assert 0.9 * found.tight < found.eps_lb <= CLAIM, found
+    assert 0.9 * found.expected < found.epsilon_lower <= CLAIM, found
 
 
 def test_keeping_twice_as_often_is_caught(monkeypatch):

@@ -144,7 +144,7 @@ def test_tight(tight: Tight):
     sides = [drawer(table, tight.ask, **tight.pair.terms(tight.relation)) for table in tight.pair.frames()]
     result = audit(*(side.transcripts for side in sides), tight.samples, claim=1, alpha=ALPHA, batch=True)
     assert not result.violated, str(result)
-    assert result.eps_lb >= tight.least, f"{result}, to be reached: {tight.least:.3f}"
+    assert result.epsilon_lower >= tight.least, f"{result}, to be reached: {tight.least:.3f}"
 
 
 POINTS = 21  # of the lattice 0, 0.5, ..., 10
@@ -186,4 +186,4 @@ def test_median_is_as_tight_as_its_law(relation: str, samples: int):
     expected = best_event(*(median_law(list(column), relation) for column in columns), samples=samples)
     result = audit(*(side.transcripts for side in sides), samples, claim=1, alpha=ALPHA, batch=True)
     assert not result.violated, str(result)
-    assert result.eps_lb >= RARE * expected, f"{result}, expected {expected:.3f}"
+    assert result.epsilon_lower >= RARE * expected, f"{result}, expected {expected:.3f}"

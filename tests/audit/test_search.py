@@ -74,8 +74,8 @@ def test_right_mechanisms_pass(name: str):
 @pytest.mark.parametrize("name", ["count", "randomized response", "noise on a grid"])
 def test_right_and_tight_mechanisms_get_what_is_expected(name: str):
     result = batch(RIGHT[name], 100_000)
-    assert 0.9 * result.tight < result.eps_lb <= 1, str(result)
-    assert result.tight == tight_bound(1, 100_000, ALPHA)
+    assert 0.9 * result.expected < result.epsilon_lower <= 1, str(result)
+    assert result.expected == tight_bound(1, 100_000, ALPHA)
 
 
 BROKEN = {

@@ -1,0 +1,19 @@
+"""Audits of anything that gives out answers, your own functions included: how large epsilon is at least, by samples.
+
+``pandas_dp.audit.check(question, table, neighbor)`` asks the same question of two made-up tables that differ in one unit,
+thousands of times, and looks for what tells the answers apart. What it finds above the claim is a violation; that it finds
+nothing proves nothing by itself. Needs scipy: ``pip install 'pandas-dp[audit]'``.
+"""
+
+from __future__ import annotations
+
+from pandas_dp.audit.checking import check
+from pandas_dp.audit.making import pairs
+from pandas_dp.audit.result import AuditResult
+
+__all__ = ["AuditResult", "check", "pairs"]
+
+
+def __dir__() -> list[str]:
+    """Names that users may type."""
+    return [*__all__, "__doc__", "__name__"]

@@ -1,0 +1,171 @@
+"""The audit that users call: one question, two tables, one claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp import opening
+from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.audit.bounds import expected_bound, load_beta
+from pandas_dp.audit.neighbors import check_pair
+from pandas_dp.audit.result import AuditResult
+from pandas_dp.audit.search import weigh
+from pandas_dp.audit.trials import Trials
+from pandas_dp.calls import example
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.kinds import exact_number
+from pandas_dp.queries import Query
+from pandas_dp.schema import Schema
+
+FEWEST = 100  # samples
+DOUBLINGS = 12  # of the samples, up to which more are a way out
+LEAST_CONFIDENCE, MOST_CONFIDENCE = Fraction(1, 2), 1 - Fraction(1, 10**12)
+LINE = "pandas_dp.audit.check(lambda df: df.dp(epsilon=1).count('age'), table, neighbor)"
+
+
+@example(LINE)
+def check(
+    question: Query | Callable[[pd.DataFrame], Any],
+    table: pd.DataFrame,
+    neighbor: pd.DataFrame,
+    *,
+    epsilon: Any = None,
+    delta: Any = None,
+    samples: int = 5000,
+    confidence: Any = 0.999999,
+    unit: str | None = None,
+    max_rows: int | None = None,
+    max_groups: int | None = None,
+    max_rows_per_group: int | None = None,
+    neighbors: str = "add_remove",
+    schema: Schema | Mapping[str, Mapping[str, Any]] | None = None,
+) -> AuditResult:
+    """Ask two neighbouring tables the same question many times, and bound from below the epsilon that the answers show.
+
+    Parameters
+    ----------
+    question : Query or callable
+        What ``pandas_dp.query(epsilon=...)`` made, or any function of a DataFrame: its value, texts, labels, types,
+        exceptions, warnings and what it prints are all looked at. Each call gets a fresh copy that is protected by a budget of
+        its own which pays for everything, so it may ask ``df.dp(...)``, or compute and add noise by itself.
+    table, neighbor : DataFrame
+        Made-up tables that differ in one row, or one unit: nothing about them stays private. Small ones, with extreme
+        values in the row that differs, show most.
+    epsilon, delta : number, optional
+        The claim. Without ``epsilon`` it is what a query costs, or the most that a call was charged; a function that adds
+        its own noise, or is charged more than pure epsilons, has to name it.
+    samples : int
+        Calls on each table.
+    confidence : number
+        One minus the rate of false alarms, at least 0.5.
+    unit, max_rows, max_groups, max_rows_per_group, neighbors, schema : optional
+        As for ``df.dp.protect``: in what the tables differ, and what the copies are protected on.
+
+    Returns
+    -------
+    AuditResult
+        ``epsilon_lower``, ``passed`` and ``verdict``; it prints what told the tables apart best.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        Also where a table is protected, where the tables are no neighbours, where so few samples cannot show a violation
+        of the claim at all, and where every call raises the same error.
+    ImportError
+        Without scipy: ``pip install 'pandas-dp[audit]'``.
+
+    Notes
+    -----
+    Half of the samples serves to choose one event, whatever the search does; that event is counted in the other half, and
+    Clopper-Pearson intervals bound epsilon. So a question that keeps the claim is called a violation with probability at most
+    1 - confidence, provided that its calls are independent: what it keeps from call to call is not. No violation found
+    proves nothing: other tables may show more, and events of probability below about 200 / samples are not seen at epsilon 1.
+    Half the noise at epsilon 1 is found by about 1,600 samples, two thirds of it by 4,800, four fifths by 16,200, with
+    probability 0.99 at the confidence above. Of an output with more than 64 numbers the first 64 are compared. Source:
+    Tramer, Terzis, Jagielski, Song, Ruan, Carlini 2022; Bichsel, Steffen, Bogunovic, Vechev 2021.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> table = pd.DataFrame({"age": [20, 40, 90]})
+    >>> pandas_dp.audit.check(pandas_dp.query(epsilon=1).count(), table, table.iloc[:-1], samples=500).passed
+    True
+    >>> mine = lambda df: df.dp(epsilon=1).sum("age", bounds=(0, 100)) / len(df)  # whose number of rows nobody hides
+    >>> pandas_dp.audit.check(mine, table, table.iloc[:-1], samples=500).verdict
+    'VIOLATION: at least ... where 1 was claimed, false alarm at most 1e-06'
+    """
+    load_beta()
+    if not callable(question):
+        raise ArgumentTypeError(f"question must be a query or a function of a DataFrame: {LINE}")
+    claim = _claim(question, epsilon, delta)
+    slack = claim[1] if claim is not None else Fraction(0)
+    number = positive_int(samples, "samples")
+    if number < FEWEST:
+        raise ArgumentValueError(f"samples must be at least {FEWEST}: {LINE[:-1]}, samples=5000)")
+    alpha = _alpha(confidence)
+    bounded = opening.privacy_unit(unit, max_rows, max_groups, max_rows_per_group, neighbors)
+    if claim is not None:
+        _check_samples(claim, number, alpha)
+    trials = Trials(question, check_pair(table, neighbor, bounded), bounded, schema, slack)
+    try:
+        outputs = trials.run(number)
+    finally:
+        trials.close()
+    if claim is None:
+        claim = _charged(trials.charged), Fraction(0)
+        _check_samples(claim, number, alpha)
+    return weigh(*outputs, float(claim[0]), alpha, float(claim[1]))
+
+
+def _claim(question: Any, epsilon: Any, delta: Any) -> tuple[Fraction, Fraction] | None:
+    """Epsilon and delta that are claimed; None: what the calls will be charged."""
+    slack = Fraction(0) if delta is None else small_delta(delta)
+    if epsilon is not None:
+        return positive_epsilon(epsilon), slack
+    if slack:
+        raise ArgumentTypeError(f"a claim with a delta names its epsilon: {LINE[:-1]}, epsilon=1, delta=1e-6)")
+    if not isinstance(question, Query):
+        return None
+    terms = question._terms
+    if terms.get("rho") is not None:
+        raise ArgumentTypeError(
+            f"rho is no epsilon: name one that it implies, with its delta: {LINE[:-1]}, epsilon=1, delta=1e-6); "
+            "pandas_dp.accounting.epsilon_for gives it"
+        )
+    known = small_delta(terms.get("delta", 0)) if delta is None else slack
+    return (positive_epsilon(terms["epsilon"]), known) if known and terms.get("epsilon") is not None else None
+
+
+def _charged(charged: Fraction | None) -> Fraction:
+    """The claim of a question that was charged by the package."""
+    if not charged:
+        why = "costs more than pure epsilons" if charged is None else "was charged nothing"
+        raise ArgumentTypeError(f"the question {why}: name what it claims: {LINE[:-1]}, epsilon=1)")
+    return charged
+
+
+def _check_samples(claim: tuple[Fraction, Fraction], samples: int, alpha: float) -> None:
+    """Refuse an audit that could only pass: its bound stays below the claim whatever the answers are."""
+
+    def most(number: int) -> float:
+        return expected_bound(1, 0, number, alpha, float(claim[1]))
+
+    if most(samples) <= claim[0]:
+        enough = next((n for n in (samples << k for k in range(1, DOUBLINGS)) if most(n) > 1.5 * float(claim[0])), None)
+        more = "" if enough is None else f"take samples={enough}, or "
+        raise ArgumentValueError(
+            f"{samples:,} samples show an epsilon of at most {most(samples):.3g}, whatever the answers are, and "
+            f"{float(claim[0]):g} is claimed: {more}ask the question at a smaller price, such as epsilon=1"
+        )
+
+
+def _alpha(confidence: Any) -> float:
+    """Rate of false alarms."""
+    level = exact_number(confidence, "confidence")
+    if not LEAST_CONFIDENCE <= level <= MOST_CONFIDENCE:
+        raise ArgumentValueError("confidence must lie between 0.5 and 1: confidence=0.999999")
+    return float(1 - level)
