@@ -23,8 +23,14 @@ from pandas_dp.report.certificate_texts import GROUPS, assumptions, theorem, war
 from pandas_dp.report.text import plain
 
 MOST_ROWS, MOST_PLOTS, MOST_NAMES = 40, 4, 20  # of one answer; names of other budgets
+SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
-KINDS = {"open": "opened", "amend": "total replaced", "adopt": "vouched for", "query": "question"}
+KINDS = {"open": "opened", "amend": "total replaced", "adopt": "vouched for"}
+LINEAGES = {
+    "source": "the protected table itself",
+    "declared": "made from the protected table by checked steps",
+    "vouched": "of a table that the owner vouched for",
+}
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # a reader's browser refuses everything else
 DOCUMENT = """<!DOCTYPE html>
 <html lang="en">
@@ -104,21 +110,22 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     if account.whole:
         facts.insert(0, ("Part of", f"budget {account.whole!r}, which paid for all of it when it was made"))
     facts.append(("Opened", f"{entries[0].time:%Y-%m-%d %H:%M} UTC"))
+    told = any(account.whole == other.name for other in made.accounts)  # of a part most is said above
     label = f"budget-{number}"
     questions = [_question(entry, known[entry.sequence], account, f"{number}-{entry.sequence}") for entry in asked]
-    parts = [
+    sections = [
         f'<section aria-labelledby="{label}">\n<h2 id="{label}">Budget {visible(repr(account.name))}</h2>',
         f'<p class="promise">{visible(_sentence(odometer.promise(rule, unit)))}</p>',
-        f"<h3>What is protected</h3>\n{_facts(facts)}{_tables(made, account)}",
+        f"<h3>What is protected</h3>\n{_facts(facts)}{'' if told else _tables(made)}",
         f"<h3>Warnings</h3>\n{_warnings(warnings(rule, unit, entries, answers))}",
         f"<h3>Spent and left</h3>\n{_books(account)}",
-        f"<h3>What groups are promised</h3>\n{_groups(account)}",
-        f"<h3>What is assumed</h3>\n{_list(assumptions(rule, unit))}",
+        "" if told else f"<h3>What groups are promised</h3>\n{_groups(account)}",
+        "" if told else f"<h3>What is assumed</h3>\n{_list(assumptions(rule, unit))}",
         f"<h3>Questions</h3>\n{_values_note(made, asked, answers)}" + "".join(questions),
         f"<h3>Record</h3>\n{_record(entries)}",
         f"<h3>Chain of entries</h3>\n{_chain(account, made)}</section>",
     ]
-    return "\n".join(parts)
+    return "\n".join(filter(None, sections))
 
 
 def _kept(made: Certificate, account: Account, entry: LedgerEntry) -> Release | None:
@@ -129,8 +136,8 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _facts(facts: Iterable[tuple[str, str]]) -> str:
-    return "<dl>" + "".join(f"<dt>{visible(a)}</dt><dd>{visible(b)}</dd>" for a, b in facts) + "</dl>"
+def _facts(facts: Iterable[tuple[str, str]], kind: str = "") -> str:
+    return f"<dl{kind}>" + "".join(f"<dt>{visible(a)}</dt><dd>{visible(b)}</dd>" for a, b in facts) + "</dl>"
 
 
 def _list(lines: Iterable[str]) -> str:
@@ -139,14 +146,15 @@ def _list(lines: Iterable[str]) -> str:
 
 def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], numbers: bool = True) -> str:
     """A table whose first column names its rows; the others are numbers, or texts."""
-    kind = ' class="number"' if numbers else ""
+    kind, wide = (' class="number"', "") if numbers else ("", ' class="texts"')
     columns = "".join(f'<th scope="col"{kind if i else ""}>{visible(name)}</th>' for i, name in enumerate(head))
     lines = []
     for first, *rest in rows:
         cells = "".join(f"<td{kind}>{visible(cell)}</td>" for cell in rest)
         lines.append(f'<tr><th scope="row">{visible(first)}</th>{cells}</tr>')
     body = "\n".join(lines)
-    return f"<table><caption>{visible(caption)}</caption>\n<thead><tr>{columns}</tr></thead>\n<tbody>{body}</tbody></table>"
+    top = f"<caption>{visible(caption)}</caption>\n<thead><tr>{columns}</tr></thead>"
+    return f"<table{wide}>{top}\n<tbody>{body}</tbody></table>"
 
 
 def _warnings(found: list[tuple[str, str]]) -> str:
@@ -156,7 +164,7 @@ def _warnings(found: list[tuple[str, str]]) -> str:
     return f'<ul class="warnings">{lines}</ul>'
 
 
-def _tables(made: Certificate, account: Account) -> str:
+def _tables(made: Certificate) -> str:
     if made.answered is None:
         return '<p class="muted">The ledger holds no names of tables and nothing of their content.</p>'
     if not made.tables:
@@ -223,9 +231,9 @@ def _values_note(made: Certificate, asked: list[LedgerEntry], answers: list[Rele
         why = "A ledger file does not say what its noisy integers mean: values are on a page made by session.report()."
     elif len(answers) < len(asked):
         why = (
-            "Values are shown of the latest thousand questions that this session answered; not of streams, of questions "
-            "that failed, and of those of other processes until they are asked here again, which is free where a version "
-            "was given."
+            "Values are shown of the latest thousand questions that this session answered; not of streams, of parts of the "
+            "budget, which have their own questions, of questions that failed, and of those of other processes until they "
+            "are asked here again, which is free where a version was given."
         )
     else:
         why = "Values are shown as they were released."
@@ -244,14 +252,14 @@ def _question(entry: LedgerEntry, release: Release | None, account: Account, num
         facts.append(("Value", "not on this page"))
     else:
         facts.append(("Noise", release.mechanism))
-        facts.append(("Rows", release.lineage))
+        facts.append(("Rows", LINEAGES[release.lineage]))
         if release.query.aggregate.stored:  # others hold functions, whose texts may hold anything
-            facts.append(("Whole question", repr(release.query.aggregate)))
+            facts.append(("As computed", repr(release.query.aggregate)))
         body, rows = _answer(release, number)
     short = ' class="short"' if rows <= SHORT_ROWS else ""
     return (
         f'<article{short} aria-labelledby="entry-{number}">\n'
-        f'<h4 id="entry-{number}">{entry.sequence}. {visible(entry.query)}</h4>\n{body}{_facts(facts)}</article>\n'
+        f'<h4 id="entry-{number}">{entry.sequence}. {visible(entry.query)}</h4>\n{body}{_facts(facts, SMALL)}</article>\n'
     )
 
 
@@ -278,12 +286,13 @@ def _answer(release: Release, number: str) -> tuple[str, int]:
         return f'<p class="answer">{visible(release._text())}</p>{notes}', 1
     table, known = release.table(), release.interval()
     labels = [str(label) for label in value.index]
-    drawn = (
-        [plot(column, labels, f"{number}-{i}", visible) for i, column in enumerate(release._drawn(known)[:MOST_PLOTS])]
-        if labels
-        else []
+    columns = release._drawn(known)[:MOST_PLOTS]
+    drawn = [(column[0], plot(column, labels, f"{number}-{i}", visible)) for i, column in enumerate(columns)]
+    pictures = "".join(
+        f"<figure>{'<figcaption>' + visible(name) + '</figcaption>' if len(columns) > 1 else ''}{svg}</figure>"
+        for name, svg in drawn
+        if svg
     )
-    pictures = "".join(f"<figure>{svg}</figure>" for svg in drawn if svg)
     head = (", ".join(str(n) for n in value.index.names if n is not None) or "Entry", *map(_name, table.columns))
     cut = table.iloc[:MOST_ROWS]
     rows = [
@@ -306,13 +315,13 @@ def _cell(value: Any) -> str:
 
 def _record(entries: list[LedgerEntry]) -> str:
     rows = [
-        (e.sequence, f"{e.time:%Y-%m-%d %H:%M} UTC", KINDS.get(e.kind, e.kind), e.query, e.price)
+        (f"{e.sequence}. {KINDS.get(e.kind, e.kind)}, {e.time:%Y-%m-%d %H:%M} UTC", e.query, e.price)
         for e in entries
         if e.kind != "query"
     ]
     return _table(
         "Every entry that is no question: how the budget was opened, changed and what was noted",
-        ("Entry", "Time", "Kind", "Text", "Terms"), rows, numbers=False,
+        ("Entry", "Text", "Terms"), rows, numbers=False,
     )  # fmt: skip
 
 

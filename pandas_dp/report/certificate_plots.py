@@ -15,7 +15,7 @@ LEFT, RIGHT, TOP, BOTTOM = 76, 8, 12, 24  # margins
 MOST_LABELS = 12  # below the bars
 LETTER = 7  # width of one, at the size of the style sheet
 MOST_BARS = 400  # more than there are points in the drawing would only be black
-BAR = 0.7  # of the place of one
+BAR, WIDEST = 0.7, 56  # of the place of one; of all places
 
 Numbers = Sequence[float]
 
@@ -81,15 +81,16 @@ def _axis(low: float, high: float) -> str:
 def _bars(values: Numbers, ends: tuple[Numbers, Numbers] | None, low: float, high: float) -> str:
     """A bar for each value, then a whisker for each interval."""
     place = (WIDTH - LEFT - RIGHT) / len(values)
+    width = min(BAR * place, WIDEST)
     zero, drawn = _height(0.0, low, high), []
     for i, x in enumerate(values):
         if math.isfinite(x):
-            y, left = _height(x, low, high), LEFT + (i + (1 - BAR) / 2) * place
-            size = f'width="{BAR * place:.2f}" height="{abs(y - zero):.1f}"'
+            y, left = _height(x, low, high), LEFT + (i + 0.5) * place - width / 2
+            size = f'width="{width:.2f}" height="{abs(y - zero):.1f}"'
             drawn.append(f'<rect class="bar" x="{left:.2f}" y="{min(y, zero):.1f}" {size}/>')
     for i, (a, b) in enumerate(zip(*ends, strict=True) if ends else ()):
         if math.isfinite(a) and math.isfinite(b):
-            x, half = LEFT + (i + 0.5) * place, min(4.0, BAR * place / 2)
+            x, half = LEFT + (i + 0.5) * place, min(4.0, width / 2)
             y1, y2 = _height(a, low, high), _height(b, low, high)
             caps = "".join(f"M{x - half:.2f} {y:.1f}H{x + half:.2f}" for y in (y1, y2))
             drawn.append(f'<path class="whisker" d="M{x:.2f} {y1:.1f}V{y2:.1f}{caps}"/>')

@@ -37,7 +37,7 @@ CSS = (
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 54rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif; overflow-wrap: anywhere; }
-h1, h2, h3, h4 { line-height: 1.25; margin: 0; text-wrap: balance; }
+h1, h2, h3, h4 { line-height: 1.25; margin: 0; }
 h1 { font-size: 1.9rem; }
 h2 { font-size: 1.4rem; margin-top: 3rem; padding-bottom: .4rem; border-bottom: 2px solid var(--ink); }
 h3 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; }
@@ -51,12 +51,14 @@ code { font: .9em ui-monospace, "Cascadia Mono", "Liberation Mono", Menlo, monos
   font-size: 1.1rem; }
 .muted, figcaption, caption, dt { color: var(--muted); }
 .muted, figcaption { font-size: .9rem; }
+figcaption { font-weight: 500; }
 dl { display: grid; grid-template-columns: minmax(8rem, 11rem) 1fr; gap: .35rem 1.2rem; margin: .8rem 0; }
 dt, dd { margin: 0; }
 table { border-collapse: collapse; width: 100%; margin: .6rem 0; font-size: .93rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-size: .9rem; padding-bottom: .3rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line);
   unicode-bidi: isolate; }
+table.texts { table-layout: fixed; }
 thead th { border-bottom-color: var(--ink); }
 tbody th { font-weight: 500; }
 .number { text-align: right; }
@@ -65,6 +67,8 @@ th.number, td.number { padding-right: .2rem; padding-left: .8rem; overflow-wrap:
 .warnings li { padding: .7rem 1rem; margin: .6rem 0; background: var(--warned); border-left: 4px solid var(--warning); }
 .warnings strong { color: var(--warning); display: block; }
 article { border: 1px solid var(--line); border-radius: 6px; padding: .9rem 1.1rem; margin: .9rem 0; }
+dl.small { font-size: .9rem; gap: .1rem 1.2rem; margin: .6rem 0 0; }
+dl.small code { color: var(--muted); }
 .answer { font-size: 1.25rem; margin: .5rem 0; }
 .caution { color: var(--warning); }
 figure { margin: .8rem 0 .4rem; }
