@@ -18,6 +18,7 @@ from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.records import plain
 from pandas_dp.errors import LedgerBusyError, LedgerError
 from pandas_dp.report.books import Answered
 
@@ -82,6 +83,7 @@ def read(
     LedgerError, LedgerBusyError
     """
     tables = [_told(key, table) for key, table in (held or {}).items()]
+    name = None if name is None else plain(name)  # as the ledger writes it
     path = None if ledger.path is None else os.path.basename(ledger.path)
     for _ in range(TRIES):
         ledger.verify()

@@ -61,7 +61,8 @@ def _floats(values: Any) -> list[float]:
 
 def _height(x: float, low: float, high: float) -> float:
     """Where a value lies, from the top."""
-    share = (x / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0  # halves: the span may overflow
+    scale = max(-low, high) or 1.0  # by which all are divided, for their span may overflow, and half of it underflow
+    share = (x / scale - low / scale) / (high / scale - low / scale) if high > low else 0.0
     return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
 
 

@@ -1,7 +1,7 @@
 """Headless Chromium on one page of a file, without a network: its console, its document, pictures and paper.
 
-A test that needs it takes the fixture `browser`. It is skipped where none is installed, unless the variable
-PANDAS_DP_BROWSER says ``required``, as the whole check does: then it fails.
+Where none is installed, a test that asks for one is skipped, unless the variable PANDAS_DP_BROWSER says ``required``, as the
+whole check does: then it fails.
 """
 
 from __future__ import annotations
@@ -68,14 +68,13 @@ class Browser:
         return printed.read_bytes()
 
 
-@pytest.fixture(name="browser")
-def browser_fixture(tmp_path: Path) -> Browser:
+def installed(folder: Path) -> Browser:
+    """The browser of this machine, with a new folder for what it writes; see the module's notes where there is none."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         missing = "no Chromium is installed: .ci/browser installs it"
         if os.environ.get("PANDAS_DP_BROWSER") == "required":
             pytest.fail(missing)
         pytest.skip(missing)
-    folder = tmp_path / "browser"
     folder.mkdir()
     return Browser(found, folder)
