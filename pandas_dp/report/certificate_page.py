@@ -19,7 +19,7 @@ from pandas_dp.report.allowance import group_text
 from pandas_dp.report.base import LEVEL, Release
 from pandas_dp.report.certificate_plots import plot
 from pandas_dp.report.certificate_style import CSS
-from pandas_dp.report.certificate_texts import GROUPS, assumptions, theorem, warnings, whose
+from pandas_dp.report.certificate_texts import GROUPS, assumptions, of_uses, theorem, warnings, whose
 from pandas_dp.report.text import plain
 
 MOST_ROWS, MOST_PLOTS, MOST_NAMES = 40, 4, 20  # of one answer; names of other budgets
@@ -111,13 +111,14 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
         facts.insert(0, ("Part of", f"budget {account.whole!r}, which paid for all of it when it was made"))
     facts.append(("Opened", f"{entries[0].time:%Y-%m-%d %H:%M} UTC"))
     told = any(account.whole == other.name for other in made.accounts)  # of a part most is said above
+    warned = of_uses(entries, answers) if told else warnings(rule, unit, entries, answers)
     label = f"budget-{number}"
     questions = [_question(entry, known[entry.sequence], account, f"{number}-{entry.sequence}") for entry in asked]
     sections = [
         f'<section aria-labelledby="{label}">\n<h2 id="{label}">Budget {visible(repr(account.name))}</h2>',
         f'<p class="promise">{visible(_sentence(odometer.promise(rule, unit)))}</p>',
         f"<h3>What is protected</h3>\n{_facts(facts)}{'' if told else _tables(made)}",
-        f"<h3>Warnings</h3>\n{_warnings(warnings(rule, unit, entries, answers))}",
+        "" if told and not warned else f"<h3>Warnings</h3>\n{_warnings(warned)}",
         f"<h3>Spent and left</h3>\n{_books(account)}",
         "" if told else f"<h3>What groups are promised</h3>\n{_groups(account)}",
         "" if told else f"<h3>What is assumed</h3>\n{_list(assumptions(rule, unit))}",

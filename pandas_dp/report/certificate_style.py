@@ -80,9 +80,10 @@ svg text { font: 12px system-ui, "Segoe UI", "Liberation Sans", Arial, sans-seri
 @media (max-width: 34rem) { dl { grid-template-columns: 1fr; gap: .1rem; } dd { margin-bottom: .5rem; } }
 @page { margin: 18mm 16mm; }
 @media print {
-  body { max-width: none; padding: 0; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  h2, h3, h4, caption { break-after: avoid; }
-  figure, tr, .warnings li, .promise { break-inside: avoid; }
+  :root { font-size: 10pt; }
+  body { max-width: none; padding: 0; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  h2, h3, h4, caption, .promise { break-after: avoid; }
+  h2, h3, h4, figure, tr, dd, .warnings li, .promise { break-inside: avoid; }
   article.short { break-inside: avoid; }
   thead { display: table-header-group; }
 }

@@ -81,7 +81,12 @@ def whose(unit: PrivacyUnit) -> tuple[str, str]:
 
 def warnings(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], answers: list[Any]) -> list[tuple[str, str]]:
     """Return what a reader should be warned of, as (in short, in full). `answers` are releases."""
-    return [*_of_terms(rule, unit), *_of_entries(entries), *_of_answers(answers)]
+    return [*_of_terms(rule, unit), *of_uses(entries, answers)]
+
+
+def of_uses(entries: list[LedgerEntry], answers: list[Any]) -> list[tuple[str, str]]:
+    """The warnings that do not come from the terms of a budget, which its parts have from it."""
+    return [*_of_entries(entries), *_of_answers(answers)]
 
 
 def _of_terms(rule: Filter, unit: PrivacyUnit) -> list[tuple[str, str]]:

@@ -34,6 +34,14 @@ def colours(image: np.ndarray) -> tuple[int, int]:
     return max(int(counts.argmax()).to_bytes(3, "little")), int(np.count_nonzero(counts))
 
 
+@pytest.mark.parametrize(("variable", "outcome"), [("", pytest.skip.Exception), ("required", pytest.fail.Exception)])
+def test_without_a_browser_the_whole_check_fails(monkeypatch, tmp_path, variable, outcome):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setenv("PANDAS_DP_BROWSER", variable)
+    with pytest.raises(outcome, match="no Chromium is installed"):
+        installed(tmp_path / "none")
+
+
 def test_it_opens_offline_without_a_word_on_the_console(browser: Browser, page):
     text, console = browser.document(page)
     assert console == []
