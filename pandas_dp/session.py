@@ -226,7 +226,7 @@ class Session:
         return certificate.write(text, path)
 
     def close(self) -> None:
-        """End the session and its streams: nothing is answered any more, memory is free. The ledger stays as it is."""
+        """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays."""
         self._closed = True
         for stream in list(self._streams):
             stream.close()

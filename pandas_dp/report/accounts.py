@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp.core.budget import State
@@ -72,6 +73,11 @@ class Certificate:
     tables: list[tuple[str, str]]
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of the budgets."""
+        return frozenset(account.name for account in self.accounts)
+
 
 def read(
     ledger: Ledger, name: str | None, answered: Answered | None = None, held: Mapping[str, Table] | None = None
@@ -91,16 +97,17 @@ def read(
         if name is not None and name not in heads:
             raise LedgerError(f"the ledger has no budget named {name!r}")
         wanted = [n for n in heads if name is None or n == name or n.startswith(name + PART)]
-        accounts = [_account(ledger, n, heads[n]) for n in sorted(wanted, key=lambda n: _order(n, list(heads)))]
+        accounts, names = [_account(ledger, n, heads[n]) for n in _ordered(wanted)], set(wanted)
         if ledger.heads() == heads:
-            return Certificate(accounts, [n for n in heads if n not in wanted], path, answered, tables)
+            others = [n for n in heads if n not in names]
+            return Certificate(accounts, others, path, answered, tables)
     raise LedgerBusyError("other processes charged the ledger all the time; ask for the report again")
 
 
-def _order(name: str, names: list[str]) -> tuple[int, int]:
+def _ordered(names: list[str]) -> list[str]:
     """Oldest first, each budget before its parts."""
-    whole = name.split(PART)[0]
-    return (names.index(whole) if whole in names else names.index(name)), names.index(name)
+    place = {name: at for at, name in enumerate(names)}
+    return sorted(names, key=lambda name: (place.get(name.split(PART)[0], place[name]), place[name]))
 
 
 def _account(ledger: Ledger, name: str, head: str) -> Account:

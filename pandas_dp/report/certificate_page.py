@@ -110,7 +110,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     if account.whole:
         facts.insert(0, ("Part of", f"budget {account.whole!r}, which paid for all of it when it was made"))
     facts.append(("Opened", f"{entries[0].time:%Y-%m-%d %H:%M} UTC"))
-    told = any(account.whole == other.name for other in made.accounts)  # of a part most is said above
+    told = account.whole is not None and account.whole in made.names  # of a part most is said above
     warned = of_uses(entries, answers) if told else warnings(rule, unit, entries, answers)
     label = f"budget-{number}"
     questions = [_question(entry, known[entry.sequence], account, f"{number}-{entry.sequence}") for entry in asked]

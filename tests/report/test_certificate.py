@@ -20,7 +20,7 @@ from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerBusyError, LedgerError
 from pandas_dp.report import books, certificate_texts
 from pandas_dp.report.certificate import certificate
 from pandas_dp.report.certificate_page import visible
@@ -278,16 +278,30 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
 
 def test_one_budget_or_all(tmp_path):
     path = tmp_path / "visits.dpledger"
-    for name in ("a", "b"):
-        people().dp.protect(epsilon=5, ledger=path, name=name)
+    first, second = people(), people()
+    for frame, name in ((first, "a"), (second, "b")):
+        frame.dp.protect(epsilon=5, ledger=path, name=name)
+    first.dp.allot("nightly", epsilon=1)
     ledger = open_ledger(path)
-    assert Page(certificate(ledger, None)).texts["h2"] == ["Budget 'a'", "Budget 'b'"]
+    assert Page(certificate(ledger, None)).texts["h2"] == ["Budget 'a'", "Budget 'a::nightly'", "Budget 'b'"]
     alone = Page(certificate(ledger, "b"))
     assert alone.texts["h2"] == ["Budget 'b'"]
-    assert facts(alone)["Also in the ledger"].startswith("'a': ")
+    assert facts(alone)["Also in the ledger"].startswith("'a', 'a::nightly': ")
     with pytest.raises(LedgerError, match="no budget named 'c'"):
         certificate(ledger, "c")
     ledger.close()
+
+
+def test_a_ledger_that_is_charged_meanwhile_is_read_again(monkeypatch):
+    session = protected(epsilon=5).dp.session
+    true, heads = session._ledger.heads(), iter(range(100))
+    calls = [{**true, "other": "1"}, true, true, true]
+    monkeypatch.setattr(session._ledger, "heads", lambda: calls.pop(0))
+    assert true[session.name] in session.report()
+    assert calls == []
+    monkeypatch.setattr(session._ledger, "heads", lambda: {**true, "other": str(next(heads))})
+    with pytest.raises(LedgerBusyError, match="ask for the report again"):
+        session.report()
 
 
 def test_a_closed_session_still_reports(asked):
