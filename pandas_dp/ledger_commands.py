@@ -1,4 +1,4 @@
-"""``pandas-dp ledger show|verify|export FILE``: the books of a ledger file, for whoever answers for it."""
+"""``pandas-dp ledger show|verify|export|report FILE``: the books of a ledger file, for whoever answers for it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,27 @@ from typing import Any
 
 from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import LedgerError
+from pandas_dp.errors import ArgumentValueError, LedgerError
 from pandas_dp.report import odometer
+from pandas_dp.report.certificate import certificate, write
 
 
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
-    ledger = commands.add_parser("ledger", help="show, verify or export the books of a ledger file")
+    ledger = commands.add_parser("ledger", help="show, verify, export or report the books of a ledger file")
     what = ledger.add_subparsers(dest="what", required=True)
     texts = {
         "show": "every budget: what it protects, spent and left",
         "verify": "read every entry and check that none was changed; exit code 1 if one was",
         "export": "every entry as one line of JSON, without the stored answers",
+        "report": "the certificate, a page of HTML, without the stored answers: session.report() shows values",
     }
     for name, text in texts.items():
-        what.add_parser(name, help=text, description=text).add_argument("file", metavar="FILE")
+        command = what.add_parser(name, help=text, description=text)
+        command.add_argument("file", metavar="FILE")
+        if name == "report":
+            command.add_argument("--out", metavar="report.html", help="where to write it; printed where left out")
+            command.add_argument("--name", help="one budget and its parts; all where left out")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,11 +40,18 @@ def run(options: argparse.Namespace) -> int:
         if not os.path.isfile(options.file):  # opening would make a new one
             raise LedgerError("there is no such file")
         ledger = open_ledger(options.file)
-        lines = {"show": _shown, "verify": _verified, "export": _exported}[options.what](ledger)
+        if options.what == "report":
+            text = write(certificate(ledger, options.name), options.out)
+            lines = iter(()) if text is None else iter([text.encode("ascii", "xmlcharrefreplace").decode()])
+        else:
+            lines = {"show": _shown, "verify": _verified, "export": _exported}[options.what](ledger)
         for line in lines:
             print(line)
     except LedgerError as error:
         print(f"{options.file}: {error}", file=sys.stderr)
+        return 1
+    except (OSError, ArgumentValueError) as error:  # of the page alone
+        print(f"{options.out}: {error}", file=sys.stderr)
         return 1
     return 0
 

@@ -132,10 +132,6 @@ class _Vector(Release):
         """The plain content, with whatever was done to it in place."""
         return self._constructor(self)
 
-    def _drawn(self, known: Any) -> list[Column]:
-        """Columns to draw, with their ends where an interval is known."""
-        raise NotImplementedError
-
     def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
         """Draw bars (points for dates) with error bars; see `Release.plot`."""
         known = self.interval(level)

@@ -12,25 +12,19 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import tables
-from pandas_dp.aggregates.base import Answer, Terms, left_out
-from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.aggregates.base import Answer, Terms
+from pandas_dp.arguments import positive_int
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    LedgerError,
-    NoSessionError,
-    PandasDPError,
-)
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, NoSessionError, PandasDPError
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.report import odometer
-from pandas_dp.report.allowance import group_text, raised
-from pandas_dp.report.books import COLUMNS, Books
+from pandas_dp.report.allowance import extended, group_text
+from pandas_dp.report.books import COLUMNS, Answered, Books
 from pandas_dp.report.odometer import Odometer
 from pandas_dp.schema import Schema
 from pandas_dp.steps.explode import check_units
@@ -67,6 +61,7 @@ class Session:
         self._doubted = False  # an implicit one on whose frame a protect(...) was refused
         self._ledger, self._whole = ledger, whole  # the session that paid for this one, where it is a part
         self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
+        self._answered: Answered = Answered() if whole is None else whole._answered
         self._refresh()
         self._held: dict[str, Table] = {}
         self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
@@ -197,28 +192,42 @@ class Session:
         Everything released is then private at the new total, provided that released answers did not decide on it.
         """
         self._open()
-        if to is None and to_delta is None:
-            raise ArgumentTypeError("name the new total: session.extend(to=5, reason='...')")
-        if not isinstance(reason, str) or not reason.strip():
-            raise ArgumentTypeError("reason must say why the total is raised: session.extend(to=5, reason='...')")
         old = self.budget
-        if old.plan or self._whole is not None:
-            line = "df.dp.protect(..., name='more')" if old.plan else "df.dp.allot('more', epsilon=1)"
-            raise ArgumentValueError(f"the total of a plan or of a part of a budget is fixed: open another one, {line}")
-        wanted = positive_epsilon(old.epsilon if to is None else to, "to")
-        epsilon = raised("epsilon", "to", old.epsilon, wanted, self._entries)
-        slack = small_delta(old.delta if to_delta is None else to_delta, "to_delta")
-        delta = raised("delta", "to_delta", old.delta, slack, self._entries)
-        if (epsilon, delta) != (old.epsilon, old.delta):
-            more = (delta - old.delta) / 10 if old.delta_reserved else 0
-            reserved = None if old.delta == 0 else old.delta_reserved + more
-            budget = Budget.of(epsilon, delta, reserved, old.accountant if old.delta else "auto")
+        budget = extended(old, to, to_delta, reason, self._entries, part=self._whole is not None)
+        if budget != old:
             self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
             self._refresh()
         return self
 
+    def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Make the certificate of this budget and its parts: one page of HTML for whoever answers for the data.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it; a file of this name is replaced at one stroke. None: the text is returned.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        LedgerError
+            The ledger is damaged: its whole chain of entries is read first.
+
+        Notes
+        -----
+        What was promised, spent, asked and vouched for, and the values of the latest thousand releases that this session
+        gave or served again. Nothing of the data but released values is on it. It loads nothing and runs no script.
+        """
+        from pandas_dp.report import certificate  # here, so that importing the package costs little
+
+        text = certificate.certificate(self._ledger, self.name, self._answered, (self._whole or self)._held)
+        return certificate.write(text, path)
+
     def close(self) -> None:
-        """End the session and its streams: nothing is answered any more, memory is free. The ledger stays as it is."""
+        """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays."""
         self._closed = True
         for stream in list(self._streams):
             stream.close()
@@ -231,10 +240,12 @@ class Session:
         """Send a query through the gate and wrap the answer."""
         request = self._request(query, table, frame, columns, fresh)
         del frame  # so that no traceback from here on has it among its locals
-        answer = gate.release(request)
+        answer, sequence = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
-        return self._wrap(answer, query, table, request.unit, request.price)
+        release = self._wrap(answer, query, table, request.unit, request.price)
+        self._answered.keep(self.name, sequence, release)
+        return release
 
     def _request(
         self, query: AskedQuery, table: Table, frame: pd.DataFrame, columns: Iterable[str], fresh: bool
@@ -271,21 +282,8 @@ class Session:
     def _wrap(self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str) -> Release:
         """Tell an answer where it comes from."""
         declared = table.lineage == "source" and table.steps + query.steps
-        return make_release(
-            answer,
-            Provenance(
-                query=query,
-                mechanism=answer.mechanism,
-                unit=unit,
-                lineage="declared" if declared else table.lineage,
-                error=answer.error,
-                notes=answer.notes + (left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()),
-                extras=answer.extras,
-                spent=spent,
-                assumes=answer.assumes,
-                found=answer.found,
-            ),
-        )
+        lineage = "declared" if declared else table.lineage
+        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent))
 
     def _check_steps(self, steps: tuple[Any, ...]) -> None:
         """Refuse steps that would change whose row is whose."""

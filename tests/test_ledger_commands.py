@@ -87,3 +87,39 @@ def test_a_wrong_command_is_a_usage_error(capsys):
     code, _, err = run(capsys, "erase", "visits.dpledger")
     assert code == 2
     assert "invalid choice" in err
+
+
+def test_report_prints_a_page_in_plain_ascii_or_writes_it(capsys, books, tmp_path):
+    code, out, err = run(capsys, "report", books)
+    assert (code, err) == (0, "")
+    assert out.isascii()
+    assert out.startswith("<!DOCTYPE html>")
+    assert [
+        out.count(f'<h2 id="budget-{i}">Budget &#x27;{name}&#x27;') for i, name in ((1, "visits"), (2, "rows"))
+    ] == [1, 1]
+    assert out.count("<article") == 3
+    assert "epsilon=0.75" in out
+    page = tmp_path / "report.html"
+    code, out, err = run(capsys, "report", books, "--out", page, "--name", "rows")
+    assert (code, out, err) == (0, "", "")
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<article") == 1
+    assert 'class="answer"' not in text
+
+
+def test_report_says_what_is_wrong_and_leaves_the_page_as_it_was(capsys, books, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text("old")
+    code, out, err = run(capsys, "report", books, "--out", page, "--name", "nobody")
+    assert (code, out) == (1, "")
+    assert "no budget named 'nobody'" in err
+    code, _, err = run(capsys, "report", books, "--out", tmp_path)
+    assert (code, "not of a folder" in err) == (1, True)
+    code, _, err = run(capsys, "report", books, "--out", tmp_path / "nowhere" / "report.html")
+    assert (code, "No such file" in err) == (1, True)
+    with sqlite3.connect(books) as connection:
+        connection.execute("UPDATE entries SET price = 'epsilon=0.1' WHERE budget = 1 AND sequence = 2")
+    connection.close()
+    code, out, err = run(capsys, "report", books, "--out", page, "--name", "rows")
+    assert (code, out, "damaged" in err) == (1, "", True)
+    assert page.read_text() == "old"

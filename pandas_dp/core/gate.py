@@ -92,8 +92,8 @@ class Request:
         return f"<request {self.query} at {self.price}>"
 
 
-def release(request: Request) -> Any:
-    """Answer one query: from the store for nothing, or by a new charge and a new draw.
+def release(request: Request) -> tuple[Any, int]:
+    """Answer one query, from the store for nothing or by a new charge and a new draw; say which entry paid for it.
 
     For all inputs: the ledger holds the full charge before any column is read; the sum of the losses of the looks that
     were taken is at most the charge; what is returned is the recipe's answer, a function of noisy integers, listed keys
@@ -128,11 +128,11 @@ def closed() -> Iterator[None]:
         _inside.busy = False
 
 
-def _release(request: Request) -> Any:
+def _release(request: Request) -> tuple[Any, int]:
     if request.key is not None and not request.fresh:
         stored = request.ledger.stored(request.name, request.key)
         if stored is not None:
-            return _replay(request.recipe(), json.loads(stored))
+            return _replay(request.recipe(), json.loads(stored[1])), stored[0]
     sequence = request.ledger.reserve(
         request.name, request.key, request.query, request.price, request.loss, request.unit
     )
@@ -140,7 +140,7 @@ def _release(request: Request) -> Any:
     if request.key is not None:
         with contextlib.suppress(LedgerError):  # the price is spent and the answer good: only a free re-run is lost
             request.ledger.record(request.name, sequence, json.dumps(transcript))
-    return answer
+    return answer, sequence
 
 
 def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFailedError]) -> T:

@@ -149,20 +149,20 @@ class Ledger:
         row = self._store.transact(READ, lambda connection: self._row(connection, name))
         return State.from_text(row.state)
 
-    def stored(self, name: str, key: str) -> str | None:
-        """Return the latest recorded result of an identical query, if there is an undamaged one."""
+    def stored(self, name: str, key: str) -> tuple[int, str] | None:
+        """Return the latest recorded result of an identical query, if an undamaged one, after its sequence number."""
 
         def look(connection: sqlite3.Connection) -> Any:
             return connection.execute(
-                "SELECT result, digest FROM entries JOIN results USING (budget, sequence) "
+                "SELECT sequence, result, digest FROM entries JOIN results USING (budget, sequence) "
                 "WHERE budget = ? AND key = ? ORDER BY sequence DESC LIMIT 1",
                 (self._row(connection, name).id, records.fingerprint(records.encode(key))),
             ).fetchone()
 
-        text, digest = self._store.transact(READ, look) or (None, None)
+        sequence, text, digest = self._store.transact(READ, look) or (0, None, None)
         if not isinstance(text, bytes) or digest != records.fingerprint(text):
             return None
-        return text.decode("utf-8", "surrogatepass")
+        return sequence, text.decode("utf-8", "surrogatepass")
 
     def reserve(self, name: str, key: str | None, query: str, price: str, loss: PrivacyLoss, unit: PrivacyUnit) -> int:
         """Charge a query, durably, before anything is computed.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
+from pandas_dp.arguments import positive_epsilon, small_delta
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 
@@ -60,6 +62,32 @@ def raised(term: str, argument: str, known: Fraction, asked: Fraction, entries: 
             "other data needs another name: df2.dp.protect(..., name='other')"
         )
     return max(asked, known)
+
+
+def extended(
+    old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[LedgerEntry], part: bool = False
+) -> Budget:
+    """The budget that a total raised to these terms makes; the old one where it has or had them.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+    """
+    if to is None and to_delta is None:
+        raise ArgumentTypeError("name the new total: session.extend(to=5, reason='...')")
+    if not isinstance(reason, str) or not reason.strip():
+        raise ArgumentTypeError("reason must say why the total is raised: session.extend(to=5, reason='...')")
+    if old.plan or part:
+        line = "df.dp.protect(..., name='more')" if old.plan else "df.dp.allot('more', epsilon=1)"
+        raise ArgumentValueError(f"the total of a plan or of a part of a budget is fixed: open another one, {line}")
+    epsilon = raised("epsilon", "to", old.epsilon, positive_epsilon(old.epsilon if to is None else to, "to"), entries)
+    slack = small_delta(old.delta if to_delta is None else to_delta, "to_delta")
+    delta = raised("delta", "to_delta", old.delta, slack, entries)
+    if (epsilon, delta) == (old.epsilon, old.delta):
+        return old
+    more = (delta - old.delta) / 10 if old.delta_reserved else 0
+    reserved = None if old.delta == 0 else old.delta_reserved + more
+    return Budget.of(epsilon, delta, reserved, old.accountant if old.delta else "auto")
 
 
 def group_text(budget: Budget, unit: PrivacyUnit, size: int) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Caution, Guarantee
+from pandas_dp.aggregates.base import Answer, Caution, Guarantee, left_out
 from pandas_dp.asked import AskedQuery
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.html import scalar_html
-from pandas_dp.report.plots import draw
+from pandas_dp.report.plots import Column, draw
 from pandas_dp.report.records import jsonable
 from pandas_dp.report.text import describe
 from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
@@ -70,6 +70,13 @@ class Provenance:
     spent: str
     assumes: str | None = None
     found: str | None = None
+
+    @classmethod
+    def of(cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str) -> Provenance:
+        """Put together what an answer says of itself and where it comes from."""
+        notes = answer.notes + (left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ())
+        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found)
+        return cls(query, answer.mechanism, unit, lineage, *known)
 
 
 class Release:
@@ -239,10 +246,13 @@ class Release:
             For text and other values that cannot be drawn.
         """
         known = self.interval(level)
+        return draw(self._drawn(known), [""], self._price_line(level, known), ax, points=True)
+
+    def _drawn(self, known: Any) -> list[Column]:
+        """Columns to draw, with their ends where an interval is known."""
         ends = (known.lower, known.upper) if isinstance(known, Interval) else (None, None)
         lower, upper = (None if end is None else pd.Series([end]) for end in ends)
-        column = (self.query.call, pd.Series([self._released]), lower, upper)
-        return draw([column], [""], self._price_line(level, known), ax, points=True)
+        return [(self.query.call, pd.Series([self._released]), lower, upper)]
 
     def _price_line(self, level: float, known: Any) -> str:
         """One line: what is known of the error of a vector, the price, and whose word it rests on."""

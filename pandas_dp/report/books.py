@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import pandas as pd
 
+from pandas_dp.core.records import plain
+
 PRICE, QUERY = 28, 60  # characters shown
+MOST_KEPT = 1000  # releases: no service of many questions fills its memory with them
 COLUMNS = ("sequence", "time", "kind", "query", "price")
 ALL = "in full: .to_string(), or a column such as ['query']"
+
+
+class Answered:
+    """The latest releases of a session and its parts, by budget and entry: for its report. Public values alone."""
+
+    def __init__(self) -> None:
+        self._releases: OrderedDict[tuple[str, int], Any] = OrderedDict()
+
+    def keep(self, name: str, sequence: int, release: Any) -> None:
+        """Keep one more, and forget the oldest of too many."""
+        self._releases[plain(name), sequence] = release
+        if len(self._releases) > MOST_KEPT:
+            self._releases.popitem(last=False)
+
+    def get(self, name: str, sequence: int) -> Any:
+        """Return the release that an entry paid for, by the name that the ledger has; None where it is not kept."""
+        return self._releases.get((name, sequence))
 
 
 class Books(pd.DataFrame):

@@ -83,7 +83,7 @@ def test_budgets_of_one_ledger_are_separate(ledger):
     with pytest.raises(LedgerError, match="no budget named 'c'"):
         ask(ledger, "0.1", "c")
     ledger.record("b", 2, "[1]")
-    assert ledger.stored("b", "k") == "[1]"
+    assert ledger.stored("b", "k") == (2, "[1]")
     assert ledger.stored("a", "k") is None
     ledger.verify()
 

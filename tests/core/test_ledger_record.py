@@ -37,10 +37,10 @@ def test_the_latest_recorded_result_is_served(ledger):
     first, second = ask(ledger, "0.1", key="k"), ask(ledger, "0.1", key="k")
     assert ledger.stored("data", "k") is None  # charged, but the result was lost: charge again
     ledger.record("data", first, "one")
-    assert ledger.stored("data", "k") == "one"
+    assert ledger.stored("data", "k") == (first, "one")
     ledger.record("data", second, "two")
     ledger.record("data", second, "three")
-    assert ledger.stored("data", "k") == "two"
+    assert ledger.stored("data", "k") == (second, "two")
     assert ledger.stored("data", "l") is None
     ledger.record("data", 1, "an opening has no result")
     ledger.record("data", 99, "nor has what is not there")
@@ -58,7 +58,7 @@ def test_texts_are_data(ledger, text):
     sequence = ledger.reserve(text, text, text, text, pure("0.1"), PrivacyUnit(text, 1))
     ledger.record(text, sequence, text)
     ledger.note(text, "adopt", text)
-    assert ledger.stored(text, text) == text
+    assert ledger.stored(text, text) == (sequence, text)
     assert ledger.budget(text) == (ONE, PrivacyUnit(text, 1))
     assert ledger.state(text).epsilon == F("0.1")
     assert ledger.entries(text)[1].query == records.plain(text)
