@@ -48,7 +48,9 @@ LEVELS = {
     "plan_files": 1,
     "queries": 11,
     "splitting": 12,
+    "query_texts": 12,
     "": 13,
+    "commands": 13,
     "ledger_commands": 13,
     "__main__": 14,
 }
