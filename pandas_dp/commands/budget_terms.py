@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from pandas_dp import arguments, opening
+from pandas_dp.accessor import dp
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.session import PART
+from pandas_dp.schema import Schema
+from pandas_dp.session import PART, Session
 
 UNIT = ("unit", "max_rows", "max_groups", "max_rows_per_group")
 TERMS = ("name", "epsilon", "delta", "accountant", "delta_reserved", "neighbors", *UNIT)
@@ -88,6 +92,21 @@ class BudgetTerms:
         if unit.column is not None:
             given |= dict(zip(UNIT, (unit.column, unit.rows, unit.groups, unit.rows_per_group), strict=True))
         return cls(name, budget, unit, given)
+
+    def protect(self, frame: pd.DataFrame, schema: Schema, ledger: str, table: str, version: str | None) -> Session:
+        """Protect a frame on this budget, which is opened where the ledger has none.
+
+        Notes
+        -----
+        The number of rows is never taken for public, as it is under ``replace_one`` for the table that opens a budget: then
+        a job that is started again would ask at other prices than the first one.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, LedgerError
+        """
+        open_ledger(ledger).open(self.name, self.budget, self.unit)
+        return dp(frame).protect(**self.given, schema=schema, ledger=ledger, table=table, version=version)
 
 
 def existing_ledger(path: str | os.PathLike[str] | None) -> Ledger | None:

@@ -80,17 +80,6 @@ def same_frame(path: str, schema: Schema, empty: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def known_rows(path: str) -> int | None:
-    """Return how many rows the metadata of a Parquet file say it has, for sessions to which that number is public."""
-    form = _format(path)
-    if form != "parquet":
-        return None
-    from pyarrow import parquet  # not every program needs it
-
-    rows: int = _guarded(form, lambda: parquet.read_metadata(path).num_rows)
-    return rows
-
-
 def _format(path: str) -> str:
     form = FORMATS.get(os.path.splitext(path)[1].lower())
     if form is None:

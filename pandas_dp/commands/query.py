@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pandas_dp.accessor import dp
 from pandas_dp.commands import data_files
 from pandas_dp.commands.budget_terms import UNIT, BudgetTerms, existing_ledger
 from pandas_dp.commands.exits import CODES, DONE, DRY
@@ -14,6 +13,7 @@ from pandas_dp.commands.rehearsal import rehearse, typed
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number
+from pandas_dp.plan_files import read_decimal
 from pandas_dp.queries import Query
 from pandas_dp.query_texts import EXAMPLE, read_query
 from pandas_dp.schema import Schema
@@ -68,18 +68,18 @@ def run(options: argparse.Namespace) -> int:
     schema = Schema({}) if options.schema is None else _schema(options.schema)
     table = terms.name if options.table is None else check_text(options.table, "--table")
     version = None if options.version is None else check_text(options.version, "--version")
+    where = (options.ledger, table, version)
     empty = data_files.empty_frame(options.data, schema)
-    known = data_files.known_rows(options.data)
 
     def question(_: Any) -> list[tuple[str, Query]]:
         return [("", query)]
 
-    seen = rehearse(terms, empty, schema, (options.ledger, table, version), question, known, options.rows)
+    seen = rehearse(terms, empty, schema, where, question, options.rows)
     if options.dry_run:
         print(typed(repr(seen.questions[0].preview)))
         return DONE if seen.paid else DRY
     frame = data_files.same_frame(options.data, schema, empty)
-    dp(frame).protect(**terms.given, schema=schema, ledger=options.ledger, table=table, version=version)
+    terms.protect(frame, schema, *where)
     release = query(frame)
     print(release.to_json() if options.json else repr(release))
     return DONE
@@ -87,8 +87,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _number(text: str, name: str) -> Any:
     """A number of the command line, exact; a distance of dates as text with its unit."""
-    from pandas_dp.plan_files import read_decimal
-
     try:
         value = read_decimal(text)
     except (ValueError, ArithmeticError):

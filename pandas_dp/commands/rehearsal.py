@@ -6,19 +6,16 @@ For all inputs: no row is read, and nothing is written to a ledger that exists; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import pandas as pd
 
 from pandas_dp import opening
-from pandas_dp.aggregates.base import Terms
 from pandas_dp.commands.budget_terms import BudgetTerms, existing_ledger
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.privacy import Price, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.queries import Query
 from pandas_dp.report import odometer
 from pandas_dp.report.outlook import SAY
@@ -27,16 +24,7 @@ from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 from pandas_dp.tables import check_frame
 
-
-class RehearsalSession(Session):
-    """A session of a table without rows. It answers nothing: what is on it is only previewed."""
-
-    _known_rows: int | None = None
-
-    def _terms(self, table: Any, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
-        """Public facts: where the number of rows is one of them, it is that of the file."""
-        terms = super()._terms(table, steps, price, unit)
-        return terms if terms.public_rows is None else replace(terms, public_rows=self._known_rows)
+MOST_CHARACTERS = 300  # of a message that repeats a question
 
 
 @dataclass(frozen=True)
@@ -110,7 +98,6 @@ def rehearse(
     schema: Schema,
     where: tuple[str | None, str | None, str | None],
     questions: Callable[[pd.DataFrame], Iterable[tuple[str, Query]]],
-    known_rows: int | None,
     rows: int | None = None,
 ) -> Rehearsal:
     """Look at questions in their order.
@@ -125,8 +112,6 @@ def rehearse(
         Path of the ledger, name of the table and version.
     questions : callable
         Names and queries for the protected columns.
-    known_rows : int or None
-        The number of rows where it is public; used only where the session makes it so.
     rows : int, optional
         About how many rows count, from outside the data: the expected error of means depends on it.
 
@@ -140,12 +125,11 @@ def rehearse(
     path, table, version = where
     check_frame(frame, terms.unit)
     opening.check_schema(schema, frame)
-    ledger, first = _ledger(terms, path)
-    session = RehearsalSession(ledger, terms.name, terms.unit)
-    session._known_rows = known_rows
-    session._attach(frame, schema, table, version, whole=first)
+    ledger = _ledger(terms, path)
+    session = Session(ledger, terms.name, terms.unit)
+    session._attach(frame, schema, table, version)
     try:
-        previews = [(name, query, _preview(name, query, frame, rows)) for name, query in questions(frame)]
+        previews = [(name, query, preview_of(name, query, frame, rows)) for name, query in questions(frame)]
         rule, state = ledger.rule(terms.name), ledger.state(terms.name)
         foreseen, after = _in_turn(rule, state, previews)
         return Rehearsal(foreseen, odometer.promise(rule, terms.unit), str(rule.left(state)), str(rule.left(after)))
@@ -155,26 +139,37 @@ def rehearse(
             ledger.close()
 
 
-def _ledger(terms: BudgetTerms, path: str | None) -> tuple[Ledger, bool]:
-    """The ledger that has the budget, or one in memory where it is new; and whether it is."""
+def _ledger(terms: BudgetTerms, path: str | None) -> Ledger:
+    """The ledger that has the budget, or one in memory where it is new."""
     ledger = existing_ledger(path)
     if ledger is not None and ledger.budget(terms.name) is not None:
         ledger.open(terms.name, terms.budget, terms.unit)  # of a known name it compares the terms, and writes nothing
-        return ledger, False
+        return ledger
     ledger = Ledger(None)
     ledger.open(terms.name, terms.budget, terms.unit)
-    return ledger, True
+    return ledger
 
 
-def _preview(name: str, query: Query, frame: pd.DataFrame, rows: int | None) -> Preview:
+def preview_of(name: str, query: Query, frame: pd.DataFrame, rows: int | None) -> Preview:
+    """Preview a question; whatever it is refused for comes with its name, if it has one.
+
+    Raises
+    ------
+    PandasDPError
+        Nothing else.
+    """
     where = f"query {name!r}: " if name else ""
     try:
         preview: Preview = query.preview(frame, rows=rows)
         return preview
     except (ArgumentTypeError, ArgumentValueError) as error:
         raise type(error)(f"{where}{error}") from None
+    except PandasDPError:
+        raise
     except AttributeError as error:  # as for attributes of an object
         raise ArgumentValueError(f"{where}{error}") from None
+    except Exception:  # noqa: BLE001 - from a file anything can stand for an argument; there is no row here that it could tell of
+        raise ArgumentValueError(f"{where}its arguments do not fit: {query!r}"[:MOST_CHARACTERS]) from None
 
 
 def _in_turn(

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.accessor import dp
 from pandas_dp.commands import data_files
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles
 from pandas_dp.commands.exits import CODES, DONE, DRY, told
@@ -63,16 +62,13 @@ def run(options: argparse.Namespace) -> int:
             )
     where = (options.ledger, plan.table, version)
     empty = data_files.empty_frame(options.data, plan.schema)
-    known = data_files.known_rows(options.data)
-    seen = rehearse(plan.terms, empty, plan.schema, where, plan.priced, known, options.rows)
+    seen = rehearse(plan.terms, empty, plan.schema, where, plan.priced, options.rows)
     if options.dry_run:
         print("\n".join(seen.lines()))
         return DONE if seen.paid else DRY
     files = AnswerFiles(options.out, options.format)
     frame = data_files.same_frame(options.data, plan.schema, empty)
-    session = dp(frame).protect(
-        **plan.terms.given, schema=plan.schema, ledger=options.ledger, table=plan.table, version=version
-    )
+    session = plan.terms.protect(frame, plan.schema, *where)
     progress = sys.stderr.isatty() if options.progress is None else options.progress
     return Pipeline(plan, version, session, files, progress).run(frame, seen)
 
