@@ -122,7 +122,7 @@ class PipelinePlan:
         queries = _queries(said.get("queries"), total is not None)
         name, version = check_text(table.get("name", terms.name), "[table] name"), table.get("version")
         if version is not None:
-            plain = str(version) if isinstance(version, dt.date | int) else version
+            plain = str(version) if isinstance(version, dt.date) or type(version) is int else version
             version = check_text(plain, "[table] version")
         return cls(terms, name, version, _told("[schema]", lambda: Schema.of(schema)), queries, total)
 
