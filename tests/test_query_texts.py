@@ -186,6 +186,7 @@ def frame():
     return protected(table(), epsilon=10**4, neighbors="replace_one")
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(text=st.text(max_size=60) | st.lists(PIECES, max_size=20).map("".join) | CALLS | NEARLY)
 def test_any_text_is_read_or_refused(frame, text):

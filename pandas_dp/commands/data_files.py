@@ -6,10 +6,11 @@ wrong while reading is told in a fixed text: readers quote cells.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,19 @@ def same_frame(path: str, schema: Schema, empty: pd.DataFrame) -> pd.DataFrame:
     if not frame.dtypes.equals(empty.dtypes):
         raise DataFileError("the data file was replaced while it was read; nothing was charged: run it again")
     return frame
+
+
+@contextlib.contextmanager
+def dtypes_told(path: str) -> Iterator[None]:
+    """Say where the dtypes of a CSV file come from, if a question does not fit them."""
+    try:
+        yield
+    except ArgumentTypeError as error:
+        if not path.lower().endswith(".csv"):
+            raise
+        raise ArgumentTypeError(
+            f"{error}. Columns of a CSV file are text, but for those to which the schema gives bounds or a dtype: {CSV_DTYPES}"
+        ) from None
 
 
 def _format(path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 
 from pandas_dp.errors import BudgetExceededError, DataFileError, LedgerError, PandasDPError, QueryFailedError
@@ -15,10 +16,12 @@ argument is wrong, nothing was charged for it; 3 the budget does not pay (answer
 def ended(command: Callable[[], int]) -> int:
     """Carry out a command and return its exit code; whatever goes wrong is one line on stderr.
 
-    Texts of the package's own errors hold nothing of the data. Those of any other could, and are left out.
+    Texts of the package's own errors hold nothing of the data. Those of any other could, and are left out, as are warnings.
     """
     try:
-        return command()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return command()
     except BudgetExceededError as error:
         return told(str(error), DRY)
     except (LedgerError, DataFileError, QueryFailedError) as error:

@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
     query.add_argument("--delta", help="delta of its price")
     query.add_argument("--rho", help="instead of epsilon: Gaussian noise of that zCDP parameter")
     query.add_argument("--within", help="instead of a price: how far off the answer may be")
-    query.add_argument("--confidence", help="with --within; also of its price")
+    query.add_argument("--confidence", help="probability that --within holds (default: 0.95)")
     query.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
     query.add_argument("--name", help="name of the budget in the ledger")
     query.add_argument("--total", help="epsilon of the whole budget: needed once, when it is opened")
@@ -74,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
     def question(_: Any) -> list[tuple[str, Query]]:
         return [("", query)]
 
-    seen = rehearse(terms, empty, schema, where, question, options.rows)
+    with data_files.dtypes_told(options.data):
+        seen = rehearse(terms, empty, schema, where, question, options.rows)
     if options.dry_run:
         print(typed(repr(seen.questions[0].preview)))
         return DONE if seen.paid else DRY

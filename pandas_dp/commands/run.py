@@ -62,7 +62,8 @@ def run(options: argparse.Namespace) -> int:
             )
     where = (options.ledger, plan.table, version)
     empty = data_files.empty_frame(options.data, plan.schema)
-    seen = rehearse(plan.terms, empty, plan.schema, where, plan.priced, options.rows)
+    with data_files.dtypes_told(options.data):
+        seen = rehearse(plan.terms, empty, plan.schema, where, plan.priced, options.rows)
     if options.dry_run:
         print("\n".join(seen.lines()))
         return DONE if seen.paid else DRY

@@ -133,6 +133,13 @@ def test_columns_of_csv_are_what_the_schema_says(tmp_path):
 
 ODD = ["2013-01", "2013-02-30", "9999-12-31", "0001-01-01 00:00:00.1234567", "18446744073709551615", "-1"]
 LISTED = [cell for cells in TEXTS.values() for cell in cells] + ODD
+
+
+def test_one_very_fine_moment_does_not_make_distant_days_missing():
+    text = pd.DataFrame({"day": pd.Series(["9999-12-31", "2013-01-31 12:30:00.123456789"], dtype="str")})
+    assert data_files._typed(text, CSV)["day"].tolist()[0] == pd.Timestamp("9999-12-31")
+
+
 CELL = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8) | st.sampled_from(LISTED)
 
 

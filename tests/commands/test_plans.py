@@ -138,6 +138,7 @@ def places(said, path=()):
 ALL = [path for path in places(tomllib.loads(PLAN)) if path]
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(changes=st.lists(st.tuples(st.sampled_from(ALL), VALUES), min_size=1, max_size=3))
 def test_any_plan_is_read_or_refused(changes):

@@ -82,6 +82,7 @@ def test_public_facts_of_a_csv_file(ask):
     visits().to_csv(ask.path / "visits.csv", index=False)
     done = ask("mean('cost', bounds=(0, 100))", "--epsilon", "0.5", *TOTAL, data="visits.csv")
     assert done.returncode == 2
+    assert "Columns of a CSV file are text, but for those to which the schema gives bounds or a dtype" in done.stderr
     (ask.path / "schema.toml").write_text("[cost]\nbounds = [0, 100]\n")
     done = ask("mean('cost')", "--epsilon", "0.5", "--schema", ask.path / "schema.toml", *TOTAL, data="visits.csv")
     assert done.returncode == 0
@@ -114,6 +115,13 @@ def test_what_is_wrong_is_told_in_a_line_and_costs_nothing(ask, question, more, 
     assert text in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (ask.path / "books").exists()
+
+
+@pytest.mark.parametrize("name", ["query", "run"])
+def test_help_says_what_the_exit_codes_mean(name):
+    done = command(name, "--help")
+    assert done.returncode == 0
+    assert "3 the budget does not pay" in done.stdout.replace("\n", " ")
 
 
 def test_without_a_ledger_every_call_would_have_a_fresh_budget(ask):

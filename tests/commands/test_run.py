@@ -230,6 +230,15 @@ def test_whatever_else_fails_is_told_in_a_fixed_text(job):
     assert "Traceback" not in done.stderr
 
 
+def test_no_warning_is_printed(job):
+    loud = (
+        "import warnings\nimport pandas_dp.commands.run as r\nadd = r.AnswerFiles.add\n"
+        f"def warn(*args):\n    warnings.warn({SECRET!r})\n    add(*args)\nr.AnswerFiles.add = warn\n"
+    )
+    done = job(before=loud)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_an_interrupted_job_says_how_it_goes_on(job):
     stop = "def stop(*args):\n    raise KeyboardInterrupt\nimport pandas_dp.commands.run as r\nr.AnswerFiles.add = stop"
     done = job(before=stop)
