@@ -1,4 +1,4 @@
-"""The command line, ``pandas-dp`` or ``python -m pandas_dp``: a tour on bundled real data, and the books of a ledger file."""
+"""The command line, ``pandas-dp`` or ``python -m pandas_dp``: a tour, questions about files, and the books of a ledger."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pandas as pd
 
 import pandas_dp
 from pandas_dp import datasets, dp, ledger_commands
+from pandas_dp.commands import query, run
+from pandas_dp.commands.exits import ended
 
 EDUCATION = ["HS-grad", "Some-college", "Bachelors", "Masters", "Doctorate"]
 OCCUPATION = ["Adm-clerical", "Craft-repair", "Exec-managerial", "Other-service", "Prof-specialty", "Sales"]
@@ -58,10 +60,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="answer five questions about a bundled census table")
+    query.add(commands)
+    run.add(commands)
     ledger_commands.add(commands)
     options = parser.parse_args(arguments)
     if options.command == "ledger":
         sys.exit(ledger_commands.run(options))
+    if options.command in ("query", "run"):
+        command = query if options.command == "query" else run
+        sys.exit(ended(lambda: command.run(options)))
     demo()
 
 

@@ -113,3 +113,7 @@ class StepFailedError(PandasDPError):
 
     def __init__(self, text: str = TEXT) -> None:
         super().__init__(text)
+
+
+class DataFileError(PandasDPError):
+    """A command cannot read its data file, or write its answers. The text says nothing of what the file holds."""

@@ -14,14 +14,51 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 
+MOST_VALUES = 100_000  # of a range: a short text shall not fill the memory
+MOST_DIGITS = 400  # of a number, beyond those of any that is accepted
+
+
+def short(length: float) -> None:
+    """Refuse ranges that are longer than any list of keys or edges."""
+    if length > MOST_VALUES:
+        raise ArgumentValueError(f"a range in a plan or a text has at most {MOST_VALUES:,} values")
+
+
+def read_range(*ends: int) -> range:
+    """Return a range that is no longer than a list could be."""
+    made = range(*ends)
+    short(abs((made.stop - made.start) // made.step))  # len() of a long one overflows
+    return made
+
+
+def read_decimal(text: str) -> Decimal:
+    """Return a decimal; an exponent of millions would fill the memory as a fraction."""
+    made = Decimal(text)
+    if made.is_finite() and made and abs(made.adjusted()) > MOST_DIGITS:
+        raise ValueError
+    return made
+
+
+def read_fraction(*parts: Any) -> Fraction:
+    """Return a fraction of a text such as 1/3 or of one or two whole numbers; texts with an exponent are refused."""
+    if any(isinstance(part, str) and ("e" in part.lower() or len(part) > 2 * MOST_DIGITS) for part in parts):
+        raise ValueError
+    return Fraction(*parts)
+
+
+def _periods(first: Any, count: Any, freq: Any) -> pd.PeriodIndex:
+    short(count)
+    return pd.period_range(first, periods=count, freq=freq)
+
+
 READERS: dict[str, Callable[[Any], Any]] = {
     "timestamp": pd.Timestamp,
     "date": dt.date.fromisoformat,
     "timedelta": pd.Timedelta,
-    "decimal": Decimal,
-    "fraction": Fraction,
-    "range": lambda ends: range(*ends),
-    "period_range": lambda made: pd.period_range(made[0], periods=made[1], freq=made[2]),
+    "decimal": read_decimal,
+    "fraction": read_fraction,
+    "range": lambda ends: read_range(*ends),
+    "period_range": lambda made: _periods(*made),
     "tuple": lambda entries: tuple(map(decoded, entries)),
     "dict": lambda entries: {name: decoded(entry) for name, entry in entries.items()},
 }

@@ -49,7 +49,9 @@ LEVELS = {
     "queries": 11,
     "splitting": 12,
     "audit": 12,
+    "query_texts": 12,
     "": 13,
+    "commands": 13,
     "ledger_commands": 13,
     "__main__": 14,
 }

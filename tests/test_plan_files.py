@@ -97,6 +97,12 @@ def test_what_no_plan_holds(value, what):
         {"fraction": "1/0"},
         {"range": 5},
         {"range": ["a"]},
+        {"range": [0, 10**9]},  # what would fill the memory, or take hours to be written out as a fraction
+        {"range": [0, 10**30]},
+        {"period_range": ["2013-01-01", 10**9, "D"]},
+        {"decimal": "1e999999999"},
+        {"fraction": "1e999999999"},
+        {"fraction": "1e-999999999"},
         {"tuple": 3},
         {"dict": [1]},
     ],

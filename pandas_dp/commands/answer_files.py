@@ -1,0 +1,141 @@
+"""Answers as files: each is there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.errors import DataFileError
+from pandas_dp.release import Release
+
+FORMATS = ("json", "csv", "parquet")
+
+
+class AnswerFiles:
+    """A directory of answers and the index that lists them.
+
+    Parameters
+    ----------
+    directory : str
+        Made where it is missing.
+    form : {"json", "csv", "parquet"}
+        Every answer is written as JSON with all that is known of it; beside it its table, for the latter two.
+
+    Raises
+    ------
+    DataFileError
+        Nothing can be written there.
+    """
+
+    def __init__(self, directory: str, form: str) -> None:
+        self._directory, self._form = directory, form
+        self._entries: list[dict[str, Any]] = []
+        with self._writing():
+            os.makedirs(directory, exist_ok=True)
+            tempfile.TemporaryFile(dir=directory).close()  # before anything is charged
+
+    def add(self, name: str, release: Release, stored: bool) -> None:
+        """Write an answer."""
+        files = [f"{name}.json"]
+        with self._writing():
+            self._write(files[0], release.to_json().encode() + b"\n")
+            if self._form != "json":
+                files.append(f"{name}.{self._form}")
+                self._write(files[1], _bytes(flat(release.table()), self._form))
+        record = json.loads(release.to_json())
+        kept = ("query", "price", "mechanism", "level", "notes")
+        single = {} if isinstance(record["value"], dict) else {"value": record["value"], "interval": record["interval"]}
+        self._entries.append(
+            {"name": name, "files": files, "stored": stored} | {key: record[key] for key in kept} | single
+        )
+
+    def index(self, **facts: Any) -> None:
+        """Write what was answered so far, and facts about the whole."""
+        text = json.dumps(facts | {"answers": self._entries}, indent=1, ensure_ascii=False)
+        with self._writing():
+            self._write("index.json", text.encode() + b"\n")
+
+    def _write(self, name: str, content: bytes) -> None:
+        """Write a file beside its place and move it there: readers never see half of it."""
+        handle, path = tempfile.mkstemp(dir=self._directory, prefix=".", suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(path, 0o666 & ~_umask())
+            os.replace(path, os.path.join(self._directory, name))
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            raise DataFileError(
+                f"answers cannot be written to {self._directory}: name another directory, --out DIR. Answers that were paid "
+                "for are in the ledger: the same command gets them for nothing"
+            ) from None
+
+
+def _umask() -> int:
+    """The mask of this process, which mkstemp leaves aside."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def flat(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with its index as columns, and with plain names and values as files have them."""
+    if not (isinstance(table.index, pd.RangeIndex) and table.index.name is None):
+        index = table.index.to_frame(index=False)
+        index.columns = pd.Index(
+            [
+                _name(name, f"key {n}" if table.index.nlevels > 1 else "key")
+                for n, name in enumerate(table.index.names, 1)
+            ]
+        )
+    else:
+        index = pd.DataFrame(index=range(len(table)))
+    columns: dict[str, Any] = {}
+    for part in (index, table):
+        for place, name in enumerate(part.columns):
+            text = _name(name, str(name))
+            while text in columns:
+                text += "_"
+            columns[text] = _plain(part.iloc[:, place])
+    return pd.DataFrame(columns)
+
+
+def _name(name: Any, missing: str) -> str:
+    if isinstance(name, tuple):
+        return " ".join(str(part) for part in name if part != "")
+    return missing if name is None else str(name)
+
+
+def _plain(column: pd.Series[Any]) -> Any:
+    """Numbers, truth values and dates as they are, anything else as text."""
+    column = column.reset_index(drop=True)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    if column.dtype.kind in "biufM" and not isinstance(column.dtype, pd.SparseDtype):
+        return column
+    return column.map(str, na_action="ignore").astype("str")
+
+
+def _bytes(table: pd.DataFrame, form: str) -> bytes:
+    if form == "csv":
+        return table.to_csv(index=False).encode()
+    buffer = io.BytesIO()
+    table.to_parquet(buffer, index=False)
+    return buffer.getvalue()

@@ -1,0 +1,42 @@
+"""How a command ends: one line on stderr and an exit code, never a traceback, which would show data."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+
+from pandas_dp.errors import BudgetExceededError, DataFileError, LedgerError, PandasDPError, QueryFailedError
+
+DONE, UNUSABLE, WRONG, DRY, INTERRUPTED = 0, 1, 2, 3, 130
+CODES = """exit codes: 0 done; 1 the ledger or a file cannot be used, or a question failed after its charge; 2 the plan or an
+argument is wrong, nothing was charged for it; 3 the budget does not pay (answers before that stay); 130 interrupted"""
+
+
+def ended(command: Callable[[], int]) -> int:
+    """Carry out a command and return its exit code; whatever goes wrong is one line on stderr.
+
+    Texts of the package's own errors hold nothing of the data. Those of any other could, and are left out, as are warnings.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return command()
+    except BudgetExceededError as error:
+        return told(str(error), DRY)
+    except (LedgerError, DataFileError, QueryFailedError) as error:
+        return told(str(error), UNUSABLE)
+    except PandasDPError as error:
+        return told(str(error), WRONG)
+    except KeyboardInterrupt:
+        return told("interrupted; answers that were paid for are in the ledger: the same command goes on", INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - its text may quote cells
+        return told(
+            f"failed unexpectedly ({type(error).__name__}); the details are left out: they could show data", UNUSABLE
+        )
+
+
+def told(text: str, code: int) -> int:
+    """Write one line on stderr and return the exit code."""
+    print("pandas-dp: " + " ".join(text.split()), file=sys.stderr)
+    return code

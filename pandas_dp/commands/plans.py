@@ -1,0 +1,232 @@
+"""Plan files: a budget, a schema and the questions of a pipeline, in TOML.
+
+.. code-block:: toml
+
+    [budget]              # the arguments of df.dp.protect
+    name = "visits"
+    epsilon = 3
+    unit = "patient_id"
+    max_rows = 10
+
+    [table]               # the content: the same question about the same version is answered once
+    name = "visits"
+    version = "2026-11-28"
+
+    [schema.cost]         # public facts, as Schema.from_toml reads them
+    bounds = [0, 5000]
+
+    [[queries]]
+    name = "visits_by_ward"
+    price = { epsilon = 0.5 }
+    ask = "groupby('ward', keys=['A', 'B']).size()"
+
+    [[queries]]           # or as Query.to_dict writes it
+    name = "mean_cost"
+    price = { epsilon = 0.5 }
+    calls = [{ call = "mean", args = ["cost"] }]
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp import plan_files, splitting
+from pandas_dp.commands.budget_terms import BudgetTerms
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.queries import DEFAULTS, Query
+from pandas_dp.query_texts import asked, read_query
+from pandas_dp.schema import Schema
+
+SECTIONS = ("budget", "table", "schema", "split", "queries")
+FIELDS = ("name", "price", "ask", "calls", "weight", "within")
+PRICES = tuple(name for name in DEFAULTS if name != "fresh")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
+INDEX = "index"  # the file that lists the answers
+STREAMS = ("above_threshold", "oracle")
+QUERY = '[[queries]] name = "rows", price = { epsilon = 0.5 }, ask = "count()"'
+LONGEST = 200  # characters of a name or version
+
+
+@dataclass(frozen=True)
+class PlannedQuery:
+    """One question of a plan; its price is only a placeholder where the plan splits a total."""
+
+    name: str
+    query: Query
+    weight: Any = None
+    within: Any = None
+
+
+@dataclass(frozen=True)
+class PipelinePlan:
+    """What a plan file says.
+
+    Attributes
+    ----------
+    terms : BudgetTerms
+    table : str
+        Public name of the content.
+    version : str or None
+    schema : Schema
+    queries : tuple of PlannedQuery
+        In the order in which they are asked.
+    total : number or None
+        What is split over the queries, where they have no prices of their own.
+    """
+
+    terms: BudgetTerms
+    table: str
+    version: str | None
+    schema: Schema
+    queries: tuple[PlannedQuery, ...]
+    total: Any = None
+
+    @classmethod
+    def read(cls, path: str) -> PipelinePlan:
+        """Read a plan file.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            Nothing else, whatever the file holds.
+        """
+        try:
+            with open(path, "rb") as file:
+                said = tomllib.load(file)
+        except OSError:
+            raise ArgumentValueError(
+                f"the plan {path} cannot be read: there is no such file, or it may not be opened"
+            ) from None
+        except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
+            raise ArgumentValueError(
+                f"the plan is no TOML, such as [budget] and below it epsilon = 3: {error}"
+            ) from None
+        return cls.of(said)
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> PipelinePlan:
+        """Check what a plan file says; see `read`."""
+        _known(said, SECTIONS, "a plan")
+        budget, table, schema, split = (_section(said, name) for name in SECTIONS[:4])
+        _known(table, ("name", "version"), "[table]")
+        _known(split, ("total",), "[split]")
+        terms = _told("[budget]", lambda: BudgetTerms.of(budget))
+        total = split.get("total")
+        queries = _queries(said.get("queries"), total is not None)
+        name, version = check_text(table.get("name", terms.name), "[table] name"), table.get("version")
+        if version is not None:
+            plain = str(version) if isinstance(version, dt.date) or type(version) is int else version
+            version = check_text(plain, "[table] version")
+        return cls(terms, name, version, _told("[schema]", lambda: Schema.of(schema)), queries, total)
+
+    def priced(self, frame: pd.DataFrame) -> list[tuple[str, Query]]:
+        """Names and queries; a total is split on a protected frame of these columns.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
+        names, queries = [planned.name for planned in self.queries], [planned.query for planned in self.queries]
+        if self.total is not None:
+            weights = [planned.weight for planned in self.queries]
+            within = [planned.within for planned in self.queries]
+            options = {
+                name: values
+                for name, values in (("weights", weights), ("within", within))
+                if any(v is not None for v in values)
+            }
+            if any(value is None for values in options.values() for value in values) or len(options) > 1:
+                raise ArgumentTypeError(
+                    "[split]: every query has a weight, or every query has within, or none has either"
+                )
+            queries = _told("[split]", lambda: splitting.split(self.total, queries, **options, frame=frame))
+        return list(zip(names, queries, strict=True))
+
+
+def check_text(text: Any, what: str) -> str:
+    """Check a public name or version.
+
+    Raises
+    ------
+    ArgumentTypeError
+    """
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or not text.isprintable():
+        raise ArgumentTypeError(f'{what} must be a short text, such as version = "2026-11-28"')
+    return text
+
+
+def _told(where: str, check: Any) -> Any:
+    """Check, and say where in the plan an argument stands that is refused."""
+    try:
+        return check()
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def _known(said: Mapping[str, Any], names: Iterable[str], what: str) -> None:
+    for name in said:
+        if name not in names:
+            raise ArgumentValueError(f"{what} knows {', '.join(names)}, not {name!r}{did_you_mean(name, names)}")
+
+
+def _section(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = said.get(name, {})
+    if not isinstance(section, Mapping):
+        raise ArgumentTypeError(f"{name} of a plan is a table: [{name}]")
+    return section
+
+
+def _queries(said: Any, split: bool) -> tuple[PlannedQuery, ...]:
+    if not isinstance(said, list) or not said:
+        raise ArgumentTypeError(f"a plan has at least one query: {QUERY}")
+    if len(said) > splitting.MOST_QUERIES:
+        raise ArgumentValueError(f"a plan has at most {splitting.MOST_QUERIES:,} queries")
+    found: dict[str, PlannedQuery] = {}
+    for place, entry in enumerate(said, 1):
+        if not isinstance(entry, Mapping):
+            raise ArgumentTypeError(f"query {place} of the plan is no table: {QUERY}")
+        name = entry.get("name")
+        if not isinstance(name, str) or not NAME.fullmatch(name) or name.lower() == INDEX:
+            raise ArgumentValueError(
+                f"query {place} of the plan needs a name that a file can have, of letters, digits, _, - and ., other "
+                f'than "{INDEX}": name = "visits_by_ward"'
+            )
+        if name.lower() in found:  # some file systems do not tell them apart
+            raise ArgumentValueError(f"two queries of the plan are named {name!r}; each answer is a file of its own")
+        found[name.lower()] = _told(f"query {name!r}", lambda entry=entry: _query(entry, split))
+    return tuple(found.values())
+
+
+def _query(entry: Mapping[str, Any], split: bool) -> PlannedQuery:
+    _known(entry, FIELDS, "a query")
+    if split == ("price" in entry):
+        line = "leave price out, [split] has the total" if split else "it needs a price: price = { epsilon = 0.5 }"
+        raise ArgumentTypeError(line)
+    if not split and ("weight" in entry or "within" in entry):
+        raise ArgumentTypeError("weight and within split a total: [split] total = 1; or price = { within = 20 }")
+    if ("ask" in entry) == ("calls" in entry):
+        raise ArgumentTypeError('it needs one of ask and calls: ask = "count()"')
+    price = entry.get("price", {"epsilon": 1})
+    if isinstance(price, Mapping):
+        _known(price, PRICES, "price")
+    if "ask" in entry:
+        given, _ = plan_files.checked({"price": price, "calls": []}, DEFAULTS)
+        query = read_query(entry["ask"], given)
+    else:
+        try:
+            query = asked(Query.from_dict({"price": price, "calls": entry["calls"]}))
+        except AttributeError as error:
+            raise ArgumentValueError(str(error)) from None
+    if query._calls[-1].name in STREAMS:
+        raise ArgumentValueError("a stream takes questions one after another: open it in code")
+    weight, within = (
+        None if entry.get(name) is None else plan_files.decoded(entry[name]) for name in ("weight", "within")
+    )
+    return PlannedQuery(entry["name"], query, weight, within)

@@ -1,0 +1,128 @@
+"""``pandas-dp query FILE QUESTION --epsilon 0.5 --ledger LEDGER --name NAME``: one question, one answer."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from pandas_dp.commands import data_files
+from pandas_dp.commands.budget_terms import UNIT, BudgetTerms, existing_ledger
+from pandas_dp.commands.exits import CODES, DONE, DRY
+from pandas_dp.commands.plans import STREAMS, check_text
+from pandas_dp.commands.rehearsal import rehearse, typed
+from pandas_dp.core.privacy import NeighboringRelation
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.kinds import exact_number
+from pandas_dp.plan_files import read_decimal
+from pandas_dp.queries import Query
+from pandas_dp.query_texts import EXAMPLE, read_query
+from pandas_dp.schema import Schema
+
+PRICES = ("epsilon", "delta", "rho", "within", "confidence")
+LINE = "pandas-dp query visits.parquet \"mean('age', bounds=(0, 120))\" --epsilon 0.5 --ledger visits.dpledger --name visits"
+TEXT = "ask one question of a table in a file"
+
+
+def add(commands: Any) -> None:
+    """Add the command to a parser's subcommands."""
+    query = commands.add_parser("query", help=TEXT, description=f"{TEXT}: {LINE} --total 3", epilog=CODES)
+    query.add_argument("data", metavar="FILE", help=f"the table: {', '.join(data_files.FORMATS)}")
+    query.add_argument("ask", metavar="QUESTION", help=f'as behind df.dp(...): "{EXAMPLE}"')
+    query.add_argument("--epsilon", help="price of the question")
+    query.add_argument("--delta", help="delta of its price")
+    query.add_argument("--rho", help="instead of epsilon: Gaussian noise of that zCDP parameter")
+    query.add_argument("--within", help="instead of a price: how far off the answer may be")
+    query.add_argument("--confidence", help="probability that --within holds (default: 0.95)")
+    query.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
+    query.add_argument("--name", help="name of the budget in the ledger")
+    query.add_argument("--total", help="epsilon of the whole budget: needed once, when it is opened")
+    query.add_argument("--total-delta", help="delta of the whole budget")
+    query.add_argument(
+        "--unit", metavar="COLUMN", help="whose row it is, such as patient_id; every row by itself without it"
+    )
+    for bound in UNIT[1:]:
+        query.add_argument(f"--{bound.replace('_', '-')}", type=int, metavar="N", help=f"{bound} of the unit")
+    query.add_argument("--neighbors", choices=[str(relation.value) for relation in NeighboringRelation])
+    query.add_argument(
+        "--schema", metavar="FILE", help="TOML file of public facts: [age] and below it bounds = [0, 120]"
+    )
+    query.add_argument("--table", help="public name of the content (default: that of the budget)")
+    query.add_argument("--version", help="public version of it: asked again, the answer comes back for nothing")
+    query.add_argument("--dry-run", action="store_true", help="only show cost and error: reads no row, charges nothing")
+    query.add_argument("--rows", type=int, help="about how many rows there are, for the error that --dry-run shows")
+    query.add_argument("--json", action="store_true", help="print the answer with all that is known of it as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry it out; see `exits` for the codes."""
+    price = {name: _number(getattr(options, name), name) for name in PRICES if getattr(options, name) is not None}
+    query = read_query(options.ask, price)
+    if query._calls[-1].name in STREAMS:
+        raise ArgumentValueError("a stream takes questions one after another: open it in code")
+    for name in ("ledger", "name"):
+        if not getattr(options, name):
+            raise ArgumentTypeError(
+                f"a budget lives in a ledger, or every call would have a fresh one: add --{name}, as in {LINE}"
+            )
+    terms = _terms(options)
+    schema = Schema({}) if options.schema is None else _schema(options.schema)
+    table = terms.name if options.table is None else check_text(options.table, "--table")
+    version = None if options.version is None else check_text(options.version, "--version")
+    where = (options.ledger, table, version)
+    empty = data_files.empty_frame(options.data, schema)
+
+    def question(_: Any) -> list[tuple[str, Query]]:
+        return [("", query)]
+
+    with data_files.dtypes_told(options.data):
+        seen = rehearse(terms, empty, schema, where, question, options.rows)
+    if options.dry_run:
+        print(typed(repr(seen.questions[0].preview)))
+        return DONE if seen.paid else DRY
+    frame = data_files.same_frame(options.data, schema, empty)
+    terms.protect(frame, schema, *where)
+    release = query(frame)
+    print(release.to_json() if options.json else repr(release))
+    return DONE
+
+
+def _number(text: str, name: str) -> Any:
+    """A number of the command line, exact; a distance of dates as text with its unit."""
+    try:
+        value = read_decimal(text)
+    except (ValueError, ArithmeticError):
+        if name == "within":
+            return text
+        raise ArgumentTypeError(f"--{name} must be a number, such as --{name} 0.5") from None
+    exact_number(value, f"--{name}")
+    return value
+
+
+def _schema(path: str) -> Schema:
+    try:
+        return Schema.from_toml(path)
+    except OSError:
+        raise ArgumentValueError(
+            f"the schema {path} cannot be read: there is no such file, or it may not be opened"
+        ) from None
+
+
+def _terms(options: argparse.Namespace) -> BudgetTerms:
+    """The terms of the command line, or where it has no total those on record."""
+    said: dict[str, Any] = {term: getattr(options, term) for term in (*UNIT, "neighbors")}
+    said |= {"delta": None if options.total_delta is None else _number(options.total_delta, "total-delta")}
+    said = {term: value for term, value in said.items() if value is not None}
+    if options.total is not None:
+        return BudgetTerms.of({"name": options.name, "epsilon": _number(options.total, "total"), **said})
+    if said:
+        raise ArgumentTypeError(
+            "the terms of a budget are named with its total: add --total 3, or leave them out to go on with it"
+        )
+    ledger = existing_ledger(options.ledger)
+    known = None if ledger is None else BudgetTerms.recorded(ledger, options.name)
+    if known is None:
+        raise ArgumentTypeError(
+            f"the ledger knows no budget {options.name!r} yet; open it with its total: --total 3, and where somebody can own "
+            "several rows --unit patient_id --max-rows 10"
+        )
+    return known

@@ -1,0 +1,163 @@
+"""Plan files: whatever they hold, they are read or refused in the package's own words."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import operator
+import tomllib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.commands import PLAN, visits
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, ArgumentValueError, PandasDPError
+from pandas_dp.commands.plans import PipelinePlan
+from pandas_dp.commands.rehearsal import rehearse
+
+EMPTY = visits(4).iloc[:0]
+
+
+def look(said):
+    """Everything that a dry run does."""
+    plan = PipelinePlan.of(said)
+    empty = EMPTY.copy()
+    return rehearse(plan.terms, empty, plan.schema, (None, plan.table, plan.version), plan.priced)
+
+
+def test_what_a_plan_says():
+    plan = PipelinePlan.of(tomllib.loads(PLAN))
+    assert (plan.terms.name, plan.table, plan.version) == ("visits", "visits", "2026-11-28")
+    assert plan.schema["cost"].bounds == (0, 100)
+    assert [planned.query for planned in plan.queries] == [
+        pandas_dp.query(epsilon=0.5).count(),
+        pandas_dp.query(epsilon=0.25).query("cost > 10").groupby("ward")["cost"].mean(),
+        pandas_dp.query(epsilon=0.25)["cost"].median(),
+    ]
+    seen = look(tomllib.loads(PLAN))
+    assert [question.preview.price for question in seen.questions] == ["epsilon=0.5", "epsilon=0.25", "epsilon=0.25"]
+    assert (seen.left, seen.then, seen.paid) == ("epsilon=3", "epsilon=2", True)
+
+
+def test_calls_are_what_a_query_writes():
+    for query in (
+        pandas_dp.query(epsilon=0.5).query("cost > 3").histogram("cost", bins=range(0, 101, 10)),
+        pandas_dp.query(within=20).count("cost"),
+    ):
+        entry = {"name": "x"} | json.loads(json.dumps(query.to_dict()))
+        said = tomllib.loads(PLAN) | {"queries": [entry]}
+        assert PipelinePlan.of(said).queries[0].query == query
+
+
+def test_a_question_asked_twice_is_paid_once():
+    said = tomllib.loads(PLAN)
+    said["queries"] = [said["queries"][0] | {"name": name} for name in "ab"]
+    seen = look(said)
+    assert [question.stored for question in seen.questions] == [False, True]
+    assert seen.then == "epsilon=2.5"
+
+
+def test_a_total_is_split_by_weights_by_errors_or_evenly():
+    said = tomllib.loads(PLAN) | {"split": {"total": 1}}
+    said["queries"] = [{"name": name, "ask": f"count('{column}')"} for name, column in (("a", "cost"), ("b", "ward"))]
+    assert [question.preview.price for question in look(said).questions] == ["epsilon=0.5"] * 2
+    for query, weight, within in zip(said["queries"], (0.75, 0.25), (10, 30), strict=True):
+        query["weight"] = weight
+        query["other"] = within
+    others = [query.pop("other") for query in said["queries"]]
+    assert [question.preview.price for question in look(said).questions] == ["epsilon=0.75", "epsilon=0.25"]
+    for query, within in zip(said["queries"], others, strict=True):
+        del query["weight"]
+        query["within"] = within
+    fine, rough = (question.preview.epsilon for question in look(said).questions)
+    assert 2.5 < fine / rough < 3.5
+    assert fine + rough <= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda p: p.pop("queries"), "at least one query"),
+        (lambda p: p.update(queries=[]), "at least one query"),
+        (lambda p: p.update(queries={"a": 1}), "at least one query"),
+        (lambda p: p.update(budget=3), r"budget of a plan is a table: \[budget\]"),
+        (lambda p: p["budget"].pop("name"), 'a budget needs its name: name = "visits"'),
+        (lambda p: p["budget"].pop("epsilon"), "a budget needs its epsilon"),
+        (lambda p: p["budget"].update(epsilom=3), "did you mean 'epsilon'"),
+        (lambda p: p["budget"].update(name="a::b"), "must be a text without"),
+        (lambda p: p["budget"].pop("max_rows"), "unit needs max_rows"),
+        (lambda p: p["budget"].update(neighbors="both"), "neighbors must be"),
+        (lambda p: p["table"].update(version=True), "must be a short text"),
+        (lambda p: p["table"].update(version="a\nb"), "must be a short text"),
+        (lambda p: p["queries"][0].update(name="../rows"), "a name that a file can have"),
+        (lambda p: p["queries"][0].update(name=".rows"), "a name that a file can have"),
+        (lambda p: p["queries"][0].update(name="Index"), "a name that a file can have"),
+        (lambda p: p["queries"][0].update(name="MIDDLE"), "two queries of the plan are named 'middle'"),
+        (lambda p: p["queries"][0].pop("price"), "query 'rows': it needs a price"),
+        (lambda p: p["queries"][0].update(price=0.5), "query 'rows': "),
+        (lambda p: p["queries"][0].update(price={"fresh": True}), "price knows epsilon, delta, rho, within, confidence"),
+        (lambda p: p["queries"][0].pop("ask"), "query 'rows': it needs one of ask and calls"),
+        (lambda p: p["queries"][0].update(calls=[]), "query 'rows': it needs one of ask and calls"),
+        (lambda p: p["queries"][0].update(weight=1), r"split a total: \[split\] total = 1"),
+        (lambda p: p["queries"][0].update(ask="above_threshold(5)"), "open it in code"),
+        (lambda p: p["queries"][2].update(calls=[]), "there is no question yet"),
+        (lambda p: p.update(split={"total": 1}), "leave price out"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(change, text):
+    said = tomllib.loads(PLAN)
+    change(said)
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match=text):
+        look(said)
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-3, 5) | st.integers() | st.floats() | st.text(max_size=6) | st.dates() | st.times()
+    | st.datetimes()
+    | st.sampled_from(["cost", "ward", "count()", "mean('cost')", "pid", "replace_one", "rdp", "mean", "groupby", "visits"])
+)  # fmt: skip
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["name", "price", "epsilon", "call", "args", "options", "column", "bounds", "keys", "range", "tuple",
+                         "decimal", "period_range", "timestamp", "fraction", "dict"]) | st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+def places(said, path=()):
+    """Paths of all entries of a plan."""
+    yield path
+    for key in said if isinstance(said, dict) else range(len(said)) if isinstance(said, list) else ():
+        yield from places(said[key], (*path, key))
+
+
+ALL = [path for path in places(tomllib.loads(PLAN)) if path]
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(changes=st.lists(st.tuples(st.sampled_from(ALL), VALUES), min_size=1, max_size=3))
+def test_any_plan_is_read_or_refused(changes):
+    said = tomllib.loads(PLAN)
+    for path, value in changes:
+        with contextlib.suppress(KeyError, IndexError, TypeError):  # an earlier change took its place away
+            functools.reduce(operator.getitem, path[:-1], said)[path[-1]] = value
+    try:
+        seen = look(said)
+    except PandasDPError:
+        return
+    assert len(seen.questions) == len(said["queries"])
+    assert list(seen.lines())
+
+
+@settings(max_examples=200)
+@given(content=st.binary(max_size=80) | st.text(max_size=80).map(str.encode) | st.just(b"a = " + b"[" * 5000))
+def test_any_file_is_read_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "any.toml"
+    path.write_bytes(content)
+    with pytest.raises((ArgumentTypeError, ArgumentValueError)):
+        PipelinePlan.read(str(path))

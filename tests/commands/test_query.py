@@ -1,0 +1,183 @@
+"""One question of a file from the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+
+import pytest
+from support.commands import SECRET, command, entries, spent, visits
+
+MEAN = "mean('cost', bounds=(0, 100))"
+TOTAL = ("--total", 3, "--unit", "pid", "--max-rows", 4)
+
+
+@pytest.fixture
+def ask(tmp_path):
+    """A file and its command."""
+    visits().to_parquet(tmp_path / "visits.parquet")
+
+    def put(question, *more, ledger=True, data="visits.parquet"):
+        where = ("--ledger", tmp_path / "books", "--name", "visits") if ledger else ()
+        return command("query", tmp_path / data, question, *where, *more)
+
+    put.path = tmp_path
+    return put
+
+
+def test_the_first_call_opens_the_budget_and_the_next_go_on_with_it(ask):
+    done = ask("count()", "--epsilon", "0.5", *TOTAL)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.match(r"\d+ ± 24 \(95 %\), epsilon 0\.5\n  at most 4 rows of one 'pid' count", done.stdout)
+    assert ask(MEAN, "--epsilon", "1").returncode == 0
+    assert spent(ask.path / "books") == Fraction(3, 2)
+    done = ask("count('cost')", "--epsilon", "2")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "asked epsilon=2, spent epsilon=1.5, left epsilon=1.5" in done.stderr
+    assert spent(ask.path / "books") == Fraction(3, 2)
+
+
+def test_a_version_makes_asking_again_free(ask):
+    first = ask(MEAN, "--epsilon", "0.5", "--version", "1", *TOTAL)
+    again = ask(MEAN, "--epsilon", "0.5", "--version", "1")
+    assert first.stdout == again.stdout
+    assert spent(ask.path / "books") == Fraction(1, 2)
+    assert ask(MEAN, "--epsilon", "0.5", "--version", "2").returncode == 0
+    assert spent(ask.path / "books") == 1
+
+
+def test_prices_are_exact_decimals(ask):
+    for _ in range(3):
+        assert ask("count()", "--epsilon", "0.1", "--total", "0.3").returncode == 0
+    assert spent(ask.path / "books") == Fraction(3, 10)
+    assert ask("count()", "--epsilon", "0.1").returncode == 3
+
+
+def test_other_currencies(ask):
+    more = ("--total", 3, "--total-delta", "1e-6", "--neighbors", "replace_one")
+    assert ask(MEAN, "--rho", "0.01", *more).returncode == 0
+    assert ask(MEAN, "--epsilon", "0.5", "--delta", "1e-8").returncode == 0
+    done = ask("count('cost')", "--within", "30", "--confidence", "0.9")
+    assert "± " in done.stdout
+    assert len(entries(ask.path / "books")) == 4
+
+
+def test_json(ask):
+    done = ask("count()", "--epsilon", "0.5", "--json", *TOTAL)
+    assert json.loads(done.stdout)["price"]["epsilon"] == 0.5
+
+
+def test_a_dry_run_neither_reads_nor_charges(ask):
+    done = ask(MEAN, "--epsilon", "0.5", "--dry-run", *TOTAL)
+    assert done.returncode == 0
+    assert "say about how many: --rows 10000" in done.stdout
+    done = ask(MEAN, "--epsilon", "0.5", "--dry-run", "--rows", "400", *TOTAL)
+    assert "with 400 rows" in done.stdout
+    assert not (ask.path / "books").exists()
+    assert ask(MEAN, "--epsilon", "4", "--dry-run", *TOTAL).returncode == 3
+
+
+def test_public_facts_of_a_csv_file(ask):
+    visits().to_csv(ask.path / "visits.csv", index=False)
+    done = ask("mean('cost', bounds=(0, 100))", "--epsilon", "0.5", *TOTAL, data="visits.csv")
+    assert done.returncode == 2
+    assert "Columns of a CSV file are text, but for those to which the schema gives bounds or a dtype" in done.stderr
+    (ask.path / "schema.toml").write_text("[cost]\nbounds = [0, 100]\n")
+    done = ask("mean('cost')", "--epsilon", "0.5", "--schema", ask.path / "schema.toml", *TOTAL, data="visits.csv")
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "more", "text"),
+    [
+        ("count()", (), "epsilon"),
+        ("count()", ("--epsilon", "0.5"), "open it with its total: --total 3"),
+        ("count()", ("--epsilon", "0.5", "--unit", "pid"), "add --total 3"),
+        ("count()", ("--epsilon", "0.5", "--total", "3", "--unit", "pid"), "unit needs max_rows"),
+        ("count()", ("--epsilon", "much", "--total", "3"), "--epsilon must be a number, such as --epsilon 0.5"),
+        ("count()", ("--epsilon", "nan", "--total", "3"), "finite"),
+        ("count()", ("--epsilon", "1e999999999", "--total", "3"), "--epsilon must be a number"),
+        ("count()", ("--epsilon", "0.5", "--total", "-3"), "must lie between"),
+        ("count(", ("--epsilon", "0.5", "--total", "3"), "this question cannot be read"),
+        ("maen('cost')", ("--epsilon", "0.5", "--total", "3"), "did you mean 'mean'?"),
+        ("mean('coast', bounds=(0, 1))", ("--epsilon", "0.5", "--total", "3"), "did you mean 'cost'"),
+        ("mean('cost')", ("--epsilon", "0.5", "--total", "3"), "bounds"),
+        ("oracle('pmw', domain={'cost': [1, 2]})", ("--epsilon", "0.5", "--total", "3"), "open it in code"),
+        ("count()", ("--epsilon", "0.5", "--total", "3", "--version", ""), "--version must be a short text"),
+        ("count()", ("--epsilon", "0.5", "--total", "3", "--schema", "none.toml"), "the schema none.toml cannot be read"),
+    ],
+    ids=lambda value: str(value)[:30],
+)  # fmt: skip
+def test_what_is_wrong_is_told_in_a_line_and_costs_nothing(ask, question, more, text):
+    done = ask(question, *more)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert text in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (ask.path / "books").exists()
+
+
+@pytest.mark.parametrize("name", ["query", "run"])
+def test_help_says_what_the_exit_codes_mean(name):
+    done = command(name, "--help")
+    assert done.returncode == 0
+    assert "3 the budget does not pay" in done.stdout.replace("\n", " ")
+
+
+def test_without_a_ledger_every_call_would_have_a_fresh_budget(ask):
+    done = ask("count()", "--epsilon", "0.5", "--total", "3", ledger=False)
+    assert done.returncode == 2
+    assert "add --ledger" in done.stderr
+
+
+def test_other_terms_than_those_on_record(ask):
+    assert ask("count()", "--epsilon", "0.5", *TOTAL).returncode == 0
+    done = ask("count()", "--epsilon", "0.5", "--total", "30", "--unit", "pid", "--max-rows", "4")
+    assert done.returncode == 1
+    assert "has epsilon=3, not 30" in done.stderr
+    assert spent(ask.path / "books") == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["mean('note', bounds=(0, 1))", "query('note > 3').count()", "histogram('note', bins=[0, 1])", "sum('note')",
+     "mode('note')", "groupby('note').size()", "eval('x = note * 2').mean('x', bounds=(0, 1))"],
+)  # fmt: skip
+def test_no_refused_question_prints_a_cell(ask, question):
+    done = ask(question, "--epsilon", "0.5", *TOTAL)
+    assert done.returncode == 2
+    assert SECRET not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (ask.path / "books").exists()
+
+
+def test_a_budget_with_a_delta_or_a_plan_goes_on_on_its_own_terms(ask):
+    opened = (
+        "import pandas as pd, pandas_dp\ndf = pd.read_parquet({data!r})\n"
+        "df.dp.protect(epsilon=3, {terms}, ledger={books!r}, name='visits')\n"
+    )
+    data, books = str(ask.path / "visits.parquet"), ask.path / "books"
+    terms = (
+        "delta=1e-6, delta_reserved=3e-7",
+        "delta=1e-6, accountant='gdp'",
+        "delta=1e-6, plan={0.1: 10}",
+        "unit='pid', max_rows=4, max_groups=2, max_rows_per_group=3, neighbors='replace_one'",
+    )
+    for place, term in enumerate(terms):
+        path = ask.path / f"books{place}"
+        price = ("--rho", "0.01") if "gdp" in term else ("--epsilon", "0.1")
+        line = opened.format(data=data, terms=term, books=str(path))
+        done = command(
+            "query",
+            data,
+            "count('cost')",
+            "--ledger",
+            path,
+            "--name",
+            "visits",
+            *price,
+            before=line + "df.dp.session.close()",
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert [kind for kind, _ in entries(path)] == ["open", "query"]
+    assert not books.exists()

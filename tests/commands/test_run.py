@@ -1,0 +1,281 @@
+"""Pipelines: steps of a plan file, what they cost, what they write, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+from support.commands import PLAN, SECRET, command, entries, spent, visits
+
+KILLED = """
+import os
+from pandas_dp.commands import answer_files
+add = answer_files.AnswerFiles.add
+def dying(self, name, *more):
+    add(self, name, *more)
+    if name == {name!r}:
+        os._exit(9)
+answer_files.AnswerFiles.add = dying
+"""
+
+
+@pytest.fixture
+def job(tmp_path):
+    """A directory with plan and data, and its command."""
+    (tmp_path / "plan.toml").write_text(PLAN)
+    visits().to_parquet(tmp_path / "visits.parquet")
+
+    def start(*more, before="", data="visits.parquet", plan="plan.toml"):
+        where = ("--data", tmp_path / data, "--ledger", tmp_path / "books", "--out", tmp_path / "out")
+        return command("run", tmp_path / plan, *where, *more, before=before)
+
+    start.path = tmp_path
+    return start
+
+
+def test_a_dry_run_shows_costs_and_errors_and_leaves_nothing_behind(job):
+    done = job("--dry-run", "--rows", 400)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["query", "costs", "error"]
+    assert lines[1].startswith("rows     epsilon=0.5   ± 24 rows (95 %)")
+    assert "with 400 rows" in lines[2]
+    assert lines[3].startswith("middle   epsilon=0.25  its rank is within")
+    assert lines[-2:] == ["left now    epsilon=3", "left then   epsilon=2"]
+    assert sorted(os.listdir(job.path)) == ["plan.toml", "visits.parquet"]
+
+
+def test_a_dry_run_reads_no_row(job):
+    whole = "from pandas_dp.commands import data_files\ndata_files.whole_frame = None\ndata_files.same_frame = None"
+    assert job("--dry-run", before=whole).returncode == 0
+    assert job(before=whole).returncode == 1
+
+
+def test_a_dry_run_of_what_is_stored_costs_nothing_and_writes_nothing(job):
+    assert job().returncode == 0
+    before = (job.path / "books").read_bytes()
+    done = job("--dry-run")
+    assert done.stdout.count("nothing, stored") == 3
+    assert "left then   epsilon=2" in done.stdout
+    assert (job.path / "books").read_bytes() == before
+    assert job("--dry-run", "--version", "next").stdout.count("stored") == 0
+
+
+def test_answers_and_index(job):
+    done = job()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "3 answers; spent epsilon=1; left epsilon=2\n"
+    out = job.path / "out"
+    names = ["by_ward", "middle", "rows"]
+    assert sorted(os.listdir(out)) == sorted(
+        [f"{name}.{end}" for name in names for end in ("json", "csv")] + ["index.json"]
+    )
+    index = json.loads((out / "index.json").read_text())
+    assert index["complete"] is True
+    assert [entry["name"] for entry in index["answers"]] == ["rows", "by_ward", "middle"]
+    assert [entry["price"]["epsilon"] for entry in index["answers"]] == [0.5, 0.25, 0.25]
+    assert (index["spent"], index["left"], index["version"]) == ("epsilon=1", "epsilon=2", "2026-11-28")
+    answer = json.loads((out / "rows.json").read_text())
+    assert answer["value"] == index["answers"][0]["value"]
+    # Laplace noise of scale 8 rows: beyond 250 with probability e^-31
+    assert abs(answer["value"] - 400) < 250
+    assert list(pd.read_csv(out / "by_ward.csv").columns) == ["ward", "value", "lower", "upper"]
+
+
+def test_parquet_and_json_answers(job):
+    assert job("--format", "parquet").returncode == 0
+    table = pd.read_parquet(job.path / "out" / "by_ward.parquet")
+    assert table["ward"].tolist() == ["A", "B"]
+    assert command(
+        "run", job.path / "plan.toml", "--data", job.path / "visits.parquet", "--ledger", job.path / "books",
+        "--out", job.path / "more", "--format", "json",
+    ).returncode == 0  # fmt: skip
+    assert sorted(os.listdir(job.path / "more")) == ["by_ward.json", "index.json", "middle.json", "rows.json"]
+
+
+def test_a_killed_job_that_is_started_again_pays_as_one(job):
+    assert job(before=KILLED.format(name="by_ward")).returncode == 9
+    assert spent(job.path / "books") == Fraction(3, 4)
+    assert json.loads((job.path / "out" / "index.json").read_text())["complete"] is False
+    first = (job.path / "out" / "rows.json").read_bytes()
+    assert job().returncode == 0
+    assert spent(job.path / "books") == 1
+    assert (job.path / "out" / "rows.json").read_bytes() == first
+    index = json.loads((job.path / "out" / "index.json").read_text())
+    assert [entry["stored"] for entry in index["answers"]] == [True, True, False]
+    assert not [name for name in os.listdir(job.path / "out") if name.endswith(".part")]
+
+
+@pytest.mark.parametrize("data", ["visits.csv", "visits.parquet", "visits.feather"])
+def test_a_restart_pays_nothing_whatever_the_format_and_the_relation(job, data):
+    plan = PLAN.replace('unit = "pid"\nmax_rows = 4', 'neighbors = "replace_one"')
+    (job.path / "plan.toml").write_text(plan)
+    visits().to_csv(job.path / "visits.csv", index=False)
+    visits().to_feather(job.path / "visits.feather")
+    assert job(data=data).returncode == 0
+    books = entries(job.path / "books")
+    assert job(data=data).returncode == 0
+    assert entries(job.path / "books") == books
+    assert spent(job.path / "books") == 1
+
+
+def test_growing_data_under_new_versions_continues_the_budget(job):
+    for night, rows in enumerate((400, 500, 600), 1):
+        visits(rows).to_parquet(job.path / "visits.parquet")
+        assert job("--version", f"night {night}").returncode == 0
+        assert spent(job.path / "books") == night
+    visits(700).to_parquet(job.path / "visits.parquet")
+    done = job("--version", "night 4")
+    assert done.returncode == 3
+    assert done.stderr == (
+        "pandas-dp: the budget does not pay query 'rows', which asks epsilon=0.5; left is epsilon=0. nothing fits any more. "
+        "No answer was written\n"
+    )
+
+
+def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
+    (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 0.6"))
+    dry = job("--dry-run")
+    assert dry.returncode == 3
+    assert dry.stdout.count("NOT PAID") == 2
+    done = job()
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    assert "query 'by_ward', which asks epsilon=0.25; left is epsilon=0.1" in done.stderr
+    assert "The 1 before it are written" in done.stderr
+    assert sorted(os.listdir(job.path / "out")) == ["index.json", "rows.csv", "rows.json"]
+    assert spent(job.path / "books") == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("bounds = [0, 100]", "", "query 'by_ward': "),
+        ('call = "median"', 'call = "meadian"', "query 'middle': there is no question 'meadian'; did you mean 'median'?"),
+        ("['cost'].mean", "['coast'].mean", "query 'by_ward': no column named 'coast'; did you mean 'cost'"),
+        ("cost > 10", "coast > 10", "query 'by_ward': "),
+        ("[schema.cost]", "[schema.coast]", "schema names 'coast', which is not a column of this table; did you mean 'cost'"),
+        ('unit = "pid"', 'unit = "pit"', "unit='pit' is not a column of this table; did you mean 'pid'"),
+        ("epsilon = 0.25 }\ncalls", "epsilon = -1 }\ncalls", "query 'middle': epsilon must lie between"),
+        ("version = 2026-11-28", "", "the content needs a version"),
+        ("[budget]", "[budgets]", "a plan knows budget, table, schema, split, queries, not 'budgets'; did you mean 'budget'?"),
+        ("epsilon = 3", "epsilon = [", "the plan is no TOML"),
+    ],
+)  # fmt: skip
+def test_a_wrong_plan_is_told_before_anything_is_charged(job, old, new, text):
+    assert old in PLAN
+    (job.path / "plan.toml").write_text(PLAN.replace(old, new))
+    done = job()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert text in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (job.path / "books").exists()
+    assert not (job.path / "out").exists()
+
+
+def test_unusable_files(job):
+    assert "there is no data file" in job(data="none.parquet").stderr
+    assert job(data="none.parquet").returncode == 1
+    assert job(plan="none.toml").returncode == 2
+    assert job(data="plan.toml").returncode == 2
+    (job.path / "books").write_text("not a ledger")
+    done = job()
+    assert done.returncode == 1
+    assert "not a ledger" in done.stderr
+    (job.path / "books").unlink()
+    (job.path / "out").write_text("a file")
+    done = job()
+    assert done.returncode == 1
+    assert "--out DIR" in done.stderr
+    assert not (job.path / "books").exists()
+
+
+def test_other_terms_than_those_of_the_ledger(job):
+    assert job().returncode == 0
+    (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 9"))
+    for more in ((), ("--dry-run",)):
+        done = job(*more)
+        assert done.returncode == 1
+        assert "has epsilon=3, not 9" in done.stderr
+    assert spent(job.path / "books") == 1
+
+
+def test_progress_is_for_terminals_or_asked_for(job):
+    assert job("--progress").stderr == "1/3 rows\n2/3 by_ward\n3/3 middle\n"
+    assert job("--no-progress").stderr == ""
+
+
+def test_what_fails_after_its_charge_ends_the_job_without_a_cell(job):
+    broken = (
+        "from pandas_dp.engines.pandas import PandasView\nimport pandas_dp.session as s\n"
+        f"def broken(*args):\n    raise ValueError({SECRET!r})\ns.open_view = broken\n"
+    )
+    done = job(before=broken)
+    assert done.returncode == 1
+    assert done.stderr == "pandas-dp: query 'rows': the query could not be answered; its price stays spent\n"
+    assert spent(job.path / "books") == Fraction(1, 2)
+
+
+def test_whatever_else_fails_is_told_in_a_fixed_text(job):
+    broken = f"import pandas_dp.commands.run as r\ndef broken(*args):\n    raise ValueError({SECRET!r})\nr.rehearse = broken\n"
+    done = job(before=broken)
+    assert done.returncode == 1
+    assert "failed unexpectedly (ValueError)" in done.stderr
+    assert SECRET not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_warning_is_printed(job):
+    loud = (
+        "import warnings\nimport pandas_dp.commands.run as r\nadd = r.AnswerFiles.add\n"
+        f"def warn(*args):\n    warnings.warn({SECRET!r})\n    add(*args)\nr.AnswerFiles.add = warn\n"
+    )
+    done = job(before=loud)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interrupted_job_says_how_it_goes_on(job):
+    stop = "def stop(*args):\n    raise KeyboardInterrupt\nimport pandas_dp.commands.run as r\nr.AnswerFiles.add = stop"
+    done = job(before=stop)
+    assert done.returncode == 130
+    assert "the same command goes on" in done.stderr
+    assert job().returncode == 0
+    assert spent(job.path / "books") == 1
+
+
+def test_a_total_is_split_over_the_queries(job):
+    plan = PLAN.replace("[[queries]]", "[split]\ntotal = 1\n\n[[queries]]", 1)
+    weights = iter(["0.5", "0.3", "0.2"])
+    lines = [f"weight = {next(weights)}" if line.startswith("price") else line for line in plan.splitlines()]
+    (job.path / "plan.toml").write_text("\n".join(lines))
+    shown = job("--dry-run").stdout
+    assert [price in shown for price in ("epsilon=0.5 ", "epsilon=0.3 ", "epsilon=0.2 ")] == [True] * 3
+    assert job().returncode == 0
+    assert spent(job.path / "books") == 1
+    within = [
+        f"within = {20 if 'price' in line else 0}" if line.startswith("price") else line for line in plan.splitlines()
+    ]
+    (job.path / "plan.toml").write_text("\n".join(within))
+    assert "by_ward" in PLAN
+    done = job("--dry-run")
+    assert done.returncode == 2
+    assert "[split]: " in done.stderr
+
+
+def test_exit_codes_of_the_program_itself(job):
+    def program(*arguments):
+        line = [sys.executable, "-m", "pandas_dp", *map(str, arguments)]
+        return subprocess.run(
+            line, capture_output=True, text=True, cwd=os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+        )
+
+    run = ("run", job.path / "plan.toml", "--data", job.path / "visits.parquet")
+    assert program(*run, "--dry-run").returncode == 0
+    done = program(*run)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "run needs --ledger visits.dpledger, or --dry-run" in done.stderr
