@@ -8,8 +8,8 @@ import sys
 import pandas as pd
 
 import pandas_dp
-from pandas_dp import datasets, dp, ledger_commands
-from pandas_dp.commands import query, run
+from pandas_dp import datasets, dp
+from pandas_dp.commands import ledger, query, run
 from pandas_dp.commands.exits import ended
 
 EDUCATION = ["HS-grad", "Some-college", "Bachelors", "Masters", "Doctorate"]
@@ -60,15 +60,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="answer five questions about a bundled census table")
-    query.add(commands)
-    run.add(commands)
-    ledger_commands.add(commands)
+    known = {"query": query, "run": run, "ledger": ledger}
+    for command in known.values():
+        command.add(commands)
     options = parser.parse_args(arguments)
-    if options.command == "ledger":
-        sys.exit(ledger_commands.run(options))
-    if options.command in ("query", "run"):
-        command = query if options.command == "query" else run
-        sys.exit(ended(lambda: command.run(options)))
+    if options.command in known:
+        sys.exit(ended(lambda: known[options.command].run(options)))
     demo()
 
 

@@ -52,7 +52,6 @@ LEVELS = {
     "query_texts": 12,
     "": 13,
     "commands": 13,
-    "ledger_commands": 13,
     "__main__": 14,
 }
 

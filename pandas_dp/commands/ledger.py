@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
+from pandas_dp.commands.exits import DONE
 from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import ArgumentValueError, LedgerError
+from pandas_dp.errors import LedgerError
 from pandas_dp.report import odometer
 from pandas_dp.report.certificate import certificate, write
 
@@ -35,25 +35,29 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Carry it out; the exit code is 1 where the file cannot be read as a ledger or is damaged."""
+    """Carry it out; see `exits` for the codes.
+
+    Raises
+    ------
+    LedgerError
+        The file cannot be read as a ledger, or is damaged.
+    """
+    if not os.path.isfile(options.file):  # opening would make a new one
+        raise LedgerError(f"{options.file}: there is no such file")
     try:
-        if not os.path.isfile(options.file):  # opening would make a new one
-            raise LedgerError("there is no such file")
         ledger = open_ledger(options.file)
         if options.what == "report":
             text = write(certificate(ledger, options.name), options.out)
-            lines = iter(()) if text is None else iter([text.encode("ascii", "xmlcharrefreplace").decode()])
-        else:
-            lines = {"show": _shown, "verify": _verified, "export": _exported}[options.what](ledger)
-        for line in lines:
+            if text is not None:
+                print(text.encode("ascii", "xmlcharrefreplace").decode())
+            return DONE
+        for line in {"show": _shown, "verify": _verified, "export": _exported}[options.what](ledger):
             print(line)
     except LedgerError as error:
-        print(f"{options.file}: {error}", file=sys.stderr)
-        return 1
-    except (OSError, ArgumentValueError) as error:  # of the page alone
-        print(f"{options.out}: {error}", file=sys.stderr)
-        return 1
-    return 0
+        raise LedgerError(f"{options.file}: {error}") from None
+    except OSError as error:
+        raise LedgerError(f"{options.out} cannot be written: {error.strerror}") from None
+    return DONE
 
 
 def _shown(ledger: Ledger) -> Iterator[str]:

@@ -114,7 +114,7 @@ def test_report_says_what_is_wrong_and_leaves_the_page_as_it_was(capsys, books, 
     assert (code, out) == (1, "")
     assert "no budget named 'nobody'" in err
     code, _, err = run(capsys, "report", books, "--out", tmp_path)
-    assert (code, "not of a folder" in err) == (1, True)
+    assert (code, "not of a folder" in err) == (2, True)
     code, _, err = run(capsys, "report", books, "--out", tmp_path / "nowhere" / "report.html")
     assert (code, "No such file" in err) == (1, True)
     with sqlite3.connect(books) as connection:
