@@ -138,6 +138,8 @@ class PreparedFrame:
         return kind_of(table.column(column).dtype if table is not None and known else frame[column].dtype)
 
     def _facts(self, column: str) -> ColumnFacts:
+        if not isinstance(column, str):
+            self._kind(column)  # which says so
         return table_of(self._frame).schema.after(self._steps)[column]
 
     def _filled(self, names: Sequence[str]) -> Self:

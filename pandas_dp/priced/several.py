@@ -145,8 +145,8 @@ class SeveralQuestions(PreparedFrame):
             "describe('age', bounds=(0, 120)) or describe(['age', 'cost'], bounds={'age': (0, 120), 'cost': (0, 5000)})"
         )
         if isinstance(columns, str):
-            text = call_text("describe", columns, bounds)
-            return self._ask(text, self._summary(columns, bounds), (columns,))
+            summary = self._summary(columns, bounds)  # checks the bounds
+            return self._ask(call_text("describe", columns, bounds), summary, (columns,))
         if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
             raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
         if bounds is not None and not isinstance(bounds, Mapping):
