@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,10 +50,22 @@ def _found(fault: Fault) -> bool:
         file.write_text(planted(file.read_text(), fault))
         paths = [f"tests/{path}" for path in fault.tests]
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *paths]
-        done = subprocess.run(command, cwd=copy, capture_output=True, timeout=LONGEST, check=False)
-        if done.returncode not in (0, FAILED):
-            raise RuntimeError(done.stdout.decode()[-2000:])
-        return done.returncode == FAILED
+        return _run(command, copy) == FAILED
+
+
+def _run(command: list[str], folder: Path) -> int:
+    """Return the exit code; whatever the tests started ends with them, as a broken package may never."""
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as tests:
+        try:
+            shown, _ = tests.communicate(timeout=LONGEST)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(tests.pid, signal.SIGKILL)
+    if tests.returncode not in (0, FAILED):
+        raise RuntimeError(shown[-2000:])
+    return tests.returncode
 
 
 if __name__ == "__main__":
