@@ -40,6 +40,7 @@ LEVELS = {
     "session": 7,
     "streams": 8,
     "opening": 8,
+    "joining": 9,
     "priced": 9,
     "practice": 9,
     "allotments": 9,
