@@ -118,7 +118,7 @@ ledger = open_ledger(path)
 ask(ledger)
 os.link(path, path + ".second")  # while this process has it open
 def refused():
-    for name in (path, path + ".second"):
+    for name in (path + ".second",):
         try:
             join(name)
         except LedgerError as error:
