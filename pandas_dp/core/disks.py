@@ -7,16 +7,16 @@ machines, and locks of network file systems are known to fail: two of them could
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from pandas_dp.errors import LedgerError
 
 MOUNTS = "/proc/self/mountinfo"
 # of networks, of clusters, and of folders that a virtual machine shares with its host, such as WSL's
 SHARED = (
-    "9p afs autofs beegfs ceph cifs coda drvfs fuse gfs2 gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs panfs prl_fs pvfs2 smb3 "
-    "smbfs vboxsf virtiofs vmhgfs"
+    "9p afs autofs beegfs ceph cifs drvfs fuse gfs2 gpfs lustre nfs nfs4 ocfs2 orangefs panfs prl_fs smb3 smbfs vboxsf "
+    "virtiofs vmhgfs"
 )
-LOCAL_FUSE = "fuse.fuse-overlayfs"  # the root of containers without privileges
 
 
 def check_disk(path: str) -> None:
@@ -29,7 +29,8 @@ def check_disk(path: str) -> None:
     LedgerError
     """
     kind = file_system(path)
-    if kind in SHARED.split() or (kind.startswith("fuse.") and kind != LOCAL_FUSE):
+    # fuse-overlayfs: the root of containers without privileges, on a disk of this machine
+    if kind.partition(".")[0] in SHARED.split() and kind != "fuse.fuse-overlayfs":
         raise LedgerError(
             f"ledger= lies on a disk that other machines may share ({kind}): locks are not reliable there, and two processes "
             "could spend the same budget. Name a file on a disk of this machine: type ledger='/var/lib/me/visits.dpledger'"
@@ -39,14 +40,11 @@ def check_disk(path: str) -> None:
 def file_system(path: str) -> str:
     """Return the type of the file system that a canonical path lies on; an empty text where that is not known."""
     best, kind = "", ""
-    try:
-        with open(MOUNTS, encoding="utf-8", errors="surrogateescape") as table:
-            for line in table:
-                place, _, source = line.partition(" - ")
-                point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place.split()[4])
-                # of two mounts on one folder the later one covers the other
-                if len(point) >= len(best) and (path + "/").startswith(point.rstrip("/") + "/"):
-                    best, kind = point, source.split()[0]
-    except (OSError, IndexError):
-        return ""
+    with suppress(OSError, IndexError), open(MOUNTS, encoding="utf-8", errors="surrogateescape") as table:
+        for line in table:
+            place, _, source = line.partition(" - ")
+            point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place.split()[4])
+            # of two mounts on one folder the later one covers the other
+            if len(point) >= len(best) and (path + "/").startswith(point.rstrip("/") + "/"):
+                best, kind = point, source.split()[0]
     return kind
