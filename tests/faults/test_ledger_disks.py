@@ -59,7 +59,7 @@ print(refused, out + refused == 2 * ATTEMPTS, out == charged, "nothing was relea
 """
 
 
-@pytest.mark.parametrize("attempts", [20, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("attempts", [50, pytest.param(500, marks=pytest.mark.nightly)])
 def test_x12_a_full_disk_refuses_the_charge_and_the_next_call_works(tmp_path, attempts):
     refused, *rest = script(tmp_path, FULL.replace("ATTEMPTS", str(attempts))).split()
     assert int(refused) >= attempts / 2
