@@ -113,6 +113,23 @@ def test_a_restart_pays_nothing_for_what_was_answered_and_growing_data_goes_on_w
 
 
 @pytest.mark.parametrize(
+    "read",
+    [
+        "people().sample(frac=1, random_state=1)",
+        "people().convert_dtypes(dtype_backend='pyarrow')",
+        "pd.read_csv(folder + '/people.csv')",
+        "people().iloc[:3].copy()",
+        "people()",
+    ],
+)
+def test_x9_x10_the_same_people_read_in_another_way_go_on_with_the_budget(process, read):
+    process(OWNER + "df.to_csv(folder + '/people.csv', index=False)\n")
+    code = f"df = {read}\ndf.dp.protect(epsilon=2, **terms)\ndf.dp(epsilon=0.5).count()\nsay(df.dp.session.spent)"
+    assert process(code) == ["epsilon=1"]
+    assert process(code) == ["epsilon=1.5"]  # without a version nothing is free in another process
+
+
+@pytest.mark.parametrize(
     ("terms", "said"),
     [
         ("epsilon=3, **terms", "epsilon=2, not 3"),

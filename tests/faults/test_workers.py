@@ -20,8 +20,13 @@ import pandas_dp
 from support.frames import people
 LEDGER = {ledger!r}
 
-def work(tries):
-    df = people()
+def work(task):
+    df, tries = task  # a copy of the owner's frame, with the mark of its session
+    try:
+        df.dp(epsilon=0.1).count()
+        raise SystemExit("answered")
+    except pandas_dp.PandasDPError:
+        pass
     df.dp.protect(session=pandas_dp.open_session(LEDGER, name="shared"))
     answers = []
     for _ in range(tries):
@@ -31,17 +36,18 @@ def work(tries):
             pass
     return os.getpid(), answers
 
-def shared(method, workers, tries):
+def shared(df, method, workers, tries):
     context = multiprocessing.get_context(method)
     if method == "forkserver":
         context.set_forkserver_preload(["worker"])
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        return list(pool.map(work, [tries // workers] * workers))
+        return list(pool.map(work, [(df, tries // workers)] * workers))
 
 if __name__ == "__main__":
-    people().dp.protect(epsilon=1, name="shared", ledger=LEDGER, unit="pid", max_rows=4)
+    df = people()
+    df.dp.protect(epsilon=1, name="shared", ledger=LEDGER, unit="pid", max_rows=4)
     method, workers, tries = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    done = shared(method, workers, tries)
+    done = shared(df, method, workers, tries)
     answers = [answer for _, given in done for answer in given]
     session = pandas_dp.open_session(LEDGER, name="shared")
     session._ledger.verify()
