@@ -28,6 +28,7 @@ from pandas_dp.session import Session
 if TYPE_CHECKING:
     from pandas_dp import accounting, audit, local, teaching
     from pandas_dp.aggregates.prices import geometric_prices
+    from pandas_dp.joining import open_session
     from pandas_dp.practice import mock
     from pandas_dp.queries import Query, query
     from pandas_dp.splitting import split
@@ -37,6 +38,7 @@ LATER = {
     "Query": "pandas_dp.queries",
     "geometric_prices": "pandas_dp.aggregates.prices",
     "mock": "pandas_dp.practice",
+    "open_session": "pandas_dp.joining",
     "query": "pandas_dp.queries",
     "split": "pandas_dp.splitting",
 }
@@ -65,6 +67,7 @@ __all__ = [
     "geometric_prices",
     "local",
     "mock",
+    "open_session",
     "query",
     "split",
     "teaching",

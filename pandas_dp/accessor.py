@@ -184,13 +184,13 @@ class Accessor(Frames):
             Epsilons that are declared before the first answer, such as ``{0.1: 40}``. Together they cost less than they add
             up to, and what they leave pays for others. Questions may depend on answers, these prices may not. Needs a delta.
         ledger : path, optional
-            File that keeps the books; without it the budget ends with the process.
+            File on a disk of this machine that keeps the books; without it the budget ends with the process.
         name : str
             The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
         table, version : str, optional
             Public name and version of the content: the same question about the same version is answered from the store.
         session : Session, optional
-            Answer for this frame on that session's budget instead of opening one.
+            Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
 
         Returns
         -------

@@ -99,11 +99,9 @@ def _part(session: Session, name: str, total: Fraction, charged: Fraction, unit:
         raise ArgumentValueError(
             f"this part of the budget has epsilon={show(known[0].epsilon)}, which stays what it is: type that, or another name"
         )
-    key = f"part {name} {total}"
-    if session._ledger.stored(session.name, key) is None:  # what a crash left paid and not yet opened is paid
-        loss = PrivacyLoss.pure(charged)
-        sequence = session._ledger.reserve(session.name, key, text, f"epsilon={show(charged)}", loss, session.unit)
-        session._ledger.record(session.name, sequence, "[]")
+    key, price, loss = f"part {name} {total}", f"epsilon={show(charged)}", PrivacyLoss.pure(charged)
+    # once: what another thread or process paid at this moment, or a crash left paid and not yet opened, is paid
+    session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True)
     return opening.part_of(session, name, Budget.of(total), unit)
 
 

@@ -50,6 +50,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def _new_lock() -> None:
+    """A child of a fork must not wait for a thread that it does not have."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
+
+
 def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
     """Return the unit from what ``protect`` accepts."""
     if neighbors not in tuple(NeighboringRelation):
@@ -142,6 +152,14 @@ def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> S
             return known
         session._ledger.open(full, budget, unit)
         return _new(type(session)(session._ledger, full, unit, whole=session))
+
+
+def rejoin(ledger: Ledger, name: str, unit: PrivacyUnit) -> Session:
+    """Return the open session of a budget that is on record, or a new one, on the terms on record."""
+    with _lock:
+        session = _find(ledger, name) or _new(Session(ledger, name, unit))
+        session._settle(unit)
+        return session
 
 
 def join(
@@ -277,6 +295,7 @@ def table_of(frame: pd.DataFrame) -> Table:
     if mark is not None and mark not in _sessions:
         raise UnknownSessionError(
             "this frame carries the mark of a session of another process; name the ledger of that session: "
+            "df.dp.protect(session=pandas_dp.open_session('visits.dpledger')), or with its terms "
             "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
         )
     check_frame(frame, PrivacyUnit())

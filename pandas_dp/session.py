@@ -391,4 +391,4 @@ class Session:
 
     def __reduce__(self) -> Any:
         """Refuse: a copy would be a second budget."""
-        raise TypeError("a session cannot be pickled or copied; open the same ledger in the other process")
+        raise TypeError("a session cannot be pickled or copied; there type pandas_dp.open_session('visits.dpledger')")

@@ -40,6 +40,7 @@ LEVELS = {
     "session": 7,
     "streams": 8,
     "opening": 8,
+    "joining": 9,
     "priced": 9,
     "practice": 9,
     "allotments": 9,
@@ -163,6 +164,14 @@ def test_no_second_source_of_randomness():
         if module != "pandas_dp.core.randomness":
             assert "urandom(" not in text, module
             assert "secrets" not in imports(path), module
+
+
+def test_nothing_is_logged_and_only_commands_print():
+    for module, path in MODULES.items():
+        assert "logging" not in imports(path), module
+        if "print(" in path.read_text() and module.split(".")[-1] not in ("__main__", "ledger_commands"):
+            names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+            assert "print" not in names, module
 
 
 def run(code: str) -> str:

@@ -230,7 +230,7 @@ class _Run:
     def __init__(self, request: Request) -> None:
         self.request, self.view, self.recipe = request, request.view(), request.recipe()
         self.transcript: list[Noisy | Listing] = []
-        self.spent = PrivacyLoss()
+        self.spent, self.declared = PrivacyLoss(), request.rule.charge(request.loss)
         self.started: dict[Interactive, Mechanism] = {}
 
     def resume(self, sent: Any = None) -> Reply:
@@ -251,9 +251,7 @@ class _Run:
         if isinstance(mechanism, Interactive) and mechanism in self.started:
             mechanism = self.started[mechanism]
         self.spent += mechanism.loss(sensitivity)
-        if self.spent != request.loss and not covers(
-            request.rule.charge(request.loss), request.rule.charge(self.spent)
-        ):
+        if not covers(self.declared, request.rule.charge(self.spent)):
             raise QueryFailedError  # a recipe that looks more often than it declared
         if isinstance(mechanism, Interactive):
             self.started[mechanism] = mechanism.start(sensitivity, random_bytes)
@@ -275,8 +273,8 @@ def _answer(request: Request) -> tuple[Any, list[Noisy | Listing]]:
 
 def covers(declared: Charge, charge: Charge) -> bool:
     """Whether a declared charge is at least another one in every currency."""
-    bounded = charge.epsilon is not None and (declared.epsilon is None or charge.epsilon <= declared.epsilon)
-    return (bounded or declared.epsilon is None) and charge.renyi <= declared.renyi and charge.delta <= declared.delta
+    bounded = declared.epsilon is None or (charge.epsilon is not None and charge.epsilon <= declared.epsilon)
+    return bounded and charge.renyi <= declared.renyi and charge.delta <= declared.delta
 
 
 def _replay(recipe: Generator[Measurement | Reply, Any, Any], transcript: list[Noisy | Listing]) -> Any:

@@ -164,7 +164,17 @@ class Ledger:
             return None
         return sequence, text.decode("utf-8", "surrogatepass")
 
-    def reserve(self, name: str, key: str | None, query: str, price: str, loss: PrivacyLoss, unit: PrivacyUnit) -> int:
+    def reserve(
+        self,
+        name: str,
+        key: str | None,
+        query: str,
+        price: str,
+        loss: PrivacyLoss,
+        unit: PrivacyUnit,
+        *,
+        once: bool = False,
+    ) -> int:
         """Charge a query, durably, before anything is computed.
 
         For all inputs: when this returns, the charge is part of the sums and every later call of any thread
@@ -182,6 +192,8 @@ class Ledger:
             The whole price; the budget's own filter turns it into the charge.
         unit : PrivacyUnit
             The unit that the loss is for.
+        once : bool
+            What was charged under this key before, by whatever process, is paid: it is not charged again.
 
         Returns
         -------
@@ -200,6 +212,8 @@ class Ledger:
             row = self._row(connection, name)
             if row.unit != records.unit_text(unit):
                 raise LedgerError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
+            if once and (paid := records.charged(connection, row, key or "")):
+                return paid
             rule, (text, state) = row.rule, self._parsed
             state = state if text == row.state else State.from_text(row.state)
             asked = rule.charge(loss)
@@ -207,8 +221,7 @@ class Ledger:
             if after is None:
                 return rule, state, asked
             self._parsed = (after.to_text(), after)
-            row = row._replace(state=self._parsed[0])
-            return records.append(connection, row, "query", query, price, asked, key)
+            return records.append(connection, row._replace(state=self._parsed[0]), "query", query, price, asked, key)
 
         result = self._store.transact(DURABLE, charge)
         if isinstance(result, tuple):

@@ -79,17 +79,7 @@ class Row(NamedTuple):
 
     def amended(self, rule: Filter, state: State, unit: PrivacyUnit) -> Row:
         """Return the row on other terms."""
-        epsilon, delta, reserved, accountant, order, plan = _terms(rule)
-        return self._replace(
-            epsilon=epsilon,
-            delta=delta,
-            delta_reserved=reserved,
-            accountant=accountant,
-            renyi_order=order,
-            plan=plan,
-            unit=unit_text(unit),
-            state=state.to_text(),
-        )
+        return Row(self.id, self.name, *_terms(rule), unit_text(unit), state.to_text(), self.last, self.head)
 
 
 _SELECT = f"SELECT {', '.join(Row._fields)}, seal FROM budgets "  # noqa: S608 (constant text)
@@ -128,6 +118,12 @@ def had(connection: sqlite3.Connection, row: Row, budget: Budget) -> bool:
         "(SELECT max(sequence) FROM entries WHERE budget = :id AND kind = 'open') LIMIT 1"
     )
     return connection.execute(query, {"id": row.id, "price": words(budget)}).fetchone() is not None
+
+
+def charged(connection: sqlite3.Connection, row: Row, key: str) -> int | None:
+    """Return the sequence number of the first entry under a key, if there is one."""
+    query = "SELECT min(sequence) FROM entries WHERE budget = ? AND key = ?"
+    return connection.execute(query, (row.id, fingerprint(encode(key)))).fetchone()[0]  # type: ignore[no-any-return]
 
 
 def append(

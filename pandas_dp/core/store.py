@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from pandas_dp.core.disks import check_disk
 from pandas_dp.core.records import APPLICATION_ID, DAMAGED, SCHEMA, SCHEMA_VERSION
 from pandas_dp.errors import ArgumentTypeError, ForkedSessionError, LedgerBusyError, LedgerError
 
@@ -47,7 +48,7 @@ class Store:
     Raises
     ------
     LedgerError
-        The file is not a ledger or cannot be written. It is left as it was.
+        The file is not a ledger, cannot be written, or lies on a shared disk. It is left as it was.
     """
 
     def __init__(self, path: str | None) -> None:
@@ -66,6 +67,7 @@ class Store:
         with guard:
             if any(_same(path, other) for other in _opened):
                 raise LedgerError("this process has the ledger open already: type open_ledger(path)")
+            check_disk(path)
             if not os.path.lexists(path):
                 _create(path)
             self.transact(READ, lambda connection: None)

@@ -69,6 +69,21 @@ def test_ten_thousand_random_charges_sum_exactly():
     ledger.close()
 
 
+@pytest.mark.parametrize("charges", [10_000, pytest.param(100_000, marks=pytest.mark.nightly)])
+def test_l7_tiny_charges_sum_exactly(charges):
+    """As floats, 100,000 times 1e-5 is 0.9999999999980838."""
+    ledger, tiny = Ledger(None), pure(F(1, charges))
+    ledger.open("data", ONE, UNIT)
+    for _ in range(charges):
+        ledger.reserve("data", None, "q", "p", tiny, UNIT)
+    assert ledger.state("data") == State(F(1), False, F(0), F(0))
+    assert ledger.state("data").epsilon == sum([F(1, charges)] * charges)
+    with pytest.raises(BudgetExceededError):
+        ledger.reserve("data", None, "q", "p", pure("1e-12"), UNIT)
+    ledger.verify()
+    ledger.close()
+
+
 def test_budgets_of_one_ledger_are_separate(ledger):
     ledger.open("a", ONE, UNIT)
     ledger.open("b", Budget.of(2, DELTA), PrivacyUnit())
@@ -118,7 +133,7 @@ def rounds_of_64_threads(make, rounds):
     return counts
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [20, pytest.param(200, marks=pytest.mark.nightly)])
 def test_64_threads_get_exactly_ten_answers(rounds):
     assert rounds_of_64_threads(lambda: Ledger(None), rounds) == [10] * rounds
 

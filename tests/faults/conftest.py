@@ -1,4 +1,4 @@
-"""A disk that tears writes and fails to sync."""
+"""A disk that tears writes, and fails to read, to write and to sync."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ SHIM = r"""
 #include <sys/types.h>
 #include <unistd.h>
 #include <stdio.h>
-static int writes_left = -1, syncs_to_fail = 0;
+static int writes_left = -1, syncs_to_fail = 0, reads_to_fail = 0, writes_to_fail = 0;
 void shim_kill_at_write(int k) { writes_left = k; }
 void shim_fail_syncs(int n) { syncs_to_fail = n; }
+void shim_fail_reads(int n) { reads_to_fail = n; }
+void shim_fail_writes(int n) { writes_to_fail = n; }
 static int ours(int fd) {
     char link[64], name[4096];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -36,10 +38,20 @@ ssize_t NAME(int fd, const void *data, size_t size, off_t at) { \
         real(fd, data, size / 2, at); \
         raise(SIGKILL); \
     } \
+    if (writes_to_fail > 0 && ours(fd)) { writes_to_fail--; errno = EIO; return -1; } \
     return real(fd, data, size, at); \
 }
 WRITE(pwrite)
 WRITE(pwrite64)
+#define READ(NAME) \
+ssize_t NAME(int fd, void *data, size_t size, off_t at) { \
+    static ssize_t (*real)(int, void *, size_t, off_t); \
+    if (!real) real = dlsym(RTLD_NEXT, #NAME); \
+    if (reads_to_fail > 0 && ours(fd)) { reads_to_fail--; errno = EIO; return -1; } \
+    return real(fd, data, size, at); \
+}
+READ(pread)
+READ(pread64)
 #define SYNC(NAME) \
 int NAME(int fd) { \
     static int (*real)(int); \
@@ -54,7 +66,7 @@ SYNC(fdatasync)
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory):
-    """A library put before the C library's: it tears the k-th write and dies, or makes the disk fail to sync."""
+    """A library put before the C library's: it tears the k-th write and dies, or makes the disk fail."""
     compiler = shutil.which("cc")
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("needs a C compiler and LD_PRELOAD")

@@ -132,8 +132,14 @@ print(os.read(heard, 1000).decode())
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("processes", "tries", "total"), [(4, 100, 10), (2, 400, 200)])
+@pytest.mark.parametrize(
+    ("processes", "tries", "total"),
+    [
+        pytest.param(4, 100, 10, marks=pytest.mark.slow),
+        pytest.param(2, 1000, 500, marks=pytest.mark.slow),
+        pytest.param(2, 10_000, 5000, marks=pytest.mark.nightly),
+    ],
+)
 def test_x5_x6_processes_get_exactly_what_the_budget_pays(tmp_path, processes, tries, total):
     path = tmp_path / "shared.dpledger"
     counts = script(tmp_path, RACE.format(path=str(path), processes=processes, tries=tries, total=total)).split()
