@@ -218,8 +218,8 @@ class Session:
 
         Notes
         -----
-        What was promised, spent, asked and vouched for, and the values of the latest thousand releases that this session
-        gave or served again. Nothing of the data but released values is on it. It loads nothing and runs no script.
+        What was promised, spent, asked and vouched for, and what was answered (of a budget in memory the latest thousand
+        answers). Nothing of the data but released values is on it. It loads nothing and runs no script.
         """
         from pandas_dp.report import certificate  # here, so that importing the package costs little
 
@@ -240,11 +240,11 @@ class Session:
         """Send a query through the gate and wrap the answer."""
         request = self._request(query, table, frame, columns, fresh)
         del frame  # so that no traceback from here on has it among its locals
-        answer, sequence = gate.release(request)
+        given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
-        release = self._wrap(answer, query, table, request.unit, request.price)
-        self._answered.keep(self.name, sequence, release)
+        release = self._wrap(given.answer, query, table, request.unit, request.price)
+        self._answered.keep(self._ledger, self.name, given, release)
         return release
 
     def _request(

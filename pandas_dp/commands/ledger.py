@@ -6,13 +6,14 @@ import argparse
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from pandas_dp.commands.exits import DONE
 from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import LedgerError
-from pandas_dp.report import odometer
+from pandas_dp.report import odometer, shown
 from pandas_dp.report.certificate import certificate, write
 
 
@@ -23,8 +24,8 @@ def add(commands: Any) -> None:
     texts = {
         "show": "every budget: what it protects, spent and left",
         "verify": "read every entry and check that none was changed; exit code 1 if one was",
-        "export": "every entry as one line of JSON, without the stored answers",
-        "report": "the certificate, a page of HTML, without the stored answers: session.report() shows values",
+        "export": "every entry as one line of JSON, with what was answered",
+        "report": "the certificate, a page of HTML",
     }
     for name, text in texts.items():
         command = what.add_parser(name, help=text, description=text)
@@ -80,8 +81,10 @@ def _verified(ledger: Ledger) -> Iterator[str]:
 def _exported(ledger: Ledger) -> Iterator[str]:
     ledger.verify()
     for name in ledger.heads():
+        answers = ledger.shown(name)
         for entry in ledger.entries(name):
-            yield json.dumps(_plain(name, entry))
+            told = shown.read(answers.get(entry.sequence))
+            yield json.dumps(_plain(name, entry) | {"answer": None if told is None else asdict(told)})
 
 
 def _plain(name: str, entry: LedgerEntry) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -92,8 +92,16 @@ class Request:
         return f"<request {self.query} at {self.price}>"
 
 
-def release(request: Request) -> tuple[Any, int]:
-    """Answer one query, from the store for nothing or by a new charge and a new draw; say which entry paid for it.
+class Given(NamedTuple):
+    """An answer, the ledger's entry that paid for it, and whether it did so now or for an earlier, stored draw."""
+
+    answer: Any
+    sequence: int
+    paid: bool
+
+
+def release(request: Request) -> Given:
+    """Answer one query, from the store for nothing or by a new charge and a new draw.
 
     For all inputs: the ledger holds the full charge before any column is read; the sum of the losses of the looks that
     were taken is at most the charge; what is returned is the recipe's answer, a function of noisy integers, listed keys
@@ -128,11 +136,11 @@ def closed() -> Iterator[None]:
         _inside.busy = False
 
 
-def _release(request: Request) -> tuple[Any, int]:
+def _release(request: Request) -> Given:
     if request.key is not None and not request.fresh:
         stored = request.ledger.stored(request.name, request.key)
         if stored is not None:
-            return _replay(request.recipe(), json.loads(stored[1])), stored[0]
+            return Given(_replay(request.recipe(), json.loads(stored[1])), stored[0], False)
     sequence = request.ledger.reserve(
         request.name, request.key, request.query, request.price, request.loss, request.unit
     )
@@ -140,7 +148,7 @@ def _release(request: Request) -> tuple[Any, int]:
     if request.key is not None:
         with contextlib.suppress(LedgerError):  # the price is spent and the answer good: only a free re-run is lost
             request.ledger.record(request.name, sequence, json.dumps(transcript))
-    return answer, sequence
+    return Given(answer, sequence, True)
 
 
 def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFailedError]) -> T:

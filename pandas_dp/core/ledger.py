@@ -118,7 +118,7 @@ class Ledger:
             elif not _same(connection, row, budget, unit):
                 used = records.used(connection, row)
                 if not ((implicit and row.privacy_unit == unit) if used else (mistaken or implicit)):
-                    raise _differ(row, budget, unit)
+                    raise records.differ(row, budget, unit)
                 why = "takes over the implicit session" if used else "nothing was asked on the terms before"
                 self._replace(connection, row, budget, unit, "open", f"{records.words(unit)}; {why}")
             return row
@@ -231,11 +231,27 @@ class Ledger:
 
     def record(self, name: str, sequence: int, result: str) -> None:
         """Store the noisy result of a charged query; the first one stays. May be lost without harm."""
+        self._keep("results", name, sequence, result)
+
+    def show(self, name: str, sequence: int, text: str) -> None:
+        """Store what is said of the answer, for reports of this file; the first one stays. May be lost without harm."""
+        self._keep("answers", name, sequence, text)
+
+    def shown(self, name: str) -> dict[int, str]:
+        """Return what `show` stored, by sequence number; damaged texts are left out."""
+        query = "SELECT sequence, result, digest FROM answers WHERE budget = ?"
+        rows = self._store.transact(
+            READ, lambda connection: connection.execute(query, (self._row(connection, name).id,)).fetchall()
+        )
+        sound = ((i, text) for i, text, digest in rows if type(text) is bytes and digest == records.fingerprint(text))
+        return {i: text.decode("utf-8", "surrogatepass") for i, text in sound}
+
+    def _keep(self, table: str, name: str, sequence: int, result: str) -> None:
         text = records.encode(result)
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO results SELECT budget, sequence, ?, ? FROM entries "
+                f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - one of two words
                 "WHERE budget = ? AND sequence = ? AND kind = 'query'",
                 (text, records.fingerprint(text), self._row(connection, name).id, sequence),
             )
@@ -257,7 +273,7 @@ class Ledger:
         def write(connection: sqlite3.Connection) -> int:
             row = self._row(connection, name)
             if row.privacy_unit != unit:
-                raise _differ(row, budget, unit)
+                raise records.differ(row, budget, unit)
             return self._replace(connection, row, budget, unit, "amend", why)
 
         self._saw(name, self._store.transact(DURABLE, write))
@@ -370,27 +386,3 @@ def open_ledger(path: str | os.PathLike[str] | None = None) -> Ledger:
 def _same(connection: sqlite3.Connection, row: Row, budget: Budget, unit: PrivacyUnit) -> bool:
     """Whether a budget has these terms, or had this total before it was extended."""
     return row.privacy_unit == unit and (row.rule.budget == budget or records.had(connection, row, budget))
-
-
-def _differ(row: Row, budget: Budget, unit: PrivacyUnit) -> LedgerError:
-    """Say in which term a used budget differs from what was asked for, and what can be done."""
-    old, new = (
-        {**records.typed(u), **records.typed(b)} for u, b in ((row.privacy_unit, row.rule.budget), (unit, budget))
-    )
-    terms = sorted(new, key=lambda term: term == "delta_reserved")  # which another accountant changes too
-    term = next((term for term in terms if old[term] != new[term]), "epsilon")
-    known, total = row.rule.budget, f"to={new['epsilon']}, " if new["epsilon"] != old["epsilon"] else ""
-    total += f"to_delta={new['delta']}, " if new["delta"] != old["delta"] else ""
-    if row.privacy_unit != unit:
-        way_out = f"of a used budget it stays what it is. Type {term}={old[term]} to go on"
-    elif not total:
-        leave = "Type" if term == "accountant" else f"Leave {term}= out or type"
-        way_out = f"of a used budget it stays what it is. {leave} {term}={old[term]} to go on"
-    elif budget.epsilon < known.epsilon or budget.delta < known.delta:
-        way_out = f"a total can only be raised. Type epsilon={old['epsilon']}, delta={old['delta']} to go on"
-    else:
-        way_out = f"to raise it on record type df.dp.protect(epsilon={old['epsilon']}, ...).extend({total}reason='...')"
-    return LedgerError(
-        f"the budget {row.name!r} has {term}={old[term]}, not {new[term]}: {way_out}. A fresh budget needs another name, "
-        "df.dp.session.close() and then df.dp.protect(..., name='...'); what both release adds up"
-    )

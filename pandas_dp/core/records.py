@@ -1,4 +1,4 @@
-"""How a ledger is written down: three tables, appended to, each entry chained to the one before.
+"""How a ledger is written down: four tables, appended to, each entry chained to the one before.
 
 Entries and results are only ever added. The row of a budget carries its sums, so that a charge reads one row,
 the digest of its last entry, and a seal over all its columns, so that a flipped bit cannot lower the sums.
@@ -21,7 +21,12 @@ from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import LedgerError
 
 APPLICATION_ID = int.from_bytes(b"pdDP", "big")
-SCHEMA_VERSION = 2  # 1, without plans, was never released
+SCHEMA_VERSION, OLDEST_VERSION = 3, 2  # 1, without plans, was never released
+ANSWERS = """CREATE TABLE answers (
+    budget INTEGER NOT NULL, sequence INTEGER NOT NULL, result BLOB NOT NULL, digest BLOB NOT NULL,
+    PRIMARY KEY (budget, sequence)
+)"""
+MIGRATIONS = {2: ANSWERS}  # from each version to the next
 SCHEMA = f"""
 BEGIN;
 PRAGMA application_id = {APPLICATION_ID};
@@ -42,12 +47,26 @@ CREATE TABLE results (
     budget INTEGER NOT NULL, sequence INTEGER NOT NULL, result BLOB NOT NULL, digest BLOB NOT NULL,
     PRIMARY KEY (budget, sequence)
 );
+{ANSWERS};
 COMMIT;
 """
 DAMAGED = (
     "the ledger is damaged; nothing can be charged to it. Restore the file from a back-up, with no charge missing, or ask "
     "under another ledger: what was released stays spent beside it"
 )
+
+
+def outdated(connection: sqlite3.Connection) -> bool:
+    """Whether an older version of the package wrote the file."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0]) < SCHEMA_VERSION
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the file to this version, within the transaction around it: all of it or nothing."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been faster
+    for old in range(version, SCHEMA_VERSION):
+        connection.execute(MIGRATIONS[old])
+        connection.execute(f"PRAGMA user_version = {old + 1}")
 
 
 class Row(NamedTuple):
@@ -223,6 +242,28 @@ def typed(terms: Budget | PrivacyUnit) -> dict[str, str]:
 def words(terms: Budget | PrivacyUnit) -> str:
     """Write terms as one would type them."""
     return ", ".join(f"{name}={value}" for name, value in typed(terms).items())
+
+
+def differ(row: Row, budget: Budget, unit: PrivacyUnit) -> LedgerError:
+    """Say in which term a used budget differs from what was asked for, and what can be done."""
+    old, new = ({**typed(u), **typed(b)} for u, b in ((row.privacy_unit, row.rule.budget), (unit, budget)))
+    terms = sorted(new, key=lambda term: term == "delta_reserved")  # which another accountant changes too
+    term = next((term for term in terms if old[term] != new[term]), "epsilon")
+    known, total = row.rule.budget, f"to={new['epsilon']}, " if new["epsilon"] != old["epsilon"] else ""
+    total += f"to_delta={new['delta']}, " if new["delta"] != old["delta"] else ""
+    if row.privacy_unit != unit:
+        way_out = f"of a used budget it stays what it is. Type {term}={old[term]} to go on"
+    elif not total:
+        leave = "Type" if term == "accountant" else f"Leave {term}= out or type"
+        way_out = f"of a used budget it stays what it is. {leave} {term}={old[term]} to go on"
+    elif budget.epsilon < known.epsilon or budget.delta < known.delta:
+        way_out = f"a total can only be raised. Type epsilon={old['epsilon']}, delta={old['delta']} to go on"
+    else:
+        way_out = f"to raise it on record type df.dp.protect(epsilon={old['epsilon']}, ...).extend({total}reason='...')"
+    return LedgerError(
+        f"the budget {row.name!r} has {term}={old[term]}, not {new[term]}: {way_out}. A fresh budget needs another name, "
+        "df.dp.session.close() and then df.dp.protect(..., name='...'); what both release adds up"
+    )
 
 
 @lru_cache(maxsize=256)

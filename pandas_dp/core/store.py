@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pandas_dp.core.disks import check_disk
-from pandas_dp.core.records import APPLICATION_ID, DAMAGED, SCHEMA, SCHEMA_VERSION
+from pandas_dp.core.records import APPLICATION_ID, DAMAGED, OLDEST_VERSION, SCHEMA, SCHEMA_VERSION, migrate, outdated
 from pandas_dp.errors import ArgumentTypeError, ForkedSessionError, LedgerBusyError, LedgerError
 
 BUSY_SECONDS = 30.0  # how long a call waits for another process's charge
@@ -70,7 +70,8 @@ class Store:
             check_disk(path)
             if not os.path.lexists(path):
                 _create(path)
-            self.transact(READ, lambda connection: None)
+            if self.transact(READ, outdated):
+                self.transact(DURABLE, migrate)
             _opened[path] = self
 
     def transact(self, begin: tuple[str, ...], work: Callable[[sqlite3.Connection], T]) -> T:
@@ -249,7 +250,7 @@ def _check(path: str) -> None:
     version = int.from_bytes(header[60:64], "big")
     if version > SCHEMA_VERSION:
         raise LedgerError("the ledger was written by a newer pandas_dp: type pip install --upgrade pandas_dp")
-    if 0 < version < SCHEMA_VERSION:
+    if 0 < version < OLDEST_VERSION:
         raise LedgerError("the ledger was written by an unreleased pandas_dp, which this one cannot go on with")
     if version < 1 or header[18:20] != b"\2\2":  # not in write-ahead mode: its log would be ignored
         raise LedgerError(DAMAGED)

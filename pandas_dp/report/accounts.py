@@ -1,7 +1,7 @@
 """What a ledger says of its budgets, read from a chain that is whole, and what a live session adds to it.
 
-Public facts alone: terms, texts of entries, sums of charges, and values that were released. A ledger file stores noisy
-integers without the recipes that turn them into values, so values come from the session that gave them, never from a file.
+Public facts alone: terms, texts of entries, sums of charges, and values that were released. A file holds what was said of each
+answer; of a ledger in memory the live session has it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.records import plain
 from pandas_dp.errors import LedgerBusyError, LedgerError
+from pandas_dp.report import shown
 from pandas_dp.report.books import Answered
+from pandas_dp.report.shown import Shown
 
 if TYPE_CHECKING:
     from pandas_dp.tables import Table
@@ -40,6 +42,7 @@ class Account:
     unit: PrivacyUnit
     entries: list[LedgerEntry]
     head: str
+    answers: dict[int, Shown]
 
     @property
     def whole(self) -> str | None:
@@ -59,8 +62,8 @@ class Certificate:
         Names of the other budgets in the ledger.
     ledger : str or None
         Name of the ledger's file; None: in memory.
-    answered : Answered or None
-        Releases of the live session; None for a page made from a file alone.
+    live : bool
+        Whether a session made the page; otherwise a file alone did.
     tables : list of (str, str)
         Tables that the live session answers for, in words, and the public facts stated about each.
     made : datetime
@@ -69,7 +72,7 @@ class Certificate:
     accounts: list[Account]
     others: list[str]
     ledger: str | None
-    answered: Answered | None
+    live: bool
     tables: list[tuple[str, str]]
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -97,10 +100,10 @@ def read(
         if name is not None and name not in heads:
             raise LedgerError(f"the ledger has no budget named {name!r}")
         wanted = [n for n in heads if name is None or n == name or n.startswith(name + PART)]
-        accounts, names = [_account(ledger, n, heads[n]) for n in _ordered(wanted)], set(wanted)
+        accounts, names = [_account(ledger, n, heads[n], answered) for n in _ordered(wanted)], set(wanted)
         if ledger.heads() == heads:
             others = [n for n in heads if n not in names]
-            return Certificate(accounts, others, path, answered, tables)
+            return Certificate(accounts, others, path, answered is not None, tables)
     raise LedgerBusyError("other processes charged the ledger all the time; ask for the report again")
 
 
@@ -110,10 +113,12 @@ def _ordered(names: list[str]) -> list[str]:
     return sorted(names, key=lambda name: (place.get(name.split(PART)[0], place[name]), place[name]))
 
 
-def _account(ledger: Ledger, name: str, head: str) -> Account:
+def _account(ledger: Ledger, name: str, head: str, answered: Answered | None) -> Account:
     terms = ledger.budget(name)
     unit = PrivacyUnit() if terms is None else terms[1]
-    return Account(name, ledger.rule(name), ledger.state(name), unit, ledger.entries(name), head)
+    kept = {i: shown.read(text) for i, text in ledger.shown(name).items()}
+    answers = {i: told for i, told in kept.items() if told is not None} | (answered.of(name) if answered else {})
+    return Account(name, ledger.rule(name), ledger.state(name), unit, ledger.entries(name), head, answers)
 
 
 def _told(key: str, table: Table) -> tuple[str, str]:

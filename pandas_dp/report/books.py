@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from pandas_dp.core.gate import Given
+from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.records import plain
+from pandas_dp.errors import LedgerError
+from pandas_dp.report.shown import Shown, shown
+
+if TYPE_CHECKING:
+    from pandas_dp.release import Release
 
 PRICE, QUERY = 28, 60  # characters shown
 MOST_KEPT = 1000  # releases: no service of many questions fills its memory with them
@@ -16,20 +24,24 @@ ALL = "in full: .to_string(), or a column such as ['query']"
 
 
 class Answered:
-    """The latest releases of a session and its parts, by budget and entry: for its report. Public values alone."""
+    """What was answered, for reports. A ledger file keeps it for good; one in memory has the latest releases beside it."""
 
     def __init__(self) -> None:
-        self._releases: OrderedDict[tuple[str, int], Any] = OrderedDict()
+        self._releases: OrderedDict[tuple[str, int], Release] = OrderedDict()
 
-    def keep(self, name: str, sequence: int, release: Any) -> None:
-        """Keep one more, and forget the oldest of too many."""
-        self._releases[plain(name), sequence] = release
-        if len(self._releases) > MOST_KEPT:
-            self._releases.popitem(last=False)
+    def keep(self, ledger: Ledger, name: str, given: Given, release: Release) -> None:
+        """Keep one more answer; in memory the oldest of too many is forgotten."""
+        if ledger.path is None:
+            self._releases[plain(name), given.sequence] = release
+            if len(self._releases) > MOST_KEPT:
+                self._releases.popitem(last=False)
+        elif given.paid:
+            with suppress(LedgerError):  # the answer is good: only the report lacks it
+                ledger.show(name, given.sequence, shown(release).to_json())
 
-    def get(self, name: str, sequence: int) -> Any:
-        """Return the release that an entry paid for, by the name that the ledger has; None where it is not kept."""
-        return self._releases.get((name, sequence))
+    def of(self, name: str) -> dict[int, Shown]:
+        """Return what is said of the answers of a budget, by entry."""
+        return {i: shown(release) for (known, i), release in self._releases.items() if known == name}
 
 
 class Books(pd.DataFrame):

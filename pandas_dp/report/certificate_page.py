@@ -7,22 +7,18 @@ from decimal import Decimal
 from html import escape
 from typing import Any
 
-import pandas as pd
-
-from pandas_dp.aggregates.base import Caution
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import show
 from pandas_dp.report import odometer
 from pandas_dp.report.accounts import Account, Certificate
 from pandas_dp.report.allowance import group_text
-from pandas_dp.report.base import LEVEL, Release
 from pandas_dp.report.certificate_plots import plot
 from pandas_dp.report.certificate_style import CSS
 from pandas_dp.report.certificate_texts import GROUPS, assumptions, of_uses, theorem, warnings, whose
-from pandas_dp.report.text import plain
+from pandas_dp.report.shown import Shown
 
-MOST_ROWS, MOST_PLOTS, MOST_NAMES = 40, 4, 20  # of one answer; names of other budgets
+MOST_NAMES = 20  # of other budgets
 SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
 KINDS = {"open": "opened", "amend": "total replaced", "adopt": "vouched for"}
@@ -97,8 +93,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     """One budget: promise, warnings, books, answers, record, chain."""
     rule, unit, entries = account.rule, account.unit, account.entries
     asked = [entry for entry in entries if entry.kind == "query"]
-    known = {entry.sequence: _kept(made, account, entry) for entry in asked}
-    answers = [release for release in known.values() if release is not None]
+    answers = [account.answers[entry.sequence] for entry in asked if entry.sequence in account.answers]
     hidden, relation = whose(unit)
     counted, why = theorem(rule)
     facts = [
@@ -113,7 +108,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     told = account.whole is not None and account.whole in made.names  # of a part most is said above
     warned = of_uses(entries, answers) if told else warnings(rule, unit, entries, answers)
     label = f"budget-{number}"
-    questions = [_question(entry, known[entry.sequence], account, f"{number}-{entry.sequence}") for entry in asked]
+    questions = [_question(entry, account, f"{number}-{entry.sequence}") for entry in asked]
     sections = [
         f'<section aria-labelledby="{label}">\n<h2 id="{label}">Budget {visible(repr(account.name))}</h2>',
         f'<p class="promise">{visible(_sentence(odometer.promise(rule, unit)))}</p>',
@@ -122,15 +117,11 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
         f"<h3>Spent and left</h3>\n{_books(account)}",
         "" if told else f"<h3>What groups are promised</h3>\n{_groups(account)}",
         "" if told else f"<h3>What is assumed</h3>\n{_list(assumptions(rule, unit))}",
-        f"<h3>Questions</h3>\n{_values_note(made, asked, answers)}" + "".join(questions),
+        f"<h3>Questions</h3>\n{_values_note(asked, answers)}" + "".join(questions),
         f"<h3>Record</h3>\n{_record(entries)}",
         f"<h3>Chain of entries</h3>\n{_chain(account, made)}</section>",
     ]
     return "\n".join(filter(None, sections))
-
-
-def _kept(made: Certificate, account: Account, entry: LedgerEntry) -> Release | None:
-    return None if made.answered is None else made.answered.get(account.name, entry.sequence)
 
 
 def _sentence(words: str) -> str:
@@ -166,7 +157,7 @@ def _warnings(found: list[tuple[str, str]]) -> str:
 
 
 def _tables(made: Certificate) -> str:
-    if made.answered is None:
+    if not made.live:
         return '<p class="muted">The ledger holds no names of tables and nothing of their content.</p>'
     if not made.tables:
         return '<p class="muted">The session that made this page holds no table any more.</p>'
@@ -225,39 +216,34 @@ def _groups(account: Account) -> str:
     return _table("Whole budget, for units that act or are sought together", ("Group", "Promise"), rows, numbers=False)
 
 
-def _values_note(made: Certificate, asked: list[LedgerEntry], answers: list[Release]) -> str:
+def _values_note(asked: list[LedgerEntry], answers: list[Shown]) -> str:
     if not asked:
         return "<p>Nothing was asked.</p>"
-    if made.answered is None:
-        why = "A ledger file does not say what its noisy integers mean: values are on a page made by session.report()."
-    elif len(answers) < len(asked):
-        why = (
-            "Values are shown of the latest thousand questions that this session answered; not of streams, of parts of the "
-            "budget, which have their own questions, of questions that failed, and of those of other processes until they "
-            "are asked here again, which is free where a version was given."
+    why = "Values are shown as they were released."
+    if len(answers) < len(asked):
+        why += (
+            " They are missing of streams, of parts of the budget, which have their own questions, of questions that failed, "
+            "and, where the budget is in memory, of all but the latest thousand."
         )
-    else:
-        why = "Values are shown as they were released."
     return f'<p class="muted">{len(asked):,} in all. {visible(why)}</p>'
 
 
-def _question(entry: LedgerEntry, release: Release | None, account: Account, number: str) -> str:
+def _question(entry: LedgerEntry, account: Account, number: str) -> str:
     """One question, what it cost and what is known of its answer."""
     facts = [
         ("Asked at", f"{entry.time:%Y-%m-%d %H:%M:%S} UTC"),
         ("Price", entry.price),
         ("Charged", _charged(entry, account)),
     ]
-    body, rows = "", 0
-    if release is None:
+    body, told = "", account.answers.get(entry.sequence)
+    if told is None:
         facts.append(("Value", "not on this page"))
     else:
-        facts.append(("Noise", release.mechanism))
-        facts.append(("Rows", LINEAGES[release.lineage]))
-        if release.query.aggregate.stored:  # others hold functions, whose texts may hold anything
-            facts.append(("As computed", repr(release.query.aggregate)))
-        body, rows = _answer(release, number)
-    short = ' class="short"' if rows <= SHORT_ROWS else ""
+        facts.append(("Noise", told.mechanism))
+        facts.append(("Rows", LINEAGES.get(told.lineage, told.lineage)))
+        facts += [] if told.computed is None else [("As computed", told.computed)]
+        body = _answer(told, number)
+    short = ' class="short"' if told is None or len(told.rows) <= SHORT_ROWS else ""
     return (
         f'<article{short} aria-labelledby="entry-{number}">\n'
         f'<h4 id="entry-{number}">{entry.sequence}. {visible(entry.query)}</h4>\n{body}{_facts(facts, SMALL)}</article>\n'
@@ -276,42 +262,19 @@ def _charged(entry: LedgerEntry, account: Account) -> str:
     return ", ".join(words)
 
 
-def _answer(release: Release, number: str) -> tuple[str, int]:
-    """A value with its error bar, drawn where it is a vector, and its number of rows."""
-    value = release.value
-    notes = "".join(
-        f'<p class="{"caution" if isinstance(note, Caution) else "muted"}">{visible(note)}</p>'
-        for note in release.notes
-    )
-    if not isinstance(value, pd.Series | pd.DataFrame):
-        return f'<p class="answer">{visible(release._text())}</p>{notes}', 1
-    table, known = release.table(), release.interval()
-    labels = [str(label) for label in value.index]
-    columns = release._drawn(known)[:MOST_PLOTS]
-    drawn = [(column[0], plot(column, labels, f"{number}-{i}", visible)) for i, column in enumerate(columns)]
+def _answer(told: Shown, number: str) -> str:
+    """A value with its error bar, drawn where it is a vector."""
+    notes = "".join(f'<p class="caution">{visible(note)}</p>' for note in told.cautions)
+    notes += "".join(f'<p class="muted">{visible(note)}</p>' for note in told.notes)
+    if not told.head:
+        return f'<p class="answer">{visible(told.text)}</p>{notes}'
+    several = len(told.drawings) > 1
     pictures = "".join(
-        f"<figure>{'<figcaption>' + visible(name) + '</figcaption>' if len(columns) > 1 else ''}{svg}</figure>"
-        for name, svg in drawn
-        if svg
+        f"<figure>{'<figcaption>' + visible(drawing['name']) + '</figcaption>' if several else ''}"
+        f"{plot(drawing, told.labels, f'{number}-{i}', visible)}</figure>"
+        for i, drawing in enumerate(told.drawings)
     )
-    head = (", ".join(str(n) for n in value.index.names if n is not None) or "Entry", *map(_name, table.columns))
-    cut = table.iloc[:MOST_ROWS]
-    rows = [
-        (label, *map(_cell, row)) for label, row in zip(labels, cut.itertuples(index=False, name=None), strict=False)
-    ]
-    told = release._price_line(LEVEL, known)
-    told += f". {len(labels) - MOST_ROWS:,} more entries are not shown" if len(labels) > MOST_ROWS else ""
-    return pictures + _table(told, head, rows) + notes, len(rows)
-
-
-def _name(column: Any) -> str:
-    return ", ".join(map(str, column)) if isinstance(column, tuple) else str(column)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return plain(value.item() if hasattr(value, "item") else value)
+    return pictures + _table(told.text, told.head, told.rows) + notes
 
 
 def _record(entries: list[LedgerEntry]) -> str:

@@ -6,27 +6,25 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.report.plots import Column, _as_numbers
+from pandas_dp.report.shown import Drawing
 from pandas_dp.report.text import plain
 
 WIDTH, HEIGHT = 720, 190  # of the drawing, in its own units
 LEFT, RIGHT, TOP, BOTTOM = 76, 8, 12, 24  # margins
 MOST_LABELS = 12  # below the bars
 LETTER = 7  # width of one, at the size of the style sheet
-MOST_BARS = 400  # more than there are points in the drawing would only be black
 BAR, WIDEST = 0.7, 56  # of the place of one; of all places
 
 Numbers = Sequence[float]
 
 
-def plot(column: Column, labels: list[str], number: str, text: Any) -> str:
-    """Return one vector as SVG; nothing where it cannot be drawn.
+def plot(drawing: Drawing, labels: list[str], number: str, text: Any) -> str:
+    """Return one vector as SVG.
 
     Parameters
     ----------
-    column : Column
-        Name, values and, where known, lower and upper ends.
+    drawing : Drawing
+        At least one finite value.
     labels : list of str
         Of the entries.
     number : str
@@ -34,18 +32,12 @@ def plot(column: Column, labels: list[str], number: str, text: Any) -> str:
     text : callable
         Escapes a text.
     """
-    try:
-        name, values, lower, upper, unit = _as_numbers(column)
-    except ArgumentTypeError:
-        return ""
-    drawn = _floats(values)
+    drawn, lower, upper = (_floats(drawing[part]) for part in ("values", "lower", "upper"))
+    ends = None if drawing["lower"] is None else (lower, upper)
     finite = [x for x in drawn if math.isfinite(x)]
-    if not finite or len(drawn) > MOST_BARS or values.dtype.kind == "M":
-        return ""
-    ends = None if lower is None or upper is None else (_floats(lower), _floats(upper))
-    reach = [x for part in (drawn, *(ends or ())) for x in part if math.isfinite(x)]
+    reach = [x for part in (drawn, lower, upper) for x in part if math.isfinite(x)]
     low, high = min(0.0, *reach), max(0.0, *reach)
-    title = f"{name} ({unit})" if unit else str(name)
+    title = f"{drawing['name']} ({drawing['unit']})" if drawing["unit"] else drawing["name"]
     whiskers = ", with their intervals as whiskers" if ends else ""
     told = f"Bars of {len(drawn):,} released values, from {plain(min(finite))} to {plain(max(finite))}{whiskers}."
     return (
@@ -55,8 +47,8 @@ def plot(column: Column, labels: list[str], number: str, text: Any) -> str:
     )
 
 
-def _floats(values: Any) -> list[float]:
-    return [float(x) for x in values.to_numpy(dtype=float, na_value=math.nan)]
+def _floats(values: list[float | None] | None) -> list[float]:
+    return [math.nan if x is None else float(x) for x in values or ()]
 
 
 def _height(x: float, low: float, high: float) -> float:

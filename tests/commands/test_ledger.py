@@ -55,7 +55,7 @@ def test_verify_counts_the_chain_and_finds_a_changed_entry(capsys, books):
         assert "damaged" in err
 
 
-def test_export_writes_a_line_for_each_entry_without_answers(capsys, books):
+def test_export_writes_a_line_for_each_entry_with_what_was_answered(capsys, books):
     code, out, _ = run(capsys, "export", books)
     entries = [json.loads(line) for line in out.splitlines()]
     assert code == 0
@@ -68,7 +68,9 @@ def test_export_writes_a_line_for_each_entry_without_answers(capsys, books):
     ]
     assert entries[1]["charge"] == {"epsilon": "1/2", "renyi": "0", "delta": "0"}
     assert entries[4]["charge"]["epsilon"] is None
-    assert all(set(e) == {"budget", "sequence", "time", "kind", "query", "price", "charge"} for e in entries)
+    assert all(set(e) == {"budget", "sequence", "time", "kind", "query", "price", "charge", "answer"} for e in entries)
+    assert [e["answer"] is not None for e in entries] == [e["kind"] == "query" for e in entries]
+    assert entries[1]["answer"]["text"].endswith("epsilon 0.5")
 
 
 @pytest.mark.parametrize("what", ["show", "verify", "export"])
@@ -104,7 +106,7 @@ def test_report_prints_a_page_in_plain_ascii_or_writes_it(capsys, books, tmp_pat
     assert (code, out, err) == (0, "", "")
     text = page.read_text(encoding="utf-8")
     assert text.count("<article") == 1
-    assert 'class="answer"' not in text
+    assert text.count('class="answer"') == 1
 
 
 def test_report_says_what_is_wrong_and_leaves_the_page_as_it_was(capsys, books, tmp_path):

@@ -66,7 +66,7 @@ class Door:
         return gate.Request(self.ledger, "data", rule, key, "q", "p", declared, UNIT, recipe, lambda: None)
 
     def release(self, declared, *looks, key="key"):
-        return gate.release(self.request(declared, looks, key))
+        return gate.release(self.request(declared, looks, key)).answer
 
 
 DELTA = PrivacyLoss((), F(1, 10**8))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from fractions import Fraction as F
 
 import pytest
@@ -175,4 +176,38 @@ def test_a_lock_or_an_interrupt_while_connecting_is_no_reason_to_give_up(path, m
             ask(ledger, "0.1")
     ask(ledger, "0.1")
     assert ledger.state("data").epsilon == F("0.2")
+    ledger.close()
+
+
+def older(path):
+    """Make the file one of the version before, which did not keep what was said of answers."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("DROP TABLE answers; PRAGMA user_version = 2;")
+
+
+def test_x23_a_ledger_of_the_version_before_goes_on(path):
+    older(path)
+    ledger = open_ledger(path)
+    assert ledger.state("data").epsilon == F(1, 10)
+    sequence = ask(ledger, "0.2")
+    ledger.show("data", sequence, "said")
+    assert ledger.shown("data") == {sequence: "said"}
+    ledger.verify()
+    ledger.close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (records.SCHEMA_VERSION,)
+
+
+def test_x23_a_crash_in_the_middle_of_the_change_leaves_the_old_file(path, monkeypatch):
+    older(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "MIGRATIONS", {2: records.ANSWERS, 3: "nonsense"})  # the second of two steps fails
+        patch.setattr(records, "SCHEMA_VERSION", 4)
+        with pytest.raises(LedgerError):
+            open_ledger(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    ledger = open_ledger(path)
+    assert ledger.state("data").epsilon == F(1, 10)
+    assert ledger.shown("data") == {}
     ledger.close()

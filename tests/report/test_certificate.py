@@ -7,13 +7,13 @@ import sqlite3
 from fractions import Fraction
 from functools import partial
 from html import unescape
-from html.parser import HTMLParser
 from itertools import pairwise
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from support.frames import fresh, people, protected
+from support.pages import Page
 
 import pandas_dp
 from pandas_dp.core.budget import Budget
@@ -24,43 +24,9 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerBusyEr
 from pandas_dp.report import books, certificate_texts
 from pandas_dp.report.certificate import certificate
 from pandas_dp.report.certificate_page import visible
-from pandas_dp.report.certificate_plots import plot
 from pandas_dp.report.certificate_style import DARK, LIGHT
 
-VOID = {"meta", "line", "rect", "path"}
 KEYS = ["x", "y", "z"]
-
-
-class Page(HTMLParser):
-    """A page taken apart: its elements in order, the texts of some, and whether every element is closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        self.texts.setdefault(tag, []).append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        for tag in set(self.open):
-            self.texts[tag][-1] += data
-
-    def all(self, tag):
-        return [attributes for name, attributes in self.elements if name == tag]
 
 
 def answers(page: str) -> list[str]:
@@ -123,28 +89,6 @@ def test_every_entry_and_every_release_stands_on_it_once(asked):
     vector = asked.released[1]
     for value in vector.table()["value"]:
         assert f"{value:,}" in page.texts["td"]
-
-
-def test_values_of_a_file_alone_are_not_shown_and_come_back_when_they_are_served_again(tmp_path):
-    path = tmp_path / "visits.dpledger"
-
-    def ask():
-        df = people()
-        df.dp.protect(epsilon=5, ledger=path, name="visits", table="visits", version="1")
-        return df.dp.session, df.dp(epsilon=2).count()
-
-    first, released = ask()
-    assert repr(released) in unescape(first.report())
-    first.close()
-    first._ledger.close()
-    ledger = open_ledger(path)
-    page = certificate(ledger, "visits")
-    assert "not on this page" in page
-    assert released._text() not in unescape(page)
-    again, served = ask()
-    assert again.spent == "epsilon=2"
-    assert served._text() in unescape(again.report())
-    again._ledger.close()
 
 
 def test_only_the_latest_releases_are_kept(monkeypatch):
@@ -430,53 +374,6 @@ def test_texts_stand_out_from_their_ground(theme, ink, paper):
 
 
 # --- drawings
-
-
-def drawn(values, lower=None, upper=None, labels=None):
-    ends = [None if end is None else pd.Series(end) for end in (lower, upper)]
-    labels = [str(i) for i in range(len(values))] if labels is None else labels
-    return plot(("n", pd.Series(values), *ends), labels, "1", visible)
-
-
-def test_bars_and_whiskers_lie_where_their_values_are():
-    svg = drawn([10.0, -10.0], [5.0, -10.0], [10.0, -5.0])
-    assert re.findall(r'<rect [^>]* y="([\d.]+)"', svg) == ["12.0", "89.0"]  # from the top, and from the middle down
-    assert re.findall(r'height="([\d.]+)"', svg) == ["77.0", "77.0"]
-    assert svg.count('class="whisker"') == 2
-    assert "from -10 to 10, with their intervals as whiskers" in svg
-
-
-@pytest.mark.parametrize("values", [[float("nan")], [float("inf"), float("nan")], [pd.Timestamp("2013")], ["a"], []])
-def test_what_cannot_be_drawn_is_left_out(values):
-    assert drawn(values, labels=["x"] * len(values)) == ""
-
-
-@pytest.mark.parametrize("values", [[0.0], [0.0, 0.0], [1e308, -1e308], [5e-324], [1.0, float("inf")], [-3.0]])
-def test_drawings_of_odd_values_hold_finite_numbers(values):
-    svg = drawn(values)
-    assert svg
-    assert not re.search(r'="-?(nan|inf)', svg)
-
-
-def test_durations_and_missing_ends_are_drawn():
-    assert "(h)" in drawn(pd.to_timedelta(["1h", "2h"]), pd.to_timedelta(["1h", "1h"]), pd.to_timedelta(["2h", "3h"]))
-    assert (
-        drawn(pd.array([1, 2], "Int64"), pd.array([1, None], "Int64"), pd.array([1, None], "Int64")).count("whisker")
-        == 2
-    )
-
-
-def test_vectors_of_every_kind_have_their_tables():
-    df = protected(epsilon=1000)
-    df.dp(epsilon=100).groupby("city", keys=KEYS).median("when", bounds=("2013-01-01", "2014-01-01"))
-    df.dp(epsilon=100).groupby("city", keys=KEYS).mode("sex", keys=["f", "m"])
-    df.dp(epsilon=100).median("when", bounds=("2013-01-01", "2014-01-01"))
-    long = df.dp(epsilon=100).histogram("age", bins=range(121))
-    text = df.dp.session.report()
-    page = Page(text)
-    assert len(long) == 120
-    assert "80 more entries are not shown" in text
-    assert len(page.all("svg")) == 1
 
 
 def test_the_package_names_it():
