@@ -20,7 +20,7 @@ from support.ledgers import ONE, UNIT, ask, pure
 from pandas_dp import tables
 from pandas_dp.core import ledger as ledgers
 from pandas_dp.core.budget import Budget
-from pandas_dp.core.ledger import open_ledger
+from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.store import RELAXED
 from pandas_dp.errors import LedgerError
 
@@ -64,10 +64,11 @@ def test_l3_a_long_record_is_opened_at_once_and_its_sums_are_read_and_not_added_
 
 
 @pytest.mark.nightly
-def test_l2_a_charge_on_disk_costs_little_more_than_its_sync(tmp_path):
-    """10,000 of each in turn, the best of ten ratios of medians: others use the disk, too."""
-    ledger = open_ledger(tmp_path / "disk.dpledger")
-    ledger.open("data", Budget.of(10**4), UNIT)
+def test_l2_a_charge_on_disk_costs_one_sync_beside_what_it_costs_in_memory(tmp_path):
+    """10,000 of each in turn, the median of ten ratios of medians: a second sync would make it 2."""
+    disk, memory = open_ledger(tmp_path / "disk.dpledger"), Ledger(None)
+    for ledger in (disk, memory):
+        ledger.open("data", Budget.of(10**4), UNIT)
     file = os.open(tmp_path / "bare", os.O_CREAT | os.O_WRONLY)
     block, ratios = os.urandom(3 * 4096), []
 
@@ -81,14 +82,14 @@ def test_l2_a_charge_on_disk_costs_little_more_than_its_sync(tmp_path):
         return time.perf_counter() - start
 
     for _ in range(10):
-        times: dict[object, list[float]] = {bare: [], ask: []}
-        for _ in range(1000):
-            times[bare].append(seconds(bare))
-            times[ask].append(seconds(lambda: ask(ledger, "0.1", key="key")))
-        ratios.append(statistics.median(times[ask]) / statistics.median(times[bare]))
+        works = (bare, lambda: ask(memory, "0.1", key="key"), lambda: ask(disk, "0.1", key="key"))
+        times = [[seconds(work) for work in works] for _ in range(1000)]
+        sync, in_memory, on_disk = map(statistics.median, zip(*times, strict=True))
+        ratios.append((on_disk - in_memory) / sync)
     os.close(file)
-    ledger.close()
-    assert min(ratios) <= 1.3, ratios
+    disk.close()
+    print(f"\na charge on disk takes {statistics.median(ratios):.2f} syncs beside its cost in memory")
+    assert statistics.median(ratios) <= 1.3, ratios
 
 
 GROWTH = """
