@@ -16,17 +16,20 @@ def rows_at(frame: pd.DataFrame, places: NDArray[np.integer[Any]]) -> pd.DataFra
     For all tables. ``take`` itself puts the chunks of an Arrow column together, which fails where their dictionaries are too
     long for one, as a row more can make them; and for types without a kernel it fails unless the rows are a range of them.
     """
-    arrow = {name: frame[name].array for name, dtype in frame.dtypes.items() if isinstance(dtype, pd.ArrowDtype)}
-    if not arrow:
+    arrow = {
+        place: frame.iloc[:, place].array.__arrow_array__()
+        for place, dtype in enumerate(frame.dtypes)
+        if isinstance(dtype, pd.ArrowDtype)
+    }
+    apart = {place: column for place, column in arrow.items() if column.num_chunks > 1 or not has_kernel(column.type)}
+    if not apart:
         return frame.take(places)
     bare = frame.copy(deep=False)
-    for name in arrow:
-        bare[name] = False
+    for place in apart:  # by place, for names may be of any type
+        bare.isetitem(place, False)
     result = bare.take(places)
-    for name, array in arrow.items():
-        taken = pd.arrays.ArrowExtensionArray(_taken(array.__arrow_array__(), places))
-        # a Series of the very index, so that rows are matched by position
-        result[name] = pd.Series(taken, index=result.index)
+    for place, column in apart.items():
+        result.isetitem(place, pd.arrays.ArrowExtensionArray(_taken(column, places)))
     return result
 
 

@@ -77,11 +77,15 @@ def test_rows_at_takes_what_take_takes():
     frame = pd.DataFrame({"x": range(5)}, index=[0, 0, 1, np.nan, 7])
     frame["t"] = pd.Series(pd.arrays.ArrowExtensionArray(texts), index=frame.index)
     frame["v"] = frame.t.astype(VIEW)
+    names = [(1, 2), None, True]
     for places in ([], [0], [4, 4], [0, 1, 1, 2, 4], range(5)):
         found = rows_at(frame, np.array(places, dtype=np.intp))
         pd.testing.assert_frame_equal(found[["x", "t"]], frame[["x", "t"]].take(places))
         assert found.v.dtype == VIEW
         assert found.v.tolist() == found.t.tolist()
+        odd = rows_at(frame.set_axis(pd.Index(names, dtype=object, tupleize_cols=False), axis=1), found.x.to_numpy())
+        assert list(odd.columns) == names
+        assert odd.iloc[:, 2].tolist() == found.v.tolist()
     assert list(rows_at(frame, np.array([], dtype=np.intp)).columns) == ["x", "t", "v"]
 
 
