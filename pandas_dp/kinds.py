@@ -197,7 +197,9 @@ def _arrow_kind(dtype: pa.DataType) -> Kind:
     if types.is_duration(dtype):
         return Kind("timedelta")
     text = types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype)
-    if text or (types.is_dictionary(dtype) and not types.is_nested(dtype.value_type)):
+    # of dictionaries of these Arrow makes no plain column
+    uncast = types.is_nested, types.is_string_view, types.is_binary_view
+    if text or (types.is_dictionary(dtype) and not any(kind(dtype.value_type) for kind in uncast)):
         return Kind("key")
     raise ArgumentTypeError(REFUSED.format(dtype=dtype, hint=""))
 

@@ -205,6 +205,11 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
     if unit.column is not None and unit.column not in frame.columns:
         close = did_you_mean(unit.column, frame.columns)
         raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
+    if unit.column is not None:
+        try:
+            kind_of(frame[unit.column].dtype)  # or every answer would fail after it is paid
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"unit={unit.column!r}: {error}") from None
 
 
 def check_no_part(session: Session) -> None:

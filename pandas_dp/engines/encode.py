@@ -284,18 +284,18 @@ class Coded:
 
     @classmethod
     def of_objects(cls, cells: NDArray[np.object_]) -> Coded:
-        """Codes of arbitrary cells, equal where Python finds them equal."""
-        # a last cell that is no text: for text alone pandas takes a lone surrogate for the text of its escape
-        padded = np.append(cells, np.array([None], dtype=object))
-        try:
-            codes, values = pd.factorize(padded)
-        except Exception:  # noqa: BLE001 - a cell's own __hash__ may raise anything
-            keyable = np.array([*map(_has_hash, cells), True])
-            padded[~keyable] = None
-            codes, values = pd.factorize(padded)
-            codes[~keyable] = UNKEYABLE
+        """Codes of arbitrary cells, equal where they are one object, or Python finds them equal."""
         text = pd.api.types.infer_dtype(cells, skipna=True) in ("string", "empty") and _plain_text(cells)
-        return cls(codes[:-1], Objects(values), None if text else cells)
+        if text:
+            codes, values = _factorized(cells)
+        else:
+            # by identity first: one whose own __hash__ or __eq__ is erratic stays one unit in all its rows
+            owner, objects = pd.factorize(np.fromiter(map(id, cells), np.uintp, cells.size))  # shape (rows,)
+            one = np.empty(objects.size, dtype=np.intp)  # a row of each object
+            one[owner] = np.arange(cells.size)
+            codes, values = _factorized(cells[one])
+            codes = codes[owner]
+        return cls(codes, Objects(values), None if text else cells)
 
     def numbers(self) -> Numbers:
         """Refuse."""
@@ -335,6 +335,20 @@ class Objects:
         for place, key in enumerate(keys):
             listed.setdefault(key, place)
         return np.array([_look_up(listed, cell) for cell in self.cells], dtype=_position_dtype(keys))
+
+
+def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
+    """Codes of cells by Python's equality, and the distinct ones."""
+    # a last cell that is no text: for text alone pandas takes a lone surrogate for the text of its escape
+    padded = np.append(cells, np.array([None], dtype=object))
+    try:
+        codes, values = pd.factorize(padded)
+    except Exception:  # noqa: BLE001 - a cell's own __hash__ may raise anything
+        keyable = np.array([*map(_has_hash, cells), True])
+        padded[~keyable] = None
+        codes, values = pd.factorize(padded)
+        codes[~keyable] = UNKEYABLE
+    return codes[:-1], values
 
 
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:

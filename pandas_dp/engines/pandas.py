@@ -16,6 +16,7 @@ from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys
+from pandas_dp.engines.rows import rows_at
 from pandas_dp.kinds import is_missing, kind_or_none
 
 
@@ -162,7 +163,7 @@ def _rebuilt(frame: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
 
     For all cells it returns: a row whose cell made it fail would decide what a function of the whole table answers.
     """
-    part = frame.take(rows)
+    part = rows_at(frame, rows)
     columns = {name: _plain(part[name]) for name in part.columns}
     return pd.DataFrame(columns, index=pd.RangeIndex(rows.size), copy=True)
 

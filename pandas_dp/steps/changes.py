@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 
+from pandas_dp.engines.rows import rows_at
 from pandas_dp.steps.constants import ConstantValue
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
 from pandas_dp.steps.functions import METHODS
@@ -101,7 +103,7 @@ class Filter(Step):
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Rows of ``frame`` whose condition holds, in their order and with their labels."""
-        return frame.loc[self.expression.condition(frame)]
+        return rows_at(frame, np.flatnonzero(self.expression.condition(frame)))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pandas_dp.engines.rows import rows_at
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.steps.changes import Step
 
@@ -75,7 +76,7 @@ class Explode(Step):
         entries, counts = (_of_arrow if arrow else _of_objects)(array, self.max)
         bare = frame.copy(deep=False)
         bare[self.column] = False  # the lists themselves need not be repeated
-        result = bare.take(np.repeat(np.arange(len(frame)), counts))  # shape (entries, columns)
+        result = rows_at(bare, np.repeat(np.arange(len(frame)), counts))  # shape (entries, columns)
         # a Series of the very index, so that rows are matched by position and no dtype is guessed from cells
         result[self.column] = pd.Series(entries, index=result.index, dtype=entries.dtype)
         return result
@@ -130,11 +131,20 @@ def _first(cell: Any, most: int) -> Any:
 
 
 def _of_arrow(array: Any, most: int) -> tuple[Any, Counts]:
-    """Entries of lists in Arrow, and how many each row has; see `_of_objects`."""
+    """Entries of lists in Arrow, and how many each row has; see `_of_objects`.
+
+    Chunk by chunk: put together, their dictionaries may be too long for one.
+    """
     column = array.__arrow_array__()
-    held = pc.list_value_length(column).fill_null(0).to_numpy().astype(np.int64)  # shape (rows,)
-    entries = pc.list_flatten(column)  # shape (all entries,): none of a missing list, whatever lies behind it
+    pieces = [_of_chunk(chunk, most) for chunk in column.chunks]
+    entries = pa.chunked_array([taken for taken, _ in pieces], column.type.value_type)
+    return pd.arrays.ArrowExtensionArray(entries), np.concatenate([np.empty(0, np.int64), *(own for _, own in pieces)])
+
+
+def _of_chunk(chunk: Any, most: int) -> tuple[Any, Counts]:
+    held = pc.list_value_length(chunk).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)  # shape (rows,)
+    entries = pc.list_flatten(chunk)  # shape (all entries,): none of a missing list, whatever lies behind it
     counts = np.clip(held, 1, most)  # shape (rows,)
     places = np.arange(counts.sum()) + np.repeat(np.cumsum(held) - held - (np.cumsum(counts) - counts), counts)
     taken = entries.take(pa.array(places, mask=np.repeat(held == 0, counts)))  # shape (entries that count,)
-    return pd.arrays.ArrowExtensionArray(taken), counts
+    return taken, counts

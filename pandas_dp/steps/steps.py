@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.engines.rows import has_kernel
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.changes import Assign, Clip, Drop, FillNA, Filter, Rename, Step, touches
 from pandas_dp.steps.explode import LONGEST, Explode, holds_lists
@@ -293,6 +294,11 @@ def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
         raise ArgumentTypeError(
             f"explode: {quote(name)} has dtype {dtype}, which holds no lists. Of text they are made before the table is "
             f"protected: df[{quote(name)}] = df[{quote(name)}].str.split(',')"
+        )
+    if isinstance(dtype, pd.ArrowDtype) and not has_kernel(dtype.pyarrow_dtype.value_type):
+        raise ArgumentTypeError(
+            f"explode: {quote(name)} has dtype {dtype}, of which Arrow takes no entries. Before the table is protected: "
+            f"df[{quote(name)}] = df[{quote(name)}].astype(pd.ArrowDtype(pa.list_(pa.string())))"
         )
     return (Explode(name, int(max)),)
 
