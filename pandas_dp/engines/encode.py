@@ -36,6 +36,7 @@ UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 i
 SECONDS_A_DAY = 86_400
 DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
+FLOATS = (float, complex, Decimal, np.float64, np.complex128)
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -289,11 +290,14 @@ class Coded:
         padded = np.append(cells, np.array([None], dtype=object))
         try:
             codes, values = pd.factorize(padded)
-        except Exception:  # noqa: BLE001 - a cell's own __hash__ may raise anything
-            keyable = np.array([*map(_has_hash, cells), True])
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - a cell's own code may raise anything
+            keyable = np.array([*map(_keyable, cells), True])
             padded[~keyable] = None
             codes, values = pd.factorize(padded)
             codes[~keyable] = UNKEYABLE
+            return cls(codes[:-1], Objects(values), cells)
         text = pd.api.types.infer_dtype(cells, skipna=True) in ("string", "empty") and _plain_text(cells)
         return cls(codes[:-1], Objects(values), None if text else cells)
 
@@ -340,7 +344,9 @@ class Objects:
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
     try:
         return listed.get(cell, NO_KEY)
-    except Exception:  # noqa: BLE001 - a cell's own __eq__ may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a cell's own __eq__ may raise anything
         return NO_KEY
 
 
@@ -349,10 +355,16 @@ def _plain_text(cells: NDArray[np.object_]) -> bool:
     return not any(kind is not str and issubclass(kind, str) for kind in map(type, cells))
 
 
-def _has_hash(cell: Any) -> bool:
+def _keyable(cell: Any) -> bool:
+    """Whether a cell has a hash, and one of a class made of numbers says whether it is missing: pandas asks both."""
+    kind = type(cell)
     try:
         hash(cell)
-    except Exception:  # noqa: BLE001 - a cell's own __hash__ may raise anything
+        if issubclass(kind, FLOATS) and kind not in FLOATS:
+            pd.factorize(np.array([cell, None], dtype=object))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a cell's own code may raise anything
         return False
     return True
 
