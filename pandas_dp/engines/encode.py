@@ -37,6 +37,7 @@ SECONDS_A_DAY = 86_400
 DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
 FLOATS = (float, complex, Decimal, np.float64, np.complex128)
+ROUNDED = (int, float, complex, *(np.dtype(code).type for code in "bhilqBHILQefdFD"))
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -72,7 +73,7 @@ def stored(column: pd.Series[Any]) -> Stored:
     kind = kind_of(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         # the list's dtype, like the list, follows from all rows: one text among numbers makes it object
-        return Coded(array.codes, Objects(array.categories.astype(object).to_numpy()))
+        return Coded(array.codes, Objects(_unrounded(array.categories.astype(object).to_numpy(copy=True))))
     if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
         return _from_arrow(array.__arrow_array__(), kind)
     if kind.name == "key":
@@ -92,6 +93,16 @@ def _stored_or_objects(column: pd.Series[Any]) -> Stored:
         return stored(column)
     except ArgumentTypeError:
         return Coded.of_objects(np.asarray(column, dtype=object))
+
+
+def _unrounded(categories: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Categories with None for numbers that may be others rounded: of 54 bits and more, where another row holds 1.5.
+
+    Whole numbers beyond 64 bits stay what they are in any list.
+    """
+    rounded = [type(cell) in ROUNDED and 2**53 <= abs(cell) <= 2**64 for cell in categories]
+    categories[np.array(rounded, dtype=bool)] = None
+    return categories
 
 
 def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:

@@ -5,7 +5,6 @@ All of it depends on the values of cells alone; what codes there are, and their 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -90,9 +89,7 @@ def _of_objects(column: Coded) -> Found:
     """Cells become plain text and integers before they get codes: others may equal what they are not."""
     source = cast(Objects, column.values).cells if column.cells is None else column.cells
     plain = np.empty(source.size + 1, dtype=object)  # the last stays None: see `Coded.of_objects`
-    # a category of 54 bits may be another whole number: pandas rounds all of them where a row holds 1.5
-    most = MOST_BITS if column.cells is not None else sys.float_info.mant_dig
-    plain[:-1] = [_key(cell, most) for cell in source]
+    plain[:-1] = [_key(cell) for cell in source]
     codes, cells = pd.factorize(plain)  # shape (cells + 1,), shape (keys,)
     # the last is that of rows without a cell
     codes = codes[:-1] if column.cells is not None else codes.take(np.maximum(column.codes, -1), mode="wrap")
@@ -110,7 +107,7 @@ def _rows(codes: NDArray[np.int64], count: int) -> Places:
     return rows
 
 
-def _key(cell: Any, most: int) -> str | int | None:
+def _key(cell: Any) -> str | int | None:
     """The key that an object cell is, in a class without code of its own; None for none."""
     kind = type(cell)
     if issubclass(kind, str):
@@ -121,4 +118,4 @@ def _key(cell: Any, most: int) -> str | int | None:
         number = int(cell)
     except (ValueError, OverflowError):  # nan, infinity
         return None
-    return number if number == cell and number.bit_length() <= most else None
+    return number if number == cell and number.bit_length() <= MOST_BITS else None

@@ -19,6 +19,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics import blocks as module
 from pandas_dp.core.statistics.blocks import BlockResults
+from pandas_dp.engines.encode import stored
 from pandas_dp.engines.pandas import PandasView
 
 SURE = {"epsilon": 50, "delta": 1e-9}
@@ -198,6 +199,15 @@ def test_a_category_that_pandas_may_round_is_no_key():
         codes, _, names = view(pd.Series(pd.Categorical([*big, *more]))).keys("x")
         found.append([None if code < 0 else names(np.array([code]))[0] for code in codes[:4].tolist()])
     assert found == [[None, None, 2**53 - 1, -(2**53) + 1]] * 2
+
+
+@pytest.mark.parametrize("other", [0.5, 1j, "text", 2**70, -1])
+def test_a_listed_key_that_pandas_may_round_holds_no_row_of_categories(other):
+    keys = (2**53 + 1, 2**53, 2**53 - 1, 2**63)
+    cells = [*keys, -(2**53)]
+    alone, beside = (pd.Series(pd.Categorical(listed)) for listed in (cells, [*cells, other]))
+    for column in (alone, beside):
+        assert stored(column).positions((*keys, -(2**53))).tolist()[:5] == [-1, -1, 2, -1, -1]
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
