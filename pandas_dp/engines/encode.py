@@ -36,6 +36,8 @@ UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 i
 SECONDS_A_DAY = 86_400
 DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
+FLOATS = (float, complex, Decimal, np.float64, np.complex128)
+ROUNDED = (int, float, complex, *(np.dtype(code).type for code in "bhilqBHILQefdFD"))
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -71,7 +73,7 @@ def stored(column: pd.Series[Any]) -> Stored:
     kind = kind_of(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         # the list's dtype, like the list, follows from all rows: one text among numbers makes it object
-        return Coded(array.codes, Objects(array.categories.astype(object).to_numpy()))
+        return Coded(array.codes, Objects(_unrounded(array.categories.astype(object).to_numpy(copy=True))))
     if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
         return _from_arrow(array.__arrow_array__(), kind)
     if kind.name == "key":
@@ -91,6 +93,16 @@ def _stored_or_objects(column: pd.Series[Any]) -> Stored:
         return stored(column)
     except ArgumentTypeError:
         return Coded.of_objects(np.asarray(column, dtype=object))
+
+
+def _unrounded(categories: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Categories with None for numbers that may be others rounded: of 54 bits and more, where another row holds 1.5.
+
+    Whole numbers beyond 64 bits stay what they are in any list.
+    """
+    rounded = [type(cell) in ROUNDED and 2**53 <= abs(cell) <= 2**64 for cell in categories]
+    categories[np.array(rounded, dtype=bool)] = None
+    return categories
 
 
 def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
@@ -343,8 +355,10 @@ def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[n
     padded = np.append(cells, np.array([None], dtype=object))
     try:
         codes, values = pd.factorize(padded)
-    except Exception:  # noqa: BLE001 - a cell's own __hash__ may raise anything
-        keyable = np.array([*map(_has_hash, cells), True])
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a cell's own code may raise anything
+        keyable = np.array([*map(_keyable, cells), True])
         padded[~keyable] = None
         codes, values = pd.factorize(padded)
         codes[~keyable] = UNKEYABLE
@@ -354,7 +368,9 @@ def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[n
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
     try:
         return listed.get(cell, NO_KEY)
-    except Exception:  # noqa: BLE001 - a cell's own __eq__ may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a cell's own __eq__ may raise anything
         return NO_KEY
 
 
@@ -363,10 +379,16 @@ def _plain_text(cells: NDArray[np.object_]) -> bool:
     return not any(kind is not str and issubclass(kind, str) for kind in map(type, cells))
 
 
-def _has_hash(cell: Any) -> bool:
+def _keyable(cell: Any) -> bool:
+    """Whether a cell has a hash, and one of a class made of numbers says whether it is missing: pandas asks both."""
+    kind = type(cell)
     try:
         hash(cell)
-    except Exception:  # noqa: BLE001 - a cell's own __hash__ may raise anything
+        if issubclass(kind, FLOATS) and kind not in FLOATS:
+            pd.factorize(np.array([cell, None], dtype=object))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a cell's own code may raise anything
         return False
     return True
 

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import present_mask
 from pandas_dp.core.measurement import Names
-from pandas_dp.engines.encode import ArrowValues, Coded, Numbers, Objects, Stored
+from pandas_dp.engines.encode import NANOSECONDS, SECONDS_A_DAY, ArrowValues, Coded, Numbers, Objects, Stored
 from pandas_dp.engines.numeric import dense, hashable_floats
 
 Found = tuple[NDArray[np.int64], int, Names]
 Places = NDArray[np.intp]
 # classes one by one: numpy counts durations among its integers
 NUMBERS = (int, float, bool, *(np.dtype(code).type for code in "?bhilqBHILQefdg"))
+A_DAY = SECONDS_A_DAY * NANOSECONDS["s"]
 MOST_BITS = 1024  # of a whole number that is a key: at no setting does Python refuse to write it
 
 
@@ -31,7 +32,8 @@ def found_keys(column: Stored) -> Found:
     Numbers, bools as 0 and 1, dates and durations in nanoseconds, decimals as float64; text. Of objects and categories text
     and whole numbers are keys, and all else is none, whatever other rows hold: 1.0 and True are the key 1, since categories
     write 1 as 1.0 where another row holds 1.5, and as True where one holds True. Dates and durations that int64 cannot hold
-    in nanoseconds are none: they would all become one key that no row holds.
+    in nanoseconds are none: they would all become one key that no row holds. So are dates of the first and the last day that
+    it holds: they have no label in some time zones.
     """
     if isinstance(column, Coded):
         return _of_objects(column)
@@ -61,8 +63,8 @@ def _of_numbers(column: Numbers) -> Found:
     values, mask = column.raw()
     present = present_mask(values, mask)
     if column.unit is not None:
-        info = np.iinfo(np.int64)
-        within: NDArray[np.bool_] = (values != info.min) & (values != info.max)
+        last = np.iinfo(np.int64).max - (A_DAY if column.kind.name == "datetime" else 0)
+        within: NDArray[np.bool_] = np.less(values, last) & np.greater(values, -last - 1)
         present = within if present is None else present & within
     codes, count = dense(hashable_floats(values), present)
 
