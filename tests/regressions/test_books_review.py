@@ -110,3 +110,10 @@ def test_recorded_questions_do_not_write_protected_cells_into_plans():
     df = protected(people())
     with pytest.raises(ArgumentValueError, match="keys must be public"):
         ASK.histogram("sex", keys=df["sex"].drop_duplicates())
+
+
+def test_what_was_made_of_a_protected_column_is_no_teaching_example():
+    df = protected(people())
+    for private in (df["age"].head(3), df["age"].sort_values(), df[["age"]]):
+        with pytest.raises(ArgumentTypeError, match="these values are protected"):
+            pandas_dp.teaching.sensitivities(private, bounds=(0, 100), beta=1)
