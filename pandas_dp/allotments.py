@@ -18,6 +18,7 @@ from pandas_dp.core.budget import Budget
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import kind_of
+from pandas_dp.public_arguments import refuse_private
 from pandas_dp.session import PART, Session
 from pandas_dp.steps import steps
 from pandas_dp.tables import Table
@@ -44,6 +45,7 @@ def partition(
     frame: pd.DataFrame, by: str, keys: Any, epsilon: Any, made: Callable[[tuple[Any, ...]], pd.DataFrame]
 ) -> dict[Hashable, pd.DataFrame]:
     """Return a frame for each key, on a part of the budget; see ``df.dp.partition``."""
+    refuse_private("partition", [("keys", keys)])
     total, table = arguments.positive_epsilon(epsilon), opening.table_of(frame)
     session, empty = table.session, table.empty
     line = f"df.dp.partition({by!r}, ['A', 'B'], epsilon=1)"

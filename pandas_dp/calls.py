@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
+from pandas_dp.public_arguments import refuse_private
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,11 +53,14 @@ def uncopied(held: Any) -> Any:
     )
 
 
-def explain(cls: type[T]) -> type[T]:
-    """Make the public methods of a class say what to type where their arguments do not fit."""
+def explain(cls: type[T], public: bool = False) -> type[T]:
+    """Make the public methods of a class say what to type where their arguments do not fit.
+
+    Where `public`, all arguments are public facts: nothing is accepted for one that is protected or was made of what is.
+    """
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType) and (not name.startswith("_") or name == "__call__"):
-            setattr(cls, name, explained(member))
+            setattr(cls, name, _explained(member, "", public))
     return cls
 
 
@@ -78,10 +82,15 @@ def example(line: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return wrap
 
 
-def _explained(method: Callable[P, R], line: str) -> Callable[P, R]:
+def _explained(method: Callable[P, R], line: str, public: bool = False) -> Callable[P, R]:
+    placed = [other for other in inspect.signature(method).parameters.values() if other.kind is not other.KEYWORD_ONLY]
+    names = tuple(other.name for other in placed) if public else ()  # what stands too far is refused by Python
+
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
+            if public:
+                refuse_private(method.__name__, (*zip(names, args, strict=False), *kwargs.items()))
             return method(*args, **kwargs)
         except PandasDPError as error:
             # tools that show the locals of a traceback, as loggers of errors do, would show the table

@@ -34,7 +34,8 @@ class BudgetExceededError(PandasDPError):
     Attributes
     ----------
     asked, spent, left : str
-        The price of the refused query, what is spent and what is left: exact, or rounded down after "about".
+        The price of the refused query, what is spent and what is left: exact, or rounded after "about"
+        (what is spent of epsilon and delta upwards).
     currency : str
         The currency that ran out: ``"epsilon"``, ``"delta"`` or ``"Renyi divergence"``.
     fits : str

@@ -25,8 +25,9 @@ from pandas_dp.errors import (
     did_you_mean,
 )
 from pandas_dp.kinds import kind_of
+from pandas_dp.public_arguments import GUARDS, Held, is_private
 from pandas_dp.schema import Schema
-from pandas_dp.schema_files import GUARDS, has_dtype
+from pandas_dp.schema_files import has_dtype
 from pandas_dp.session import ATTRIBUTE, DERIVED, PART, Session
 from pandas_dp.tables import Table, check_frame
 
@@ -228,7 +229,7 @@ def check_version(frame: pd.DataFrame, session: Session, table: str | None, vers
 
 def check_public(lookup: Any) -> None:
     """Refuse a protected table, and what was made of one, where public data is asked for."""
-    if isinstance(lookup, pd.DataFrame) and is_protected(lookup):
+    if is_private(lookup):
         raise ArgumentValueError(
             "merge: the lookup is a protected table, or was made of one, and what it holds is private. A lookup is public, "
             "such as the labels of codes: {'code': ['a', 'b'], 'label': ['first', 'second']}. Join two tables of people "
@@ -236,16 +237,16 @@ def check_public(lookup: Any) -> None:
         )
 
 
-def is_protected(frame: pd.DataFrame) -> bool:
-    """Whether a table is protected or was made of one, by its mark or its memory."""
-    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
-    return _mark(frame) is not None or any(map(tables.holds, columns))
+def is_protected(held: Held) -> bool:
+    """Whether a table or column is protected or was made of what is, by its mark or its memory."""
+    columns = [held] if isinstance(held, pd.Series) else (held.iloc[:, place] for place in range(held.shape[1]))
+    return _mark(held) is not None or any(map(tables.holds, columns))
 
 
 GUARDS.append(is_protected)
 
 
-def _mark(frame: pd.DataFrame) -> str | None:
+def _mark(frame: Held) -> str | None:
     return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
 
 

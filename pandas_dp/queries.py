@@ -18,6 +18,7 @@ from pandas_dp.accessor import Accessor
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
 from pandas_dp.priced.text import MOST_CHARACTERS, MOST_LISTED, missing_question, periods_text, value_text
+from pandas_dp.public_arguments import refuse_private
 
 # equal ones are the same argument
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
@@ -223,6 +224,7 @@ class Query:
         def record(*args: Any, **options: Any) -> Query:
             if not _fit(own, args, options):
                 method(None, *args, **options)  # refuses them in the words of a priced frame
+            refuse_private(name, (*zip(own.parameters, args, strict=False), *options.items()))
             return Query(self._terms, (*self._calls, Call(name, _kept(args), _kept(options))))
 
         record.__name__, record.__doc__ = name, method.__doc__

@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.schema_files import GUARDS, arrow_facts, read_toml, sample_facts, toml_of
+from pandas_dp.public_arguments import is_private, refuse_private
+from pandas_dp.schema_files import arrow_facts, read_toml, sample_facts, toml_of
 from pandas_dp.steps.changes import Clip, FillNA, Rename, Step
 from pandas_dp.steps.explode import Explode
 
@@ -66,6 +67,7 @@ class Schema:
             if unknown:
                 close = did_you_mean(unknown[0], FIELDS)
                 raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
+            refuse_private(f"schema of {name!r}", facts.items())
             self._columns[name] = _facts(facts)
 
     @classmethod
@@ -163,7 +165,7 @@ class Schema:
         """
         if not isinstance(frame, pd.DataFrame):
             raise ArgumentTypeError("from_public_sample takes a DataFrame that everybody may see")
-        if any(is_protected(frame) for is_protected in GUARDS):
+        if is_private(frame):
             raise ArgumentValueError(
                 "from_public_sample takes a public table, and this one is protected, or was made from one that is: what it "
                 "holds is private. Say what a codebook says: Schema({'age': {'bounds': (0, 120)}})"

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from pandas_dp.kinds import kind_or_none
 
 MOST_KEYS = 1000  # of a column of a sample; with more it is rather free text or names than a list of keys
 Facts = dict[str, dict[str, Any]]
-GUARDS: list[Callable[[pd.DataFrame], bool]] = []  # what tells protected tables; those who protect put it here
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:

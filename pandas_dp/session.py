@@ -353,7 +353,7 @@ class Session:
             if equal is not None:
                 token, whole = equal.token, whole or equal.whole
         if schema is None:
-            schema = held.schema if held is not None else self.schema
+            schema = tables.inherited(held.schema if held is not None else self.schema, frame)
         made = Table(self, source, frame.index, token, lineage, schema=schema, whole=whole)
         self._held[f"{lineage}:{table}"] = made
         frame.attrs[ATTRIBUTE] = self.id

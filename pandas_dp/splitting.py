@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -15,9 +16,7 @@ from pandas_dp.kinds import exact_number
 from pandas_dp.priced.wanted_errors import prices_for
 from pandas_dp.queries import Query
 
-LINE = (
-    "df.dp.split(1, [pandas_dp.query(epsilon=1).count(), pandas_dp.query(epsilon=1).count('age')], weights=[0.6, 0.4])"
-)
+LINE = "pandas_dp.split(1, [pandas_dp.query(epsilon=1).count(), pandas_dp.query(epsilon=1).count('age')], weights=[0.6, 0.4])"
 MOST_QUERIES = 1000
 
 
@@ -75,7 +74,10 @@ def split(
             raise ArgumentTypeError(
                 "within= needs the frame that will be asked: split(1, queries, within=[20, 5], frame=df)"
             )
-        prices = _prices_for(frame, total, queries, _one_each(within, len(queries), "within"))
+        wanted = _one_each(within, len(queries), "within")
+        for error in wanted:
+            arguments.accuracy(error, Fraction(1, 2), None, 0, None)  # one that no query takes is no factor of anything
+        prices = _prices_for(frame, total, queries, [float(e) if isinstance(e, Decimal) else e for e in wanted])
     elif weights is not None:
         prices = [total * share for share in _shares(_one_each(weights, len(queries), "weights"))]
     else:

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.arguments import check_facts
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError, did_you_mean
 from pandas_dp.kinds import kind_of
-from pandas_dp.schema import Schema
+from pandas_dp.schema import ColumnFacts, Schema
+from pandas_dp.schema_files import has_dtype
 
 if TYPE_CHECKING:
     from pandas_dp.session import Session
@@ -110,6 +112,23 @@ def open_view(table: Table, steps: tuple[Any, ...]) -> PandasView:
     for step in steps:
         frame, cache = step.apply(frame), {}
     return PandasView(frame, cache, nulls_of(table.schema.after(steps), frame))
+
+
+def inherited(schema: Schema, frame: pd.DataFrame) -> Schema:
+    """Facts that were said of another table, without those that do not fit a column of this one: nobody said them of it."""
+    kept = Schema({})
+    for name in schema:
+        if name not in frame.columns or _fits(schema[name], frame[name].dtype, name):
+            kept._columns[name] = schema[name]
+    return kept
+
+
+def _fits(facts: ColumnFacts, dtype: Any, name: str) -> bool:
+    try:
+        check_facts(facts, kind_of(dtype), name)
+    except (ArgumentTypeError, ArgumentValueError):
+        return False
+    return facts.dtype is None or has_dtype(dtype, facts.dtype)
 
 
 def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp import arguments, tables
+from pandas_dp import arguments
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number
+from pandas_dp.public_arguments import is_private
 from pandas_dp.report.plots import load_pyplot
 
 __all__ = ["Sensitivities", "sensitivities"]
@@ -283,8 +284,7 @@ def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
 
 def _numbers(values: Any) -> list[Fraction]:
     """Exact numbers, refused where they are known to be protected, shape (n,)."""
-    frame = isinstance(values, pd.DataFrame)
-    if (frame and tables.lookup(values) is not None) or (isinstance(values, pd.Series) and tables.holds(values)):
+    if is_private(values):
         raise ArgumentTypeError(
             f"these values are protected, and sensitivities() would show them; teach with public numbers: {LINE}"
         )

@@ -19,6 +19,7 @@ PACKAGE = Path(__file__).parent.parent / "pandas_dp"
 LEVELS = {
     "errors": 0,
     "datasets": 0,
+    "public_arguments": 1,
     "calls": 1,
     "core": 1,
     "kinds": 1,

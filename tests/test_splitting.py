@@ -66,7 +66,7 @@ def test_split_queries_are_asked_and_planned():
         ({"weights": ["a", 1]}, ArgumentTypeError, "weights"),
         ({"weights": [0.5, 0.5], "within": [1, 2]}, ArgumentTypeError, "not both"),
         ({"within": [-1, 2]}, ArgumentValueError, "within"),
-        ({"within": [1e-9, 1e-9], "epsilon": 1e-9}, ArgumentValueError, "type|such as|df.dp"),
+        ({"within": [1e-9, 1e-9], "epsilon": 1e-9}, ArgumentValueError, "too small for errors.*pandas_dp.split"),
         ({"queries": [COUNT, "count"]}, ArgumentTypeError, "list of queries"),
         ({"within": [1, 2], "frame": None}, ArgumentTypeError, "frame=df"),
         ({"queries": []}, ArgumentValueError, "between 1 and"),

@@ -205,8 +205,10 @@ class Covariance(Together):
         table = _table(fitted(sums.covariances) * scale, self.columns)
         lengths = _each(len(self.columns), lambda i, j: sums.length(sums.gradient(i, j))) * scale
         most = np.full_like(scale, sums.enough_rows())
-        least = np.where(np.eye(len(self.columns)) > 0, 0, -scale)
-        error = linearised(noise, self.columns, sums.covariances * scale, lengths, most, least, scale)
+        # n / (n - 1) for the true n, at least 2, is at most 2: that of the noisy number of rows may be smaller
+        largest = np.outer(self.halves, self.halves) * (1 + self.ddof)
+        least = np.where(np.eye(len(self.columns)) > 0, 0, -largest)
+        error = linearised(noise, self.columns, sums.covariances * scale, lengths, most, least, largest)
         return Answer(table, noise.name, error)
 
 

@@ -193,9 +193,9 @@ def shorten(x: Fraction) -> Fraction:
     return Fraction(-(-(x.numerator << LONGEST) // x.denominator), 1 << LONGEST)
 
 
-def three_digits(x: Fraction) -> Fraction:
-    """Round down to three significant digits, which one would type; 0 for what is negative."""
-    down = Context(prec=3, rounding=ROUND_FLOOR)
+def three_digits(x: Fraction, rounding: str = ROUND_FLOOR) -> Fraction:
+    """Round, down where nothing else is said, to three significant digits, which one would type; 0 for what is negative."""
+    down = Context(prec=3, rounding=rounding)
     return Fraction(down.divide(Decimal(x.numerator), Decimal(x.denominator))) if x > 0 else Fraction(0)
 
 

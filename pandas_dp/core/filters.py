@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from functools import lru_cache
 
@@ -115,7 +116,7 @@ class PlanFilter(PureFilter):
     def spent(self, state: State) -> str:
         """Say what is spent of the plan and beside it."""
         pots = [f"{used:,} of {n:,} planned calls at epsilon={say(e)}" for (e, n), used in self._pots(state)]
-        return ", ".join([*pots, _tell("epsilon", self._others(state)) + " beside the plan"])
+        return ", ".join([*pots, _tell("epsilon", self._others(state), ROUND_CEILING) + " beside the plan"])
 
     def left(self, state: State) -> str:
         """Say what is left of the plan and beside it."""
@@ -191,8 +192,9 @@ class RenyiFilter:
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
-        more = [(self.currency, state.renyi), ("delta", state.delta)]
-        return ", ".join([_sum(state), *(_tell(name, x) for name, x in more if x)])
+        divergence = [_tell(self.currency, state.renyi)] if state.renyi else []
+        delta = [_tell("delta", state.delta, ROUND_CEILING)] if state.delta else []
+        return ", ".join([_sum(state), *divergence, *delta])
 
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""
@@ -341,15 +343,16 @@ def filter_for(budget: Budget, order: Fraction | None = None) -> Filter:
     return _FILTERS[budget.accountant](budget, order)
 
 
-def _tell(name: str, x: Fraction) -> str:
-    """Write a sum honestly: exactly as a short decimal or fraction, else rounded down and saying so."""
+def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
+    """Write a sum honestly: exactly as a short decimal or fraction, else rounded (what is spent upwards) and saying so."""
     if x > 0 and x.denominator < 1000:
         return f"{name}={show(x)}"
-    return name + ("=" if x <= 0 or 10**12 % x.denominator == 0 else " about ") + say(x)
+    exact = x <= 0 or 10**12 % x.denominator == 0
+    return f"{name}={say(x)}" if exact else f"{name} about {say(three_digits(x, rounding))}"
 
 
 def _sum(state: State) -> str:
-    return _tell("epsilon", state.epsilon) + (" beside Gaussian noise" if state.unbounded else "")
+    return _tell("epsilon", state.epsilon, ROUND_CEILING) + (" beside Gaussian noise" if state.unbounded else "")
 
 
 def _would_fit(offers: list[str]) -> str:

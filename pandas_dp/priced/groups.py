@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -43,7 +44,7 @@ from pandas_dp.schema import ColumnFacts
 BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what agg knows of groups
 
 
-@explain
+@partial(explain, public=True)
 class PricedGroups:
     """Groups of a priced frame: one answer for each listed key, all for the price of one call."""
 

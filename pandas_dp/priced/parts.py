@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pandas_dp import arguments, tables
+from pandas_dp import arguments
 from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
 from pandas_dp.aggregates.keys import KeyColumn, KeyColumns
 from pandas_dp.core.partition import Bins, Cross, Keys
@@ -22,7 +22,6 @@ MOST_COMBINATIONS = 1_000_000
 MOST_FOUND = 100  # columns whose combinations are found
 MOST_NUMBERED = 1 << 62  # combinations, allowed or not
 PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
-PUBLIC = "keys must be public: a table of the protected frame's own rows shows which combinations they hold"
 
 Factor = tuple[Keys | Bins, Labels]
 FINDING = ", or let the price find them: df.dp(epsilon=1, delta=1e-6).{})"
@@ -278,8 +277,6 @@ def _allowed(
         )
     if len(table.columns) != len(columns) or set(table.columns) != set(columns):
         raise ArgumentValueError(f"a table as keys= has the columns that are grouped by, no others: {wanted}")
-    if tables.lookup(table) is not None or any(tables.holds(table[column]) for column in columns):
-        raise ArgumentValueError(PUBLIC)
     few(len(table))
     if not len(table) or table.isna().to_numpy().any():
         raise ArgumentValueError(f"a table as keys= needs rows, and a value in each cell: {wanted}")

@@ -34,8 +34,8 @@ class PreparedFrame:
     __slots__ = ("_ahead", "_frame", "_fresh", "_price", "_steps")
 
     def __init_subclass__(cls) -> None:
-        """Every class of questions says what to type where arguments do not fit."""
-        explain(cls)
+        """Every class of questions says what to type where arguments do not fit, and takes public ones alone."""
+        explain(cls, public=True)
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ FACTOR, HALVINGS = 1024.0, 24  # an error is searched between 1/1024 and 1024 ti
 
 
 def prices_for(total: Fraction, least: Callable[[float], list[Fraction]], line: str) -> list[Fraction]:
-    """Prices of some wanted errors, all times the least common factor at which they sum to at most the total.
+    """Prices that sum to the total, of some wanted errors, all times the least common factor that this pays for.
 
     The least epsilon for an error never rises as the error grows, so bisection finds the factor.
 
@@ -46,4 +46,5 @@ def prices_for(total: Fraction, least: Callable[[float], list[Fraction]], line: 
             low = middle
     # what whole numbers of rows leave over makes every answer better in the same proportion
     step = total / MILLION
-    return [max(step * (price * MILLION // sum(found)), price) for price in found]
+    prices = [max(step * (price * MILLION // sum(found)), price) for price in found]
+    return [prices[0] + total - sum(prices), *prices[1:]]

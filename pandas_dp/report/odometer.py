@@ -12,7 +12,7 @@ from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.report.allowance import left_text
 
-PLACES = 12  # decimals of an amount
+PLACES = 12  # decimals of an epsilon, and digits of a delta
 
 
 class Odometer(str):
@@ -23,7 +23,7 @@ class Odometer(str):
     epsilon, delta : Decimal
         Of what is spent: what the answers so far come to, never above the total. Where the budget counts divergences that is
         the smaller of their sum, converted, and of the sum of the epsilons. Of what is left: the total without that. Rounded
-        at the 12th decimal, spent ones up, left ones down.
+        at the 12th decimal, deltas at the 12th digit of the total one, spent ones up, left ones down.
     guarantee : str
         What the budget promises: its total, whatever is asked in which order. The amounts are for display.
 
@@ -59,7 +59,10 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit) -> Odometer:
     """Say what is spent."""
     epsilon, delta = _proved(rule, state)
     return Odometer(
-        rule.spent(state), _decimal(epsilon, ROUND_CEILING), _decimal(delta, ROUND_CEILING), promise(rule, unit)
+        rule.spent(state),
+        _decimal(epsilon, ROUND_CEILING),
+        _decimal(delta, ROUND_CEILING, _delta_places(rule)),
+        promise(rule, unit),
     )
 
 
@@ -68,7 +71,10 @@ def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, Privacy
     epsilon, delta = _proved(rule, state)
     rest, slack = rule.budget.epsilon - epsilon, rule.budget.delta - delta
     return Odometer(
-        left_text(rule, state, like), _decimal(rest, ROUND_FLOOR), _decimal(slack, ROUND_FLOOR), promise(rule, unit)
+        left_text(rule, state, like),
+        _decimal(rest, ROUND_FLOOR),
+        _decimal(slack, ROUND_FLOOR, _delta_places(rule)),
+        promise(rule, unit),
     )
 
 
@@ -110,8 +116,14 @@ def _converted(rule: RenyiFilter, state: State, slack: Fraction) -> Fraction:
     return Fraction(high)
 
 
-def _decimal(x: Fraction, rounding: str) -> Decimal:
-    """A rational with at most 12 decimals, rounded in the direction that promises less."""
-    scaled = x * 10**PLACES
+def _delta_places(rule: Filter) -> int:
+    """Decimals that show the total delta with 12 digits: with 12 decimals a small one would round up to many times itself."""
+    delta = rule.budget.delta
+    return PLACES - math.floor(math.log10(delta)) if delta else PLACES
+
+
+def _decimal(x: Fraction, rounding: str, places: int = PLACES) -> Decimal:
+    """A rational with at most so many decimals, rounded in the direction that promises less."""
+    scaled = x * 10**places
     whole = math.ceil(scaled) if rounding == ROUND_CEILING else math.floor(scaled)
-    return (Decimal(whole) / 10**PLACES).normalize() if whole else Decimal(0)
+    return Decimal(whole).scaleb(-places).normalize() if whole else Decimal(0)

@@ -1,0 +1,57 @@
+"""Public facts are no columns of a protected table: the one place where arguments are checked for that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.errors import ArgumentValueError
+
+Held = pd.DataFrame | pd.Series  # what can carry a mark or share the memory of a protected column
+GUARDS: list[Callable[[Any], bool]] = []  # what tells protected tables and columns; those who protect put it here
+EXAMPLES = {
+    "keys": "keys=['A', 'B']",
+    "bins": "bins=range(0, 101, 10)",
+    "bounds": "bounds=(0, 100)",
+    "prices": "prices=[1, 2, 5]",
+    "candidates": "candidates=[10, 20]",
+    "vertices": "vertices=['A', 'B']",
+    "domain": "domain={'sex': ['F', 'M']}",
+}
+
+
+def is_private(value: Any) -> bool:
+    """Whether an argument is, or lists, a protected table or column, or one that carries the mark of such a table.
+
+    No cell is read: identity, memory and ``attrs`` decide. Lists, arrays and numbers carry no mark and are not recognised.
+    """
+    if isinstance(value, Held):
+        return any(guard(value) for guard in GUARDS)
+    if isinstance(value, dict):
+        return any(map(is_private, value.values()))
+    return isinstance(value, list | tuple) and any(is_private(entry) for entry in value if isinstance(entry, Held))
+
+
+def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
+    """Refuse protected tables and columns, and what was made of them, where public facts are asked for.
+
+    Parameters
+    ----------
+    call : str
+        What was called.
+    arguments : iterable of (name, value)
+
+    Raises
+    ------
+    ArgumentValueError
+        It names the argument and says nothing of its content.
+    """
+    for name, value in arguments:
+        if is_private(value):
+            line = EXAMPLES.get(name, f"{name}=...")
+            raise ArgumentValueError(
+                f"{call}: {name} must be public, and a table or column that is protected, or was made of one, is not: type "
+                f"what a codebook or common knowledge says, {line}"
+            )
