@@ -21,6 +21,7 @@ from pandas_dp.queries import Query
 EXAMPLE = "groupby('ward', keys=['A', 'B']).mean('cost', bounds=(0, 5000))"
 MOST_CHARACTERS = 200_000
 MOST_CALLS = 50
+MOST_BITS = 4 * plan_files.MOST_DIGITS  # of a whole number: Python writes no longer ones, which hexadecimals can be
 
 
 class Link(NamedTuple):
@@ -126,6 +127,8 @@ def _arguments(node: ast.Call, name: str) -> tuple[list[Any], dict[str, Any]]:
 def _value(node: ast.expr, call: str) -> Any:
     """The value of a literal, or of one of the calls that make one."""
     match node:
+        case ast.Constant(value=int() as value) if value.bit_length() > MOST_BITS:
+            raise ArgumentValueError(f"{call}() is given a number that is too large")
         case ast.Constant(value=None | bool() | int() | float() | str() as value):
             return value
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as value)):

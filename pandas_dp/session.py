@@ -263,13 +263,14 @@ class Session:
         terms = self._terms(table, query.steps, query.price, unit)
         query.aggregate.check(terms)
         loss = query.aggregate.loss(terms)
+        dtypes = sorted((str(c), str(table.source[c].dtype)) for c in read | owner if c in table.source.columns)
+        # a file that is read as text is other content than the same file read as numbers
+        content = table.token, table.schema.after(query.steps).null_rules, dtypes
         return gate.Request(
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
-            key=None
-            if not loss.parts
-            else query.key(repr((table.token, table.schema.after(query.steps).null_rules)), unit, steps),
+            key=None if not loss.parts else query.key(repr(content), unit, steps),
             query=str(replace(query, steps=steps)),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,

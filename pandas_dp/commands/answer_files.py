@@ -7,12 +7,12 @@ import io
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
 
-from pandas_dp.errors import DataFileError
+from pandas_dp.errors import ArgumentValueError, DataFileError
 from pandas_dp.release import Release
 
 FORMATS = ("json", "csv", "parquet")
@@ -40,6 +40,23 @@ class AnswerFiles:
         with self._writing():
             os.makedirs(directory, exist_ok=True)
             tempfile.TemporaryFile(dir=directory).close()  # before anything is charged
+
+    def check_apart(self, names: Iterable[str], kept: Iterable[str]) -> None:
+        """Refuse to write where a file that is kept is, or will be: an answer would replace the data or the ledger.
+
+        Raises
+        ------
+        ArgumentValueError
+        """
+        directory = os.path.realpath(self._directory)
+        written = {f"{name}.{form}".lower() for name in names for form in {"json", self._form}} | {"index.json"}
+        for path in kept:
+            for place in (os.path.abspath(path), os.path.realpath(path)):  # a link is lost as well
+                parent, name = os.path.split(place)
+                if os.path.realpath(parent) == directory and name.lower() in written:
+                    raise ArgumentValueError(
+                        f"an answer would replace {path}: name a directory of its own, --out answers"
+                    )
 
     def add(self, name: str, release: Release, stored: bool) -> None:
         """Write an answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections.abc import Callable
@@ -18,6 +19,9 @@ def ended(command: Callable[[], int]) -> int:
 
     Texts of the package's own errors hold nothing of the data. Those of any other could, and are left out, as are warnings.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a letter that it has not got shall not lose an answer that is paid
+            stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 from pandas_dp.commands import data_files
@@ -82,8 +83,13 @@ def run(options: argparse.Namespace) -> int:
     frame = data_files.same_frame(options.data, schema, empty)
     terms.protect(frame, schema, *where)
     release = query(frame)
-    print(release.to_json() if options.json else repr(release))
+    print(_ascii(release.to_json()) if options.json else repr(release))
     return DONE
+
+
+def _ascii(text: str) -> str:
+    """JSON that every terminal and pipe can write."""
+    return json.dumps(json.loads(text))
 
 
 def _number(text: str, name: str) -> Any:

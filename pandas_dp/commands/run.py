@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
         print("\n".join(seen.lines()))
         return DONE if seen.paid else DRY
     files = AnswerFiles(options.out, options.format)
+    files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
     frame = data_files.same_frame(options.data, plan.schema, empty)
     session = plan.terms.protect(frame, plan.schema, *where)
     progress = sys.stderr.isatty() if options.progress is None else options.progress

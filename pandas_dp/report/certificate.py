@@ -17,6 +17,8 @@ from pandas_dp.report.certificate_page import document
 if TYPE_CHECKING:
     from pandas_dp.tables import Table
 
+LEDGER = b"SQLite format 3\0"  # as every ledger starts
+
 
 def certificate(
     ledger: Ledger, name: str | None, answered: Answered | None = None, held: Mapping[str, Table] | None = None
@@ -68,6 +70,8 @@ def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
         raise ArgumentValueError(
             "path must be the name of a file, not of a folder or device: session.report('report.html')"
         )
+    if _is_ledger(full):
+        raise ArgumentValueError("path names a ledger, which would be lost: session.report('report.html')")
     temporary = f"{full}.{uuid.uuid4().hex}.new"
     try:
         with open(temporary, "x", encoding="utf-8", newline="\n") as file:
@@ -77,3 +81,11 @@ def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
         with suppress(OSError):
             os.unlink(temporary)
     return None
+
+
+def _is_ledger(path: str) -> bool:
+    """Whether a file is a ledger: written over, its budgets could be spent once more."""
+    if not os.path.exists(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(LEDGER)) == LEDGER
