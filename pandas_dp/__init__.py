@@ -30,14 +30,17 @@ if TYPE_CHECKING:
     from pandas_dp.aggregates.prices import geometric_prices
     from pandas_dp.practice import mock
     from pandas_dp.queries import Query, query
+    from pandas_dp.scanning import ScannedTable, scan_parquet
     from pandas_dp.splitting import split
 
 __version__ = "0.1.0"
 LATER = {
     "Query": "pandas_dp.queries",
+    "ScannedTable": "pandas_dp.scanning",
     "geometric_prices": "pandas_dp.aggregates.prices",
     "mock": "pandas_dp.practice",
     "query": "pandas_dp.queries",
+    "scan_parquet": "pandas_dp.scanning",
     "split": "pandas_dp.splitting",
 }
 
@@ -52,6 +55,7 @@ __all__ = [
     "PandasDPError",
     "Query",
     "QueryFailedError",
+    "ScannedTable",
     "Schema",
     "Session",
     "StepFailedError",
@@ -66,6 +70,7 @@ __all__ = [
     "local",
     "mock",
     "query",
+    "scan_parquet",
     "split",
     "teaching",
 ]
