@@ -159,7 +159,8 @@ class LatticeCounts(Additive):
 
 def _added(one: Points, other: Points) -> Points:
     """Points of the rows of both, ascending; none is listed twice on one side."""
-    offsets = np.union1d(one.offsets, other.offsets)  # shape (points occupied on either side,)
+    merged = np.sort(np.concatenate((one.offsets, other.offsets)), kind="stable")  # merges two rising runs
+    offsets = merged[np.diff(merged, prepend=-1) > 0]  # shape (points occupied on either side,)
     counts = np.zeros(offsets.size, dtype=np.int64)
     for side in (one, other):
         counts[np.searchsorted(offsets, side.offsets)] += side.counts
