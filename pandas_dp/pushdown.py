@@ -13,12 +13,12 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.steps.changes import Filter, Step
+from pandas_dp.steps.comparison import OPERATORS
 from pandas_dp.steps.constants import read_constant
 from pandas_dp.steps.dates import as_time
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
 from pandas_dp.steps.values import PER_SECOND, Kind, Values, read_column
 
-MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 DATES = (Kind.DATE, Kind.ZONED)
 
 
@@ -46,14 +46,7 @@ def pushed(steps: Iterable[Step], empty: pd.DataFrame) -> Any:
     for step in steps:
         if isinstance(step, Filter):
             for name, op, scalar in _comparisons(step.expression, empty, written):
-                column = ds.field(name)
-                condition = {
-                    "==": column == scalar,
-                    "<": column < scalar,
-                    "<=": column <= scalar,
-                    ">": column > scalar,
-                    ">=": column >= scalar,
-                }[op]
+                condition = OPERATORS[op](ds.field(name), scalar)
                 found = condition if found is None else found & condition
         written |= step.touches
     return found
@@ -67,16 +60,14 @@ def _comparisons(node: Expression, empty: pd.DataFrame, written: set[str]) -> It
         for operand in node.operands:
             yield from _comparisons(operand, empty, written)
         return
-    if node.op not in MIRRORED:
+    if node.op not in OPERATORS:
         return
-    (left, right), op = node.operands, node.op
-    if isinstance(left, Constant):
-        left, right, op = right, left, MIRRORED[op]
+    left, right = node.operands  # an expression compares a column with a constant, never the other way round
     if isinstance(left, Column) and isinstance(right, Constant) and left.name in empty and left.name not in written:
         dtype: Any = empty[left.name].dtype
         scalar = _as_stored(read_constant(right.value), read_column(empty[left.name]), dtype.pyarrow_dtype)
         if scalar is not None:
-            yield left.name, op, scalar
+            yield left.name, node.op, scalar
 
 
 def _as_stored(constant: Values, column: Values, stored: pa.DataType) -> pa.Scalar | None:

@@ -116,10 +116,12 @@ def scan_parquet(path: Any) -> ScannedTable:
 def _opened(path: Any) -> Files:
     """The files as they are now, of which the metadata alone are read."""
     import pyarrow.dataset as ds  # importing the package shall cost little
+    from pyarrow.fs import LocalFileSystem
 
+    here, form = LocalFileSystem(), ds.ParquetFileFormat()
     given = isinstance(path, ds.Dataset)
-    whole = path if given else _dataset(_found(path))
-    fragments = _fragments(whole)
+    fragments = _fragments(path) if given else [form.make_fragment(name, here) for name in _found(path)]
+    schema = path.schema if given else None
     paths = tuple(fragment.path for fragment in fragments)
     if len(set(map(os.path.realpath, paths))) < len(paths):
         raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
@@ -130,6 +132,7 @@ def _opened(path: Any) -> Files:
     first: dict[str, pa.DataType] = {}
     for fragment in fragments:
         held = _columns(fragment)
+        schema = schema or fragment.physical_schema
         first = first or held
         if held != first:
             odd = sorted(name for name in {*held, *first} if held.get(name) != first.get(name))[0]
@@ -139,7 +142,7 @@ def _opened(path: Any) -> Files:
             )
         parted = ds.get_partition_keys(fragment.partition_expression)
         if parted.keys() & held.keys() or any(
-            held.get(column.name) != column.type and column.name not in parted for column in whole.schema
+            held.get(column.name) != column.type and column.name not in parted for column in schema
         ):
             raise ArgumentValueError(
                 "path: the schema of this Dataset is not that of its files and the names of their directories: "
@@ -147,7 +150,7 @@ def _opened(path: Any) -> Files:
             )
     groups = [group for fragment in fragments for group in fragment.split_by_row_group()]
     rows = sum(held.num_rows for group in groups for held in group.row_groups)
-    split = ds.FileSystemDataset(groups, schema=whole.schema, format=whole.format, filesystem=whole.filesystem)
+    split = ds.FileSystemDataset(groups, schema=schema, format=form, filesystem=here)
     return Files(paths, stamps, split, rows)
 
 
@@ -185,17 +188,6 @@ def _below(folder: str) -> list[str]:
                 "pandas_dp.scan_parquet(pyarrow.dataset.dataset('visits', partitioning='hive'))"
             )
     return files
-
-
-def _dataset(paths: list[str]) -> Any:
-    import pyarrow.dataset as ds
-
-    try:
-        return ds.dataset(
-            paths, format="parquet"
-        )  # with the schema of the first file, to which the others are compared
-    except (OSError, pa.ArrowException):
-        raise _no_parquet(paths[0]) from None
 
 
 def _fragments(whole: Any) -> list[Any]:

@@ -54,7 +54,7 @@ def with_nulls() -> pd.DataFrame:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What the looks of the question asked last hand to their mechanisms; batches have few rows."""
-    monkeypatch.setattr(scans, "BATCH", 9)
+    monkeypatch.setattr(scans, "BATCH", 40)
     return record_looks(monkeypatch)
 
 
@@ -65,8 +65,8 @@ def patterns(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     cuts = (0, 7, 7, 64, 200)  # the first, the third and the last are empty
     return [
         write(table(), folder / "whole", cuts, group=200),
-        write(with_nulls(), folder / "one", group=11),
-        write(with_nulls(), folder / "several", cuts, group=11),
+        write(with_nulls(), folder / "one", group=23),
+        write(with_nulls(), folder / "several", cuts, group=23),
     ]
 
 
