@@ -91,7 +91,7 @@ class Scan:
         """
         self.files.check()
         empty = self.files.empty
-        named = set(columns).union(*(step.reads | step.touches for step in self.steps))
+        named = set(columns).union(*(step.reads for step in self.steps))
         names = [name for name in empty.columns if name in named]
         schema = pa.schema([self.files.dataset.schema.field(name) for name in names])
         scanner = self.files.dataset.scanner(
