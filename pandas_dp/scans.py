@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -153,7 +154,7 @@ class _Progress:
 
     def tell(self, fragment: Any) -> None:
         """Write the line anew where it is time for it."""
-        if time.monotonic() < self._next or sys.stderr is None or not sys.stderr.isatty():
+        if time.monotonic() < self._next or not getattr(sys.stderr, "isatty", bool)():
             return
         if not self._behind:
             total = 0
@@ -161,13 +162,16 @@ class _Progress:
                 total += _size(one)
                 self._behind[_place(one)] = total
         share = 100 * self._behind[_place(fragment)] // max(1, *self._behind.values())
-        sys.stderr.write(f"\rpandas_dp reads files: {share} %")
-        sys.stderr.flush()
+        self._write(f"pandas_dp reads files: {share} %")
         self._next, self._shown = time.monotonic() + PATIENCE / 8, True
 
     def __exit__(self, *raised: object) -> None:
         if self._shown:
-            sys.stderr.write("\r" + " " * 40 + "\r")
+            self._write(" " * 40 + "\r")
+
+    def _write(self, line: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # a terminal that is gone shall not cost the answer
+            sys.stderr.write(f"\r{line}")
             sys.stderr.flush()
 
 

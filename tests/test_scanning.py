@@ -106,6 +106,54 @@ def test_the_number_of_rows_is_public_where_it_is_for_a_frame(pattern):
     assert some.dp.preview(epsilon=1).count().price == "epsilon=1"
 
 
+def test_steps_protected_anew_are_still_done(pattern):
+    scan = protected(pattern)
+    session, some = scan.dp.session, scan.dp.query("age > 65").dp.drop("sex")
+    some.dp.protect(session=session, table="old")
+    assert some.dp(epsilon=SURE).count() == int((visits().age > 65).sum())
+    session.close()
+    some.dp.protect(10 * SURE, name=fresh(), neighbors="replace_one")
+    assert "price    nothing" not in str(some.dp.preview(epsilon=1).count())  # its number of rows is private
+    assert some.dp(epsilon=SURE).query("age < 67").count() == int((visits().age == 66).sum())
+
+
+def test_lists_of_units(tmp_path):
+    frame = pd.DataFrame({"pid": [1, 1, 2], "tags": [["a", "b"], ["a"], None], "more": [[1], [], [2, 3]]})
+    scan = protected(write(frame, tmp_path, (1,)), unit="pid", max_rows=4)
+    some = scan.dp.explode("tags", max=1)
+    assert some.dp(epsilon=SURE).histogram("tags", keys=["a", "b"]).value.tolist() == [2, 0]
+    assert scan.dp(epsilon=SURE).explode("more", max=2).count("more") == 3
+
+
+def test_no_scanned_table_where_public_tables_are_asked_for(pattern):
+    scan, frame = protected(pattern), visits(9)
+    frame.dp.protect(1, name=fresh())
+    with pytest.raises(ArgumentTypeError):
+        frame.dp.merge(scan, on="age")
+    with pytest.raises(ArgumentTypeError):
+        frame.dp(epsilon=1).oracle("median", candidates=[scan])
+
+
+def test_only_columns_that_are_read_are_read(pattern, monkeypatch):
+    scan, seen, original = protected(pattern), [], scans._frame
+
+    def frame(batches, schema, rows):
+        seen.append(schema.names)
+        return original(batches, schema, rows)
+
+    monkeypatch.setattr(scans, "_frame", frame)
+    asked = {
+        "count": (lambda d: d.count(), []),
+        "count of values": (lambda d: d.count("cost"), ["cost"]),
+        "after steps": (lambda d: d.drop(["pid"]).query("age > 3").eval("x = cost / 2").count("x"), ["age", "cost"]),
+        "renamed": (lambda d: d.rename({"cost": "c"}).count("c"), ["cost"]),
+    }
+    for name, (ask, columns) in asked.items():
+        seen.clear()
+        ask(scan.dp(epsilon=1))
+        assert seen == [columns], name
+
+
 def test_dictionaries_and_types_that_no_question_takes(tmp_path):
     text = pa.chunked_array([pa.array(["b", None, "a"]).dictionary_encode()])
     table = pa.table({"text": text, "when": pa.array([1, 2, 3], pa.time64("us")), "bytes": pa.array([b"x"] * 3)})
