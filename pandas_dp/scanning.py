@@ -13,7 +13,7 @@ from pandas_dp import tables
 from pandas_dp.accessor import Accessor
 from pandas_dp.calls import example, uncopied
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.scans import Files, Scan, stamp
+from pandas_dp.scans import Files, Scan, pieces_of, stamp
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
 SHOWN = 8  # columns in a repr
@@ -87,8 +87,9 @@ def scan_parquet(path: Any) -> ScannedTable:
     Notes
     -----
     Answers have the law they have for the same table in memory. Where each row is its own unit, counts, sums, means,
-    variances, covariances, histograms and quantiles add up batch by batch, in memory that does not grow with the files. The
-    other questions, and all of them where units own several rows, hold the columns that they read at once.
+    variances, covariances, histograms and quantiles add up piece by piece: of the columns that they read they hold one group
+    of rows, as the files have them, or 262,144 rows at once, however many there are. The other questions, and all of them
+    where units own several rows, hold these columns whole.
 
     Files must stay as they are: each question compares sizes and times of the last change before it is charged, and whatever
     cannot be read after that fails with one fixed text, its price spent. A question that takes longer than 2 s says on a
@@ -148,10 +149,9 @@ def _opened(path: Any) -> Files:
                 "path: the schema of this Dataset is not that of its files and the names of their directories: "
                 "pyarrow.dataset.dataset('visits', partitioning='hive')"
             )
-    groups = [group for fragment in fragments for group in fragment.split_by_row_group()]
-    rows = sum(held.num_rows for group in groups for held in group.row_groups)
-    split = ds.FileSystemDataset(groups, schema=schema, format=form, filesystem=here)
-    return Files(paths, stamps, split, rows)
+    rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
+    pieces = tuple(piece for fragment in fragments for piece in pieces_of(fragment))
+    return Files(paths, stamps, schema, pieces, rows)
 
 
 def _found(path: Any) -> list[str]:

@@ -18,8 +18,7 @@ from pandas_dp.errors import UnverifiedFrameError
 from pandas_dp.pushdown import pushed
 from pandas_dp.steps.changes import Step
 
-BATCH = 1 << 18  # rows that are looked at together
-READ_AHEAD = {"batch_readahead": 2, "fragment_readahead": 2}
+BATCH = 1 << 18  # rows that are looked at together, unless a group of rows in a file holds more
 PATIENCE = 2.0  # seconds before a line says how far it is
 CHANGED = (
     "files of this scan were changed, moved or deleted since pandas_dp.scan_parquet(...) looked at them, so nothing was "
@@ -37,15 +36,17 @@ class Files:
     paths : tuple of str
     stamps : tuple of (int, int)
         Size and time of the last change of each, in bytes and nanoseconds.
-    dataset : pyarrow.dataset.Dataset
-        One fragment for each group of rows.
+    schema : pyarrow.Schema
+    pieces : tuple of pyarrow.dataset.ParquetFileFragment
+        Each of neighbouring groups of rows of a file, with `BATCH` rows or in one group.
     rows : int
         How many there are: private but where the number of units is public.
     """
 
     paths: tuple[str, ...]
     stamps: tuple[tuple[int, int], ...]
-    dataset: Any = field(repr=False, compare=False)
+    schema: pa.Schema = field(repr=False, compare=False)
+    pieces: tuple[Any, ...] = field(repr=False, compare=False)
     rows: int = field(repr=False, compare=False)
 
     def check(self) -> None:
@@ -65,7 +66,7 @@ class Files:
     @cached_property
     def empty(self) -> pd.DataFrame:
         """Names and dtypes of the columns, without a row."""
-        return _frame([], self.dataset.schema, 0)
+        return _frame([], self.schema, 0)
 
 
 @dataclass(frozen=True)
@@ -90,27 +91,26 @@ class Scan:
         UnverifiedFrameError
             The files changed, before or while they were read.
         """
-        self.files.check()
-        empty = self.files.empty
+        files, empty = self.files, self.files.empty
+        files.check()
         named = set(columns).union(*(step.reads for step in self.steps))
         names = [name for name in empty.columns if name in named]
-        schema = pa.schema([self.files.dataset.schema.field(name) for name in names])
-        scanner = self.files.dataset.scanner(
-            columns=names, filter=pushed(self.steps, empty), batch_size=BATCH, **READ_AHEAD
-        )
+        schema, condition = pa.schema([files.schema.field(name) for name in names]), pushed(self.steps, empty)
         held: list[pa.RecordBatch] = []
         rows = given = 0
-        with _Progress(self.files.dataset) as progress:
-            for tagged in scanner.scan_batches():
-                held.append(tagged.record_batch)
-                rows += tagged.record_batch.num_rows
-                if rows >= BATCH:  # files of many small groups of rows would cost more than their rows
-                    yield self._prepared(held, schema, rows)
-                    held, rows, given = [], 0, given + 1
-                progress.tell(tagged.fragment)
+        with _Progress(files.pieces) as progress:
+            # one after the other: a scanner of all of them reads ahead of a slow statistic without end
+            for place, piece in enumerate(files.pieces):
+                for batch in piece.to_batches(schema=files.schema, columns=names, filter=condition, batch_size=BATCH):
+                    held.append(batch)
+                    rows += batch.num_rows
+                    if rows >= BATCH:  # small files, or few rows that are left of many, are put together
+                        yield self._prepared(held, schema, rows)
+                        held, rows, given = [], 0, given + 1
+                progress.tell(place)
         if rows or not given:
             yield self._prepared(held, schema, rows)
-        self.files.check()
+        files.check()
 
     def _prepared(self, batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.DataFrame:
         frame = _frame(batches, schema, rows)
@@ -123,6 +123,19 @@ def stamp(path: str) -> tuple[int, int]:
     """Size of a file and when it was changed last."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns
+
+
+def pieces_of(fragment: Any) -> list[Any]:
+    """Neighbouring groups of rows of one file, taken together up to `BATCH` rows; none of a file without rows."""
+    pieces: list[list[int]] = []
+    rows = BATCH
+    for group in fragment.row_groups:
+        if rows >= BATCH:
+            pieces.append([])
+            rows = 0
+        pieces[-1].append(group.id)
+        rows += group.num_rows
+    return [fragment.subset(row_group_ids=piece) for piece in pieces]
 
 
 def plain_type(held: pa.DataType) -> pa.DataType:
@@ -145,24 +158,18 @@ def _frame(batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.Da
 class _Progress:
     """A line on a terminal that says how far a scan is: by the bytes of what lies behind it, never by rows."""
 
-    def __init__(self, dataset: Any) -> None:
-        self._dataset, self._next, self._shown = dataset, time.monotonic() + PATIENCE, False
-        self._behind: dict[tuple[str, int], int] = {}
+    def __init__(self, pieces: tuple[Any, ...]) -> None:
+        self._pieces, self._next, self._shown = pieces, time.monotonic() + PATIENCE, False
 
     def __enter__(self) -> _Progress:
         return self
 
-    def tell(self, fragment: Any) -> None:
-        """Write the line anew where it is time for it."""
+    def tell(self, place: int) -> None:
+        """Write the line anew, where it is time for it, when a piece is read."""
         if time.monotonic() < self._next or not getattr(sys.stderr, "isatty", bool)():
             return
-        if not self._behind:
-            total = 0
-            for one in self._dataset.get_fragments():
-                total += _size(one)
-                self._behind[_place(one)] = total
-        share = 100 * self._behind[_place(fragment)] // max(1, *self._behind.values())
-        self._write(f"pandas_dp reads files: {share} %")
+        sizes = [sum(group.total_byte_size for group in piece.row_groups) for piece in self._pieces]
+        self._write(f"pandas_dp reads files: {100 * sum(sizes[: place + 1]) // max(1, sum(sizes))} %")
         self._next, self._shown = time.monotonic() + PATIENCE / 8, True
 
     def __exit__(self, *raised: object) -> None:
@@ -173,11 +180,3 @@ class _Progress:
         with contextlib.suppress(OSError, ValueError):  # a terminal that is gone shall not cost the answer
             sys.stderr.write(f"\r{line}")
             sys.stderr.flush()
-
-
-def _place(fragment: Any) -> tuple[str, int]:
-    return fragment.path, fragment.row_groups[0].id
-
-
-def _size(fragment: Any) -> int:
-    return int(fragment.row_groups[0].total_byte_size)
