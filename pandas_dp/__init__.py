@@ -31,15 +31,18 @@ if TYPE_CHECKING:
     from pandas_dp.joining import open_session
     from pandas_dp.practice import mock
     from pandas_dp.queries import Query, query
+    from pandas_dp.scanning import ScannedTable, scan_parquet
     from pandas_dp.splitting import split
 
 __version__ = "0.1.0"
 LATER = {
     "Query": "pandas_dp.queries",
+    "ScannedTable": "pandas_dp.scanning",
     "geometric_prices": "pandas_dp.aggregates.prices",
     "mock": "pandas_dp.practice",
     "open_session": "pandas_dp.joining",
     "query": "pandas_dp.queries",
+    "scan_parquet": "pandas_dp.scanning",
     "split": "pandas_dp.splitting",
 }
 
@@ -54,6 +57,7 @@ __all__ = [
     "PandasDPError",
     "Query",
     "QueryFailedError",
+    "ScannedTable",
     "Schema",
     "Session",
     "StepFailedError",
@@ -69,6 +73,7 @@ __all__ = [
     "mock",
     "open_session",
     "query",
+    "scan_parquet",
     "split",
     "teaching",
 ]

@@ -260,7 +260,7 @@ class Accessor(Frames):
         """
         if not callable(function):
             raise ArgumentTypeError("pipe() takes a query: df.dp.pipe(pandas_dp.query(epsilon=0.5).count())")
-        return function(self._frame)
+        return function(self._given(self._frame))
 
     @property
     def session(self) -> Session | None:

@@ -180,7 +180,7 @@ class Frames:
         >>> nightly.dp.session.left, session.left
         ('epsilon=0.75', 'epsilon=2')
         """
-        return allotments.allot(self._frame, name, epsilon)
+        return self._given(allotments.allot(self._frame, name, epsilon))
 
     def partition(self, by: str, keys: Any = None, *, epsilon: Any) -> dict[Hashable, pd.DataFrame]:
         """Split the rows by the listed values of a column: all parts together cost what one of them may spend.
@@ -223,12 +223,20 @@ class Frames:
         >>> session.left, parts["F"].dp.session.left
         ('epsilon=2', 'epsilon=0.5')
         """
-        return allotments.partition(self._frame, by, keys, epsilon, self._made)
+        parts = allotments.partition(self._frame, by, keys, epsilon, self._apply)
+        return {key: self._given(frame) for key, frame in parts.items()}
 
     def _empty(self) -> pd.DataFrame:
         return opening.table_of(self._frame).empty
 
+    def _given(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """What the user gets for a frame: itself, but for a scanned table."""
+        return frame
+
     def _made(self, done: tuple[Any, ...]) -> pd.DataFrame:
+        return self._given(self._apply(done))
+
+    def _apply(self, done: tuple[Any, ...]) -> pd.DataFrame:
         """Apply steps to the protected columns and keep the result protected."""
         table = opening.table_of(self._frame)
         table.session._check_steps(done)

@@ -73,8 +73,8 @@ class Session:
     def _answers(self, frame: pd.DataFrame) -> bool:
         """Whether a frame is one of this session's, or equals one: a look at the data that is the owner's, in ``protect``."""
         known = tables.lookup(frame)
-        held = (t.source for t in self._held.values())
-        return (known is not None and known.session is self) or any(source.equals(frame) for source in held)
+        same = (t.source.equals(frame) for t in self._held.values() if t.scan == tables.scan_of(frame))
+        return (known is not None and known.session is self) or any(same)
 
     def _settle(self, unit: PrivacyUnit) -> None:
         """Take over what ``protect`` put on record. Frames made under another unit are not answered any more."""
@@ -276,7 +276,7 @@ class Session:
             loss=loss,
             unit=unit,
             recipe=lambda: query.aggregate.steps(terms),
-            view=lambda: open_view(table, query.steps),
+            view=lambda: open_view(table, query.steps, frozenset(read | owner)),
             fresh=fresh,
         )
 
@@ -299,7 +299,7 @@ class Session:
         """
         changed = any(step.is_filter or step.factor > 1 for step in table.steps + steps)
         public = not unit.add_remove and unit.column is None and table.whole and not changed
-        return Terms(unit, price, self._rule.budget.pure, len(table.source) if public else None)
+        return Terms(unit, price, self._rule.budget.pure, table.rows if public else None)
 
     def _derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
         """Answer for a frame that steps made from a protected one."""
@@ -308,7 +308,10 @@ class Session:
         source = frame.copy(deep=False)
         done = table.steps + steps
         schema = table.schema.after(steps)
-        made = Table(self, source, frame.index, table.token, lineage, done, whole=table.whole, schema=schema)
+        scan = None if table.scan is None else table.scan.after(steps)
+        made = Table(self, source, frame.index, table.token, lineage, done, table.whole, scan, schema)
+        if scan is not None:
+            tables.remember_scan(frame, scan)
         tables.register(frame, made)
 
     def _attach(
@@ -350,12 +353,13 @@ class Session:
         token = tables.new_token() if version is None else repr((lineage, table, version))
         held = self._held.get(f"{lineage}:{table}")
         if version is None and look:
-            equal = next((t for t in self._held.values() if t.equals(source) and t.lineage == lineage), None)
+            equal = next((t for t in self._held.values() if t.equals(frame) and t.lineage == lineage), None)
             if equal is not None:
                 token, whole = equal.token, whole or equal.whole
         if schema is None:
             schema = tables.inherited(held.schema if held is not None else self.schema, frame)
-        made = Table(self, source, frame.index, token, lineage, schema=schema, whole=whole)
+        scan = tables.scan_of(frame)
+        made = Table(self, source, frame.index, token, lineage, () if scan is None else scan.steps, whole, scan, schema)
         self._held[f"{lineage}:{table}"] = made
         frame.attrs[ATTRIBUTE] = self.id
         tables.register(frame, made)

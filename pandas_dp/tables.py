@@ -10,7 +10,7 @@ import uuid
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,13 +18,17 @@ import pandas as pd
 from pandas_dp.arguments import check_facts
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
+from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError, did_you_mean
 from pandas_dp.kinds import kind_of
+from pandas_dp.scans import Scan
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.schema_files import has_dtype
 
 if TYPE_CHECKING:
     from pandas_dp.session import Session
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -47,6 +51,8 @@ class Table:
     schema : Schema
     whole : bool
         Whether this is the table that opened the budget: only its number of rows can be public.
+    scan : Scan or None
+        Where the rows are, if not in `source`, which then has none.
     cache : dict
         Encodings of columns (codes), never sums.
     """
@@ -58,6 +64,7 @@ class Table:
     lineage: str = "source"
     steps: tuple[Any, ...] = ()
     whole: bool = False
+    scan: Scan | None = None
     schema: Schema = field(default_factory=lambda: Schema({}))
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
@@ -73,12 +80,26 @@ class Table:
         """Names and dtypes of the columns, without a row."""
         return self.source.iloc[:0]
 
+    @property
+    def rows(self) -> int:
+        """Number of rows; of a scanned table before any step."""
+        return len(self.source) if self.scan is None else self.scan.files.rows
+
     def equals(self, frame: pd.DataFrame) -> bool:
-        """Whether a frame has the same cells, -0.0 apart from 0.0, which steps can tell apart: a look at the data."""
-        return self.source.equals(frame) and all(
-            np.array_equal(*(np.signbit(d[name].to_numpy(np.float64, na_value=np.nan)) for d in (self.source, frame)))
-            for name, dtype in frame.dtypes.items()
-            if getattr(dtype, "kind", "O") == "f"
+        """Whether a frame has the same cells, -0.0 apart from 0.0, which steps can tell apart: a look at the data.
+
+        A scanned one has them where its files and steps are the same.
+        """
+        return (
+            self.scan == scan_of(frame)
+            and self.source.equals(frame)
+            and all(
+                np.array_equal(
+                    *(np.signbit(d[name].to_numpy(np.float64, na_value=np.nan)) for d in (self.source, frame))
+                )
+                for name, dtype in frame.dtypes.items()
+                if getattr(dtype, "kind", "O") == "f"
+            )
         )
 
     def unchanged(self, frame: pd.DataFrame) -> bool:
@@ -95,8 +116,10 @@ class Table:
         Raises
         ------
         UnverifiedFrameError
-            With the one constant text.
+            With the one constant text; where files of a scanned table were changed with that of `Files.check`.
         """
+        if self.scan is not None:
+            self.scan.files.check()
         names = frame.columns
         if frame.index is not self.index or not names.is_unique:
             raise UnverifiedFrameError
@@ -106,8 +129,13 @@ class Table:
                 raise UnverifiedFrameError
 
 
-def open_view(table: Table, steps: tuple[Any, ...]) -> PandasView:
-    """Prepared rows of a table; only the gate calls this."""
+def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> PandasView:
+    """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this."""
+    if table.scan is not None:
+        scan, prepared = table.scan.after(steps), table.source
+        for step in steps:
+            prepared = step.apply(prepared)
+        return ScannedView(lambda: scan.read(read), nulls_of(table.schema.after(steps), prepared))
     frame, cache = table.source, table.cache
     for step in steps:
         frame, cache = step.apply(frame), {}
@@ -142,24 +170,30 @@ def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
     return constants
 
 
-_tables: dict[int, tuple[weakref.ref[pd.DataFrame], Table]] = {}
+class _ByObject(dict[int, tuple["weakref.ref[pd.DataFrame]", T]], Generic[T]):
+    """What is known of frames as objects, while they live."""
+
+    def remember(self, frame: pd.DataFrame, known: T) -> None:
+        """Know something of this very object."""
+        number = id(frame)
+
+        def forget(dead: weakref.ref[pd.DataFrame]) -> None:
+            if number in self and self[number][0] is dead:
+                del self[number]
+
+        self[number] = (weakref.ref(frame, forget), known)
+
+    def of(self, frame: pd.DataFrame) -> T | None:
+        """What is known of this very object, if anything."""
+        entry = self.get(id(frame))
+        return entry[1] if entry is not None and entry[0]() is frame else None
 
 
-def register(frame: pd.DataFrame, table: Table) -> None:
-    """Make the session of `table` answer this very object."""
-    number = id(frame)
+_tables: _ByObject[Table] = _ByObject()
+_scans: _ByObject[Scan] = _ByObject()  # frames without rows that stand for scanned tables, protected or not
 
-    def forget(dead: weakref.ref[pd.DataFrame]) -> None:
-        if number in _tables and _tables[number][0] is dead:
-            del _tables[number]
-
-    _tables[number] = (weakref.ref(frame, forget), table)
-
-
-def lookup(frame: pd.DataFrame) -> Table | None:
-    """Return the table of this very object, if any."""
-    entry = _tables.get(id(frame))
-    return entry[1] if entry is not None and entry[0]() is frame else None
+register, lookup = _tables.remember, _tables.of
+remember_scan, scan_of = _scans.remember, _scans.of
 
 
 def holds(column: pd.Series[Any]) -> bool:
@@ -217,6 +251,10 @@ def _same_memory(a: Any, b: Any) -> bool:
 
 def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
     """Check what is public about a frame: its column names."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ArgumentTypeError(
+            "a session takes a pandas DataFrame; a scanned table joins it by scan.dp.protect(session=session)"
+        )
     if isinstance(frame.columns, pd.MultiIndex):
         raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")
     if frame.columns.has_duplicates:

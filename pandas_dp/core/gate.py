@@ -20,7 +20,7 @@ import numpy as np
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.measurement import Interactive, Listing, Measurement, Mechanism, Noisy, Reply, View
+from pandas_dp.core.measurement import Interactive, Listing, Measurement, Mechanism, Noisy, Reply, View, computed
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.randomness import random_bytes
 from pandas_dp.errors import (
@@ -264,7 +264,7 @@ class _Run:
         if isinstance(mechanism, Interactive):
             self.started[mechanism] = mechanism.start(sensitivity, random_bytes)
             mechanism = self.started[mechanism]
-        exact = look.statistic.compute(self.view, request.unit)
+        exact = computed(look.statistic, self.view, request.unit)
         noisy = mechanism.draw(exact, random_bytes)
         self.transcript.append(noisy)
         return noisy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -102,6 +102,36 @@ class Statistic(Protocol):
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Only the gate calls this."""
+
+
+class Batched(ABC):
+    """A view whose rows also come in parts, so that not all of them are in memory at once."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[View]:
+        """Views of the parts, at least one: each row lies in exactly one of them, and is there what it is in the whole."""
+
+
+class Additive:
+    """A statistic that, where each row is its own unit, is for any rows the sum of what it is for parts of them.
+
+    It is then a function of each row by itself, added up in integers, so for all ways to cut a table into parts `merge` gives
+    the very integers that `compute` gives for the whole: sums of integers know no order and no rounding.
+    """
+
+    def merge(self, parts: Iterator[Exact]) -> Exact:
+        """Add up the lists of Python ints of at least one part, entry by entry."""
+        total: list[int] = next(parts).open()
+        for part in parts:
+            total = [a + b for a, b in zip(total, part.open(), strict=True)]
+        return Exact(total)
+
+
+def computed(statistic: Statistic, view: View, unit: PrivacyUnit) -> Exact:
+    """Exact integers of a statistic, batch by batch where that gives the same ones."""
+    if unit.column is None and isinstance(view, Batched) and isinstance(statistic, Additive):
+        return statistic.merge(statistic.compute(batch, unit) for batch in view.batches())
+    return statistic.compute(view, unit)
 
 
 class Mechanism(Protocol):

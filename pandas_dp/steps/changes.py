@@ -216,8 +216,8 @@ class Drop(Step):
         return f"drop({list(self.columns)})"
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """``frame`` without the columns."""
-        return frame.drop(columns=list(self.columns))
+        """``frame`` without the columns; of a scanned table they were never read."""
+        return frame.drop(columns=list(self.columns), errors="ignore")
 
 
 @dataclass(frozen=True)

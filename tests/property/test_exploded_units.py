@@ -65,7 +65,7 @@ def frame_of(units: Units, arrow: bool = False) -> pd.DataFrame:
 
 def opened(frame: pd.DataFrame, done: tuple[Step, ...]) -> PandasView:
     """The rows as the gate opens them."""
-    return tables.open_view(tables.Table(None, frame, frame.index, "token"), done)
+    return tables.open_view(tables.Table(None, frame, frame.index, "token"), done, frozenset(frame))
 
 
 def vector(statistic: Any, view: PandasView, unit: PrivacyUnit) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pandas_dp.core import gate
+from pandas_dp.core.measurement import computed
 
 
 def plain(exact: Any) -> Any:
@@ -31,7 +32,7 @@ def record_looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def look(run: Any, measurement: Any) -> Any:
         if not run.transcript:
             seen.clear()
-        seen.append(plain(measurement.statistic.compute(run.view, run.request.unit).open()))
+        seen.append(plain(computed(measurement.statistic, run.view, run.request.unit).open()))
         return original(run, measurement)
 
     monkeypatch.setattr(gate._Run, "_look", look)

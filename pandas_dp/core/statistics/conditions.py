@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.measurement import Additive, Exact, View, computed
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
 
 @dataclass(frozen=True)
-class CountWhere:
+class CountWhere(Additive):
     """Number of rows for which a condition holds; where its truth is missing it does not hold.
 
     Parameters
@@ -66,5 +66,5 @@ class DistanceFrom:
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact distance, a list of one int."""
-        (count,) = self.count.compute(view, unit).open()
+        (count,) = computed(self.count, view, unit).open()
         return Exact([abs(count - self.expected)])

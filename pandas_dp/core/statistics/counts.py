@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.bounding import bound_parts
-from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.measurement import Additive, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(Additive):
     """Number of rows, or of non-null rows of a column, in all or in each part of a partition.
 
     Notes

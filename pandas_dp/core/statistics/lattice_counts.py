@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.bounding import bound_rows
 from pandas_dp.core.lattice import Lattice, integer_info, present_mask
-from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.measurement import Additive, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import rows_in_parts
@@ -86,7 +87,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class LatticeCounts:
+class LatticeCounts(Additive):
     """Rows at each lattice point of a column, in all or by part; rows without a value count nowhere.
 
     Notes
@@ -147,3 +148,20 @@ class LatticeCounts:
         table = np.bincount(offsets)  # shape (at most cells * 129 / 128 + 1,)
         skewed = np.flatnonzero(table)
         return Exact([Points(skewed - skewed // ((1 << SKEW) + 1), table[skewed])])
+
+    def merge(self, parts: Iterator[Exact]) -> Exact:
+        """The same for `Points`: counts at the same point of the same part are added."""
+        total: list[Points] = next(parts).open()
+        for part in parts:
+            total = [_added(one, other) for one, other in zip(total, part.open(), strict=True)]
+        return Exact(total)
+
+
+def _added(one: Points, other: Points) -> Points:
+    """Points of the rows of both, ascending; none is listed twice on one side."""
+    merged = np.sort(np.concatenate((one.offsets, other.offsets)), kind="stable")  # merges two rising runs
+    offsets = merged[np.diff(merged, prepend=-1) > 0]  # shape (points occupied on either side,)
+    counts = np.zeros(offsets.size, dtype=np.int64)
+    for side in (one, other):
+        counts[np.searchsorted(offsets, side.offsets)] += side.counts
+    return Points(offsets, counts)

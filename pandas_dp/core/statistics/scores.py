@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.bounding import bound_rows
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.measurement import Additive, Exact, View
 from pandas_dp.core.offset_sum import offset_sum
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.errors import ArgumentValueError
@@ -21,7 +21,7 @@ FARTHEST = 1 << 61
 
 
 @dataclass(frozen=True)
-class RowScores:
+class RowScores(Additive):
     """Sum over the rows of a score for each candidate, in steps of a lattice from 0 to a cap.
 
     Parameters

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.measurement import Exact, View, computed
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.blocks import BlockPoints
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts, Points
@@ -119,7 +119,7 @@ class SmoothOrder:
         if not isinstance(lattice, Lattice):
             raise TypeError("smooth sensitivity needs points at equal distances")
         one_way = counts.score_range == counts.linf  # add/remove: all counts of rows move up, or all down
-        parts = self.points.compute(view, unit).open()
+        parts = computed(self.points, view, unit).open()
         return Exact([smooth(part, lattice.cells, self.q, self.beta, counts.linf, one_way) for part in parts])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Lattice, power_sums, present_mask
-from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.measurement import Additive, Exact, View
 from pandas_dp.core.offset_sum import offset_sum
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
@@ -22,7 +22,7 @@ Ints = NDArray[Any]  # int64, or object holding Python ints where int64 could wr
 
 
 @dataclass(frozen=True)
-class Total:
+class Total(Additive):
     """Sum of a column in lattice steps, in all or by part; rows without a value add nothing.
 
     Notes
@@ -80,7 +80,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Moments:
+class Moments(Additive):
     """Rotated moments: non-negative features of a row that add up to exactly 1 (in units of cells**degree).
 
     With offset v in 0..M, M = cells: degree 1 has (v, M - v), degree 2 has (v^2, (M - v)^2, 2 v (M - v)), which add

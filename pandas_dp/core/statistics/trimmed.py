@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.measurement import Exact, View, computed
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts, Points
 from pandas_dp.core.statistics.smooth import (
@@ -70,7 +70,7 @@ class TrimmedMean:
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact (mean, L) of the one part."""
-        (part,) = self.points.compute(view, unit).open()
+        (part,) = computed(self.points, view, unit).open()
         return Exact([trimmed(part, self._lattice.cells, self.trim, self.beta, unit.rows)])
 
     @property

@@ -1,0 +1,228 @@
+"""Tables that stay in Parquet files: ``pandas_dp.scan_parquet("visits/*.parquet")`` and what it gives."""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from pandas_dp import tables
+from pandas_dp.accessor import Accessor
+from pandas_dp.calls import example, uncopied
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.scans import Files, Scan, pieces_of, stamp
+
+LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
+SHOWN = 8  # columns in a repr
+
+
+class ScannedTable:
+    """A table whose rows stay in Parquet files until a question reads them; made by `scan_parquet`.
+
+    ``scan.dp`` is what ``df.dp`` is: ``scan.dp.protect(epsilon=3)`` opens the session, ``scan.dp(epsilon=0.5).count()`` asks,
+    and steps such as ``scan.dp.query("age > 65")`` give another scanned table, for which nothing is read yet.
+    """
+
+    __slots__ = ("__weakref__", "_carrier")
+
+    def __init__(self, carrier: pd.DataFrame) -> None:
+        self._carrier = carrier  # the columns without a row, which stands for the table wherever a frame does
+
+    __reduce__ = uncopied
+
+    @property
+    def dp(self) -> ScannedAccessor:
+        """Sessions, steps and questions, as ``df.dp`` has them."""
+        return ScannedAccessor(self._carrier)
+
+    @property
+    def columns(self) -> pd.Index[Any]:
+        """Names of the columns."""
+        return self._carrier.columns
+
+    @property
+    def dtypes(self) -> pd.Series[Any]:
+        """Dtypes of the columns, those of Arrow; what the files hold as a dictionary has the dtype of its values."""
+        return self._carrier.dtypes
+
+    def __repr__(self) -> str:
+        """Name the columns; nothing is said of the rows."""
+        names = [repr(name) for name in self.columns[:SHOWN]] + ["..."] * (len(self.columns) > SHOWN)
+        return f"<scanned table with the columns {', '.join(names)}: ask .dp>"
+
+
+class ScannedAccessor(Accessor):
+    """``scan.dp``: every step gives a `ScannedTable`, everything else is as for a frame; see `Accessor`."""
+
+    __slots__ = ()
+
+    def _given(self, frame: pd.DataFrame) -> Any:
+        return ScannedTable(frame)
+
+
+@example(LINE)
+def scan_parquet(path: Any) -> ScannedTable:
+    """Look at Parquet files that need not fit into memory: names and types of columns are read, no row is.
+
+    Parameters
+    ----------
+    path : str, path, list of these, or pyarrow.dataset.Dataset
+        A file; a pattern such as ``"visits/*.parquet"``; a directory, of which all files in it and below count but those whose
+        names begin with a dot or an underscore; or a list of these. Nothing is taken from names of directories: for columns
+        that stand there give a ``pyarrow.dataset.Dataset`` of local Parquet files whose partitioning says their types.
+
+    Returns
+    -------
+    ScannedTable
+        Its ``.dp`` is that of a frame.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        There is no such file, or it is no Parquet; files differ in their columns. Nothing is charged.
+
+    Notes
+    -----
+    Answers have the law they have for the same table in memory. Where each row is its own unit, counts, sums, means,
+    variances, covariances, histograms and quantiles add up piece by piece: of the columns that they read they hold one group
+    of rows, as the files have them, or 262,144 rows at once, however many there are. The other questions, and all of them
+    where units own several rows, hold these columns whole.
+
+    Files must stay as they are: each question compares sizes and times of the last change before it is charged, and whatever
+    cannot be read after that fails with one fixed text, its price spent. A question that takes longer than 2 s says on a
+    terminal how far it is.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, pandas_dp
+    >>> folder = tempfile.mkdtemp()
+    >>> for year in (2023, 2024):
+    ...     pd.DataFrame({"age": [31, 45, 62] * 1000}).to_parquet(os.path.join(folder, f"{year}.parquet"))
+    >>> scan = pandas_dp.scan_parquet(os.path.join(folder, "*.parquet"))
+    >>> session = scan.dp.protect(epsilon=3, name="scan example")
+    >>> 3900 < scan.dp.query("age > 40").dp(epsilon=0.5).count() < 4100
+    True
+    >>> session.left
+    'epsilon=2.5'
+    """
+    files = _opened(path)
+    carrier = files.empty.copy()
+    tables.remember_scan(carrier, Scan(files))
+    return ScannedTable(carrier)
+
+
+def _opened(path: Any) -> Files:
+    """The files as they are now, of which the metadata alone are read."""
+    import pyarrow.dataset as ds  # importing the package shall cost little
+    from pyarrow.fs import LocalFileSystem
+
+    here, form = LocalFileSystem(), ds.ParquetFileFormat()
+    given = isinstance(path, ds.Dataset)
+    fragments = _fragments(path) if given else [form.make_fragment(name, here) for name in _found(path)]
+    schema = path.schema if given else None
+    paths = tuple(fragment.path for fragment in fragments)
+    if len(set(map(os.path.realpath, paths))) < len(paths):
+        raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
+    try:
+        stamps = tuple(map(stamp, paths))
+    except OSError:
+        raise ArgumentValueError(f"path: a file is gone or cannot be read; scan again: {LINE}") from None
+    first: dict[str, pa.DataType] = {}
+    for fragment in fragments:
+        held = _columns(fragment)
+        schema = schema or fragment.physical_schema
+        first = first or held
+        if held != first:
+            odd = sorted(name for name in {*held, *first} if held.get(name) != first.get(name))[0]
+            raise ArgumentValueError(
+                f"path: files must have the same columns of the same types, and {fragments[0].path!r} and {fragment.path!r} "
+                f"differ in {odd!r}: scan them one by one, or write them anew alike"
+            )
+        parted = ds.get_partition_keys(fragment.partition_expression)
+        if parted.keys() & held.keys() or any(
+            held.get(column.name) != column.type and column.name not in parted for column in schema
+        ):
+            raise ArgumentValueError(
+                "path: the schema of this Dataset is not that of its files and the names of their directories: "
+                "pyarrow.dataset.dataset('visits', partitioning='hive')"
+            )
+    rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
+    pieces = tuple(piece for fragment in fragments for piece in pieces_of(fragment))
+    return Files(paths, stamps, schema, pieces, rows)
+
+
+def _found(path: Any) -> list[str]:
+    """Files that a path, a pattern, a directory or a list of these stands for, in the order of their names."""
+    if isinstance(path, list | tuple):
+        if not path:
+            raise ArgumentValueError(f"path: the list names no file: {LINE}")
+        return [name for one in path for name in _found_one(one)]
+    return _found_one(path)
+
+
+def _found_one(path: Any) -> list[str]:
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise ArgumentTypeError(
+            f"path must be a path, a pattern, a directory, a list of these or a pyarrow.dataset.Dataset: {LINE}"
+        )
+    name = os.path.abspath(os.path.expanduser(os.fspath(path)))
+    matching = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
+    files = [file for one in matching for file in ([one] if not os.path.isdir(one) else _below(one))]
+    if not files:
+        raise ArgumentValueError(f"path: there is no file {os.fspath(path)!r} on this machine: {LINE}")
+    return files
+
+
+def _below(folder: str) -> list[str]:
+    """Files of a directory and those below it, without hidden ones and the notes of programs."""
+    files = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        files += [os.path.join(place, name) for name in sorted(names) if name[0] not in "._"]
+        if any("=" in name for name in folders):
+            raise ArgumentValueError(
+                "path: columns that stand in names of directories have no types of their own; say them: "
+                "pandas_dp.scan_parquet(pyarrow.dataset.dataset('visits', partitioning='hive'))"
+            )
+    return files
+
+
+def _fragments(whole: Any) -> list[Any]:
+    """A fragment for each file of a data set on this machine."""
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    line = "pandas_dp.scan_parquet(pyarrow.dataset.dataset('visits'))"
+    if (
+        not isinstance(whole, ds.FileSystemDataset)
+        or not isinstance(whole.format, ds.ParquetFileFormat)
+        or not isinstance(whole.filesystem, LocalFileSystem)
+    ):
+        raise ArgumentTypeError(f"path: a Dataset must be of Parquet files on this machine: {line}")
+    try:
+        fragments = list(whole.get_fragments())
+    except ValueError:
+        raise ArgumentValueError(
+            "path: this Dataset is filtered; scan the whole one, then: scan.dp.query('age > 65')"
+        ) from None
+    if not fragments:
+        raise ArgumentValueError(f"path: this Dataset has no files: {line}")
+    return fragments
+
+
+def _columns(fragment: Any) -> dict[str, pa.DataType]:
+    """Names and types of the columns in a file."""
+    try:
+        schema = fragment.physical_schema
+    except (OSError, pa.ArrowException):
+        raise _no_parquet(fragment.path) from None
+    if len(set(schema.names)) < len(schema.names):
+        raise ArgumentValueError(f"path: the columns of {fragment.path!r} must have different names")
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def _no_parquet(path: str) -> ArgumentValueError:
+    return ArgumentValueError(f"path: {path!r} is no Parquet file, or cannot be read: {LINE}")

@@ -1,0 +1,182 @@
+"""Rows that stay in Parquet files: which files, whether they are still those, and how they are read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from pandas_dp.errors import UnverifiedFrameError
+from pandas_dp.pushdown import pushed
+from pandas_dp.steps.changes import Step
+
+BATCH = 1 << 18  # rows that are looked at together, unless a group of rows in a file holds more
+PATIENCE = 2.0  # seconds before a line says how far it is
+CHANGED = (
+    "files of this scan were changed, moved or deleted since pandas_dp.scan_parquet(...) looked at them, so nothing was "
+    "charged. Scan them again and protect that as what it is now, on the same budget: "
+    "pandas_dp.scan_parquet('visits/*.parquet').dp.protect(session=session, table='visits', version='2')"
+)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Parquet files of one schema as they were when they were scanned.
+
+    Attributes
+    ----------
+    paths : tuple of str
+    stamps : tuple of (int, int)
+        Size and time of the last change of each, in bytes and nanoseconds.
+    schema : pyarrow.Schema
+    pieces : tuple of pyarrow.dataset.ParquetFileFragment
+        Each of neighbouring groups of rows of a file, with `BATCH` rows or in one group.
+    rows : int
+        How many there are: private but where the number of units is public.
+    """
+
+    paths: tuple[str, ...]
+    stamps: tuple[tuple[int, int], ...]
+    schema: pa.Schema = field(repr=False, compare=False)
+    pieces: tuple[Any, ...] = field(repr=False, compare=False)
+    rows: int = field(repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise if a file is not what it was, as far as its size and the time of its last change tell.
+
+        Raises
+        ------
+        UnverifiedFrameError
+        """
+        try:
+            same = self.stamps == tuple(map(stamp, self.paths))
+        except OSError:
+            same = False
+        if not same:
+            raise UnverifiedFrameError(CHANGED)
+
+    @cached_property
+    def empty(self) -> pd.DataFrame:
+        """Names and dtypes of the columns, without a row."""
+        return _frame([], self.schema, 0)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The rows of some files, after steps."""
+
+    files: Files
+    steps: tuple[Step, ...] = ()
+
+    def after(self, steps: tuple[Step, ...]) -> Scan:
+        """The same rows after more steps."""
+        return replace(self, steps=self.steps + steps)
+
+    def read(self, columns: Iterable[str]) -> Iterator[pd.DataFrame]:
+        """Read what the steps need to make some columns of them, batch by batch.
+
+        For all inputs the frames hold, put together, what the steps make of all rows of the files, in their order, cut to
+        columns that include those asked for; there is at least one, and all have the dtypes of no rows.
+
+        Raises
+        ------
+        UnverifiedFrameError
+            The files changed, before or while they were read.
+        """
+        files, empty = self.files, self.files.empty
+        files.check()
+        named = set(columns).union(*(step.reads for step in self.steps))
+        names = [name for name in empty.columns if name in named]
+        schema, condition = pa.schema([files.schema.field(name) for name in names]), pushed(self.steps, empty)
+        held: list[pa.RecordBatch] = []
+        rows = given = 0
+        with _Progress(files.pieces) as progress:
+            # one after the other: a scanner of all of them reads ahead of a slow statistic without end
+            for place, piece in enumerate(files.pieces):
+                for batch in piece.to_batches(schema=files.schema, columns=names, filter=condition, batch_size=BATCH):
+                    held.append(batch)
+                    rows += batch.num_rows
+                    if rows >= BATCH:  # small files, or few rows that are left of many, are put together
+                        yield self._prepared(held, schema, rows)
+                        held, rows, given = [], 0, given + 1
+                progress.tell(place)
+        if rows or not given:
+            yield self._prepared(held, schema, rows)
+        files.check()
+
+    def _prepared(self, batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.DataFrame:
+        frame = _frame(batches, schema, rows)
+        for step in self.steps:
+            frame = step.apply(frame)
+        return frame
+
+
+def stamp(path: str) -> tuple[int, int]:
+    """Size of a file and when it was changed last."""
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
+
+
+def pieces_of(fragment: Any) -> list[Any]:
+    """Neighbouring groups of rows of one file, taken together up to `BATCH` rows; none of a file without rows."""
+    pieces: list[list[int]] = []
+    rows = BATCH
+    for group in fragment.row_groups:
+        if rows >= BATCH:
+            pieces.append([])
+            rows = 0
+        pieces[-1].append(group.id)
+        rows += group.num_rows
+    return [fragment.subset(row_group_ids=piece) for piece in pieces]
+
+
+def plain_type(held: pa.DataType) -> pa.DataType:
+    """The type of a column in pandas: a dictionary is a way to store one."""
+    return held.value_type if pa.types.is_dictionary(held) else held
+
+
+def _frame(batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.DataFrame:
+    """Batches as one frame whose dtypes follow from the types of the columns alone."""
+    columns = {}
+    for place, column in enumerate(schema):
+        chunks = [batch.column(place) for batch in batches if batch.num_rows]
+        if pa.types.is_dictionary(column.type):
+            chunks = [chunk.dictionary_decode() for chunk in chunks]
+        values = pa.chunked_array(chunks, type=plain_type(column.type))
+        columns[column.name] = pd.Series(pd.arrays.ArrowExtensionArray(values), copy=False)
+    return pd.DataFrame(columns, index=pd.RangeIndex(rows), copy=False)
+
+
+class _Progress:
+    """A line on a terminal that says how far a scan is: by the bytes of what lies behind it, never by rows."""
+
+    def __init__(self, pieces: tuple[Any, ...]) -> None:
+        self._pieces, self._next, self._shown = pieces, time.monotonic() + PATIENCE, False
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def tell(self, place: int) -> None:
+        """Write the line anew, where it is time for it, when a piece is read."""
+        if time.monotonic() < self._next or not getattr(sys.stderr, "isatty", bool)():
+            return
+        sizes = [sum(group.total_byte_size for group in piece.row_groups) for piece in self._pieces]
+        self._write(f"pandas_dp reads files: {100 * sum(sizes[: place + 1]) // max(1, sum(sizes))} %")
+        self._next, self._shown = time.monotonic() + PATIENCE / 8, True
+
+    def __exit__(self, *raised: object) -> None:
+        if self._shown:
+            self._write(" " * 40 + "\r")
+
+    def _write(self, line: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # a terminal that is gone shall not cost the answer
+            sys.stderr.write(f"\r{line}")
+            sys.stderr.flush()

@@ -1,0 +1,195 @@
+"""Every question on a table in memory and in files: the same exact integers, however the files are cut."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.frames import fresh
+from support.looks import plain, record_looks
+from support.parquet import write
+from support.questions import BY_UNIT, EVERY, FOUND, FROM_BLOCKS, ROW_BY_ROW, STREAMS, table
+
+import pandas_dp
+from pandas_dp import scans
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.measurement import Additive, computed
+from pandas_dp.core.partition import Bins, Cross, Keys
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.statistics.conditions import CountWhere, DistanceFrom
+from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
+from pandas_dp.core.statistics.products import Products
+from pandas_dp.core.statistics.scores import RowScores
+from pandas_dp.core.statistics.smooth import SmoothOrder
+from pandas_dp.core.statistics.strategies import Haar, Tree
+from pandas_dp.core.statistics.sums import Moments, Total
+from pandas_dp.core.statistics.trimmed import TrimmedMean
+from pandas_dp.engines.pandas import PandasView
+from pandas_dp.engines.scanned import ScannedView
+from pandas_dp.steps.parse import parse_expression
+
+QUESTIONS = {name: ask for name, ask in (EVERY | FOUND).items() if name not in STREAMS}
+DRAWN = {*FROM_BLOCKS, "vote", "median of blocks", "winsorized mean", "winsorized blocks", "smooth blocks"}
+DRAWN |= {"groups by noisy size"}
+SAME = [name for name in QUESTIONS if name not in DRAWN]
+
+
+def with_nulls() -> pd.DataFrame:
+    """Every fifth cost, every seventh age and every eleventh ward are missing."""
+    frame = table()
+    frame["cost"] = frame["cost"].astype("float64").mask(frame.index % 5 == 0)
+    frame["age"] = frame["age"].mask(frame.index % 7 == 0)
+    frame.loc[frame.index % 11 == 0, "ward"] = None
+    return frame
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the looks of the question asked last hand to their mechanisms; batches have few rows."""
+    monkeypatch.setattr(scans, "BATCH", 40)
+    return record_looks(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def patterns(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The table in files, and that with missing values in one and in several."""
+    folder = tmp_path_factory.mktemp("files")
+    cuts = (0, 7, 7, 64, 200)  # the first, the third and the last are empty
+    return [
+        write(table(), folder / "whole", cuts, group=200),
+        write(with_nulls(), folder / "one", group=23),
+        write(with_nulls(), folder / "several", cuts, group=23),
+    ]
+
+
+def prepared(held: Any, steps: bool) -> Any:
+    """The table after steps of several kinds, which leave every column as it is but for missing values."""
+    if not steps:
+        return held
+    made = held.dp.query("age > 21 and uid < 45").dp.eval("more = cost + age").dp.fillna({"cost": 5})
+    return made.dp.filter(lambda d: d.more != 50).dp.rename({"more": "extra"})
+
+
+def answer(name: str, held: Any, unit: bool = False, steps: bool = False) -> Any:
+    """What a question returns of a frame or a scanned table, at a price without noise worth speaking of."""
+    units = {"unit": "uid", "max_rows": 4} if unit or name in BY_UNIT else {}
+    neighbors = "replace_one" if name in ROW_BY_ROW else "add_remove"
+    held.dp.protect(10**6, 0.5, delta_reserved=0.4, neighbors=neighbors, name=fresh(), **units)
+    price = {"epsilon": 10**5, "delta": 1e-6} if name in FOUND else {"epsilon": 10**5}
+    return QUESTIONS[name](prepared(held, steps).dp(**price)).value
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_files_give_the_integers_of_memory(name, looks, patterns):
+    once = name in DRAWN or name in ROW_BY_ROW  # integers are random, or steps refused
+    for at, (nulls, steps, unit) in enumerate([(0, 0, 0), (1, 1, 0), (1, 1, 1)][: 1 if once else 3]):
+        make = with_nulls if nulls else table
+        first, exact = answer(name, make(), unit, steps), looks[0]
+        scan = pandas_dp.scan_parquet(patterns[at])
+        assert type(answer(name, scan, unit, steps)) is type(first)
+        if name not in DRAWN:
+            assert looks[0] == exact, (nulls, steps, unit)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_no_rows_and_one_row(rows, looks, tmp_path):
+    frame = table().iloc[:rows]
+    pattern = write(frame, tmp_path, (0, 0) if rows else ())
+    for name in SAME:
+        first, exact = answer(name, frame.copy()), looks[0]
+        again = answer(name, pandas_dp.scan_parquet(pattern))
+        assert looks[0] == exact, name
+        assert type(again) is type(first), name
+
+
+def test_streams_ask_files(tmp_path):
+    scan = pandas_dp.scan_parquet(write(table(), tmp_path, (7, 64)))
+    scan.dp.protect(10**6, 0.5, name=fresh())
+    above = scan.dp(epsilon=10**5).above_threshold(50, max_above=2)
+    assert [above.ask("cost > 1000"), above.ask("age > 20"), above.ask("uid < 3")] == [False, True, False]
+    oracle = scan.dp(epsilon=10**5).oracle("median", candidates=[table(), table()], updates=3)
+    assert abs(oracle.ask("ward == 'A'") - int((table().ward == "A").sum())) < 3
+
+
+WARDS = Keys("ward", ("A", "B"), other=True, null=True)
+AGES = Bins("age", (0, 10, 20, 40), other=True)
+COST = Lattice.between(F(-4), F(100), 20)
+FEW = Lattice.between(F(0), F(40), 4, F(1))
+HOLDS = parse_expression("cost > 3 and age != 20", ["cost", "age"])
+RANKS = LatticeCounts("cost", Lattice.between(F(0), F(100), 16))
+ADDITIVE = [
+    Count(),
+    Count("age"),
+    Count("cost", Cross((WARDS, AGES))),
+    CountWhere(HOLDS),
+    Total("cost", COST),
+    Total("cost", Lattice.between(F(-(10**9)), F(1), 30), WARDS),
+    *(Moments("cost", COST, degree, by) for degree in (1, 2) for by in (None, WARDS)),
+    Products(("cost", "age"), (COST, FEW)),
+    RowScores((parse_expression("cost * 2", ["cost"]), parse_expression("age", ["age"])), FEW),
+    Tree(AGES, 2, 3),
+    Haar(AGES),
+    RANKS,
+    LatticeCounts("age", FEW, WARDS),
+    LatticeCounts("cost", Grid(F(0), F(1), True, True, 12)),
+]
+COMPOSED = [DistanceFrom(CountWhere(HOLDS), 7), SmoothOrder(RANKS, F(1, 2), F(1, 3)), TrimmedMean(RANKS, F(1, 5), F(1))]
+NUMBER = st.one_of(st.none(), st.sampled_from([0.0, -0.0, 20.0, 1e300, -np.inf, np.nan]), st.floats(-10, 110))
+ROWS = st.lists(st.tuples(NUMBER, st.one_of(st.none(), st.integers(-5, 60)), st.sampled_from(["A", "B", "C", None])))
+
+
+def frame_of(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    dtypes = {"cost": "double[pyarrow]", "age": "int64[pyarrow]", "ward": "string[pyarrow]"}
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    return pd.DataFrame({n: pd.Series(c, dtype=d) for (n, d), c in zip(dtypes.items(), columns, strict=True)})
+
+
+def chunked(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same rows, in two chunks each column."""
+    return pd.concat([frame.iloc[: len(frame) // 2], frame.iloc[len(frame) // 2 :]], ignore_index=True)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("nulls", [{}, {"cost": 2, "age": 20}])
+@settings(max_examples=25)
+@given(ROWS, st.lists(st.integers(0, 20)), st.randoms(use_true_random=False))
+def test_parts_of_any_sizes_in_any_order_add_up_to_the_whole(relation, nulls, rows, cuts, order):
+    frame, unit = frame_of(rows), PrivacyUnit(relation=NeighboringRelation(relation))
+    ends = [0, *sorted(min(cut, len(frame)) for cut in cuts), len(frame)]
+    parts = [chunked(frame.iloc[first:last]) for first, last in pairwise(ends)]
+    order.shuffle(parts)
+    for statistic in [*ADDITIVE, *COMPOSED]:
+        whole = statistic.compute(PandasView(frame, {}, nulls), unit).open()
+        view = ScannedView(lambda: iter(parts), nulls)
+        assert plain(computed(statistic, view, unit).open()) == plain(whole), statistic
+        assert "_frame" not in vars(view), statistic  # all of them were never held together
+
+
+def test_every_additive_statistic_is_among_them():
+    classes = {found for found in Additive.__subclasses__() if found.__module__.startswith("pandas_dp.")}
+    assert classes == {type(statistic) for statistic in ADDITIVE}
+
+
+def test_rows_of_one_unit_are_never_added_up_by_parts():
+    """The twin: each part would keep max_rows of a unit's rows, and the sum more of them."""
+    frame = pd.DataFrame({"uid": [1, 1, 1, 2], "cost": [1.0, 1.0, 1.0, 1.0]})
+    unit, view = PrivacyUnit("uid", 1, 1, 1), ScannedView(lambda: (frame.iloc[i : i + 1] for i in range(4)), {})
+    assert computed(Count(), view, unit).open() == [2]
+    twin = Count().merge(Count().compute(batch, unit) for batch in view.batches())
+    assert twin.open() == [4]
+
+
+def test_what_cannot_be_added_up_is_asked_of_all_batches_together():
+    frames = [pd.DataFrame({"x": [1, 2]}), pd.DataFrame({"x": [2, 5]})]
+    view = ScannedView(lambda: iter(frames), {})
+    assert computed(Distinct("x"), view, PrivacyUnit()).open() == [3]
+    assert view.rows == 4
+    assert view.column("x")[0].tolist() == [1, 2, 2, 5]
