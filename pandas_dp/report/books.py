@@ -27,12 +27,14 @@ class Answered:
     """What was answered, for reports. A ledger file keeps it for good; one in memory has the latest releases beside it."""
 
     def __init__(self) -> None:
-        self._releases: OrderedDict[tuple[str, int], Release] = OrderedDict()
+        self._releases: OrderedDict[tuple[str, int], Release | Shown] = OrderedDict()
 
     def keep(self, ledger: Ledger, name: str, given: Given, release: Release) -> None:
         """Keep one more answer; in memory the oldest of too many is forgotten."""
         if ledger.path is None:
-            self._releases[plain(name), given.sequence] = release
+            # functions of users are let go: they may hold tables of their own
+            kept = release if release.query.aggregate.stored else shown(release)
+            self._releases[plain(name), given.sequence] = kept
             if len(self._releases) > MOST_KEPT:
                 self._releases.popitem(last=False)
         elif given.paid:
@@ -41,7 +43,8 @@ class Answered:
 
     def of(self, name: str) -> dict[int, Shown]:
         """Return what is said of the answers of a budget, by entry."""
-        return {i: shown(release) for (known, i), release in self._releases.items() if known == name}
+        kept = {i: release for (known, i), release in self._releases.items() if known == name}
+        return {i: told if isinstance(told, Shown) else shown(told) for i, told in kept.items()}
 
 
 class Books(pd.DataFrame):

@@ -102,6 +102,10 @@ COLUMNWISE = {  # several answers, each about its own column
     "agg by name": ("age", "cost"),
     "describe": ("cost",),
     "describe two": ("age", "cost"),
+    "unique combinations": ("ward", "to"),
+    "sizes of found combinations": ("ward", "day"),
+    "means of found combinations": ("to", "ward"),  # the first look finds keys, and the ages of all are few
+    "sums of combinations partly listed": ("ward", "to"),
 }
 ELSEWHERE = {  # random blocks, one answer a row, a user's function: further down, or in tests of their own
     *("mean of blocks", "means of blocks", "kmeans", "group means of blocks", "select by table", "vote"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import sqlite3
+import weakref
 from contextlib import closing
 from html import unescape
 
@@ -135,3 +137,19 @@ def test_vectors_of_every_kind_have_their_tables():
     assert len(long) == 120
     assert "80 more entries are not shown" in text
     assert len(page.all("svg")) == 1
+
+
+def test_the_function_of_a_user_is_let_go():
+    held = pd.DataFrame({"x": [1.0]})
+    alive = weakref.ref(held)
+
+    def function(block, more=held):
+        return float(more["x"].iloc[0])
+
+    df = protected(epsilon=1000)
+    released = df.dp(epsilon=100).sample_and_aggregate(function, bounds=(0, 9), blocks=5, aggregator="mean")
+    text = released._text()
+    del function, held, released
+    gc.collect()
+    assert alive() is None
+    assert text in unescape(df.dp.session.report())
