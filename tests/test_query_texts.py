@@ -23,7 +23,8 @@ from pandas_dp.query_texts import read_query
 HALF = {"epsilon": 0.5}
 IN_CODE = {  # with a function or a table among their arguments
     "after steps", "mean of blocks", "means of blocks", "select by table", "vote", "median of blocks", "smooth blocks",
-    "winsorized blocks", "median oracle",
+    "winsorized blocks", "median oracle", "function of groups by noisy size", "means of a function of groups",
+    "medians of a function of groups",
 }  # fmt: skip
 
 

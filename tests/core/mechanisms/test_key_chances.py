@@ -19,7 +19,7 @@ from pandas_dp.core.mechanisms.key_selection import (
 def test_a_first_word_that_decides_nothing_is_extended():
     """At a chance far below 2**-64 the first word of zeros may be below it or not: the bits after it say."""
     exact, selection = (
-        Exact(([1], lambda places: ["a"] * len(places))),
+        Exact(([1], lambda places: [["a"]] * len(places))),
         OptimalSelection(Fraction(1), Fraction(1, 10**30)),
     )
     asked = []
