@@ -263,8 +263,8 @@ class Session:
         terms = self._terms(table, query.steps, query.price, unit)
         query.aggregate.check(terms)
         loss = query.aggregate.loss(terms)
-        dtypes = sorted((str(c), str(table.source[c].dtype)) for c in read | owner if c in table.source.columns)
         # a file that is read as text is other content than the same file read as numbers
+        dtypes = table.dtypes_of(read | owner | {c for step in table.steps for c in step.reads})
         content = table.token, table.schema.after(query.steps).null_rules, dtypes
         return gate.Request(
             ledger=self._ledger,
@@ -309,7 +309,7 @@ class Session:
         done = table.steps + steps
         schema = table.schema.after(steps)
         scan = None if table.scan is None else table.scan.after(steps)
-        made = Table(self, source, frame.index, table.token, lineage, done, table.whole, scan, schema)
+        made = Table(self, source, frame.index, table.token, lineage, done, table.whole, scan, schema, table.kinds)
         if scan is not None:
             tables.remember_scan(frame, scan)
         tables.register(frame, made)

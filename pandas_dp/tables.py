@@ -53,6 +53,8 @@ class Table:
         Whether this is the table that opened the budget: only its number of rows can be public.
     scan : Scan or None
         Where the rows are, if not in `source`, which then has none.
+    kinds : dict
+        Dtypes of the columns as they were protected, before any step.
     cache : dict
         Encodings of columns (codes), never sums.
     """
@@ -66,8 +68,17 @@ class Table:
     whole: bool = False
     scan: Scan | None = None
     schema: Schema = field(default_factory=lambda: Schema({}))
+    kinds: dict[str, str] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Note the dtypes of a table that no step made."""
+        self.kinds = self.kinds or {str(name): str(dtype) for name, dtype in self.source.dtypes.items()}
+
+    def dtypes_of(self, columns: Iterable[str]) -> list[tuple[str, str]]:
+        """Dtypes of those of some columns that were protected, in a fixed order."""
+        return sorted((name, self.kinds[name]) for name in columns if name in self.kinds)
 
     def column(self, name: str) -> pd.Series[Any]:
         """The protected column: taking it out of a frame again and again would cost more than many queries."""
