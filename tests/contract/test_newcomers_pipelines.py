@@ -122,3 +122,11 @@ def test_schemas_of_other_spellings():
             ArgumentValueError, match=r"not '\w+'; both ends stand in one pair: \{'bounds': \(0, 120\)\}"
         ):
             Schema({"cost": {end: 0}})
+
+
+def test_plots_of_another_kind():
+    df = protected()
+    answers = (df.dp(epsilon=1).count(), df.dp(epsilon=1).value_counts("sex", keys=["f", "m"]))
+    for answer in answers:
+        with pytest.raises(ArgumentTypeError, match=r"takes no kind=.*\.table\(\)\.plot\.bar\(\)"):
+            answer.plot(kind="bar")
