@@ -271,11 +271,22 @@ class Accessor(Frames):
         """Say how a question is put, where one is asked without its price."""
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in self._frame.columns and not hasattr(_questions(), name):
+            raise AttributeError(
+                f"{name!r} is a column; a question needs a price: df.dp(epsilon=0.5)[{name!r}].mean(...)"
+            )
         if not hasattr(_questions(), name):
             from pandas_dp.priced.text import missing_question
 
             raise AttributeError(missing_question(_questions(), name, "'column', "))
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")
+
+    def __getitem__(self, key: Any) -> Any:
+        """Say how a column is selected and how rows are, where one is asked without its price."""
+        raise ArgumentTypeError(
+            "df.dp[...] selects nothing: a column stands behind its price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
+            "rows are chosen by df.dp.query('age >= 65')"
+        )
 
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""

@@ -264,7 +264,10 @@ def plain(key: Any, kind: Kind) -> Hashable:
     except TypeError:
         raise ArgumentTypeError("keys must be plain values such as text or whole numbers") from None
     if is_missing(key):
-        raise ArgumentValueError("keys must not hold a missing value; null=True counts the missing ones")
+        raise ArgumentValueError(
+            "keys must not hold a missing value; null=True counts the missing ones. Keys are listed from public knowledge, "
+            "keys=['A', 'B']: those of df['x'].unique() would give the data away"
+        )
     if kind.name in ("datetime", "timedelta"):
         return kind.value(kind.number(key, "keys"))  # type: ignore[no-any-return]
     if kind.name != "key" and isinstance(key, str):
@@ -304,6 +307,8 @@ def bins(
     line = line or f"{call}({column!r}, bins={BINS.get(kind.name, BINS['number'])})"
     if not kind.numeric:
         raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
+    if isinstance(edges, pd.PeriodIndex):
+        raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
     if isinstance(edges, int | np.integer | float | str) or not isinstance(edges, Iterable):
         raise ArgumentTypeError(f"bins must be the list of public edges, not their number: {line}")
     if isinstance(edges, Sized) and len(edges) > MOST_PARTS:

@@ -43,6 +43,15 @@ EXAMPLES = {
     "within": "20",
     "max": "5",
 }
+_OF_PANDAS = {  # options that answer another question here, or that nothing needs
+    "dropna": "missing values count nowhere unless null=True counts them as a key of their own",
+    "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
+    "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
+    "ascending": "the answer is sorted afterwards, for nothing: .sort_values()",
+    "freq": "months are bins: bins=pd.period_range('2013-01', '2013-12', freq='M')",
+    "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
+}
+OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
 LONGEST = 40  # characters of a column's name that is repeated in a message
 
 
@@ -148,6 +157,8 @@ def _instead(name: str, unknown: str, names: list[str], example: str) -> str:
         return f"no fresh=: it stands before it, beside the price: df.dp(epsilon=1, fresh=True).{name}(...)"
     if right == "epsilon" and not example:
         return f"no {unknown}=: its price stands before it, df.dp(epsilon=0.5).{name}(...)"
+    if unknown in OF_PANDAS:
+        return f"no {unknown}=: {OF_PANDAS[unknown]}"
     close = did_you_mean(unknown, names)
     takes = f"; it takes {', '.join(f'{other}=' for other in names)}" if names and not close else ""
     return f"no {unknown}={close}{takes}{f': {example}' if example else ''}"

@@ -146,8 +146,8 @@ def _value(node: ast.expr, call: str) -> Any:
                 return _made(name, [_value(value, call) for value in args], options)
     raise ArgumentValueError(
         f"{call}() takes plain values in a text: numbers, texts, lists, dicts, {', '.join(f'{made}(...)' for made in MADE)}. "
-        "Write conditions as .query('age > 30'), columns as .eval('double = 2 * age'), scores as score='...'; functions and "
-        "tables are for code"
+        "Write names of columns in quotes, conditions as .query('age > 30'), columns as .eval('double = 2 * age') or "
+        ".eval('band = age.cut([0, 18, 65])'), scores as score='...'; functions and tables are for code"
     )
 
 

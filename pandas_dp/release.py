@@ -15,10 +15,11 @@ import pandas as pd
 
 from pandas_dp import postprocess
 from pandas_dp.aggregates.base import Answer
+from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
 from pandas_dp.report.html import table_html
-from pandas_dp.report.plots import Column, draw
+from pandas_dp.report.plots import PLOT, Column, draw
 from pandas_dp.uncertainty import ErrorModel
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class _Vector(Release):
         """The plain content, with whatever was done to it in place."""
         return self._constructor(self)
 
+    @example(PLOT)
     def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
         """Draw bars (points for dates) with error bars; see `Release.plot`."""
         known = self.interval(level)

@@ -17,6 +17,7 @@ from pandas_dp.steps.changes import Clip, FillNA, Rename, Step
 from pandas_dp.steps.explode import Explode
 
 FIELDS = ("bounds", "keys", "step", "nulls", "dtype")
+ENDS = ("min", "max", "lower", "upper", "ge", "le", "minimum", "maximum")  # as other schemas name them
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,13 @@ class Schema:
         self._columns: dict[str, ColumnFacts] = {}
         for name, facts in columns.items():
             if not isinstance(facts, Mapping):
-                raise ArgumentTypeError(f"schema of {name!r}: each column takes a dict such as {{'bounds': (0, 120)}}")
+                raise ArgumentTypeError(
+                    f"schema of {name!r}: each column takes a dict such as {{'bounds': (0, 120)}} or {{'keys': ['A', 'B']}}"
+                )
             unknown = [field for field in facts if field not in FIELDS]
             if unknown:
-                close = did_you_mean(unknown[0], FIELDS)
+                ends = "; both ends stand in one pair: {'bounds': (0, 120)}" if unknown[0] in ENDS else ""
+                close = ends or did_you_mean(unknown[0], FIELDS)
                 raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
             refuse_private(f"schema of {name!r}", facts.items())
             self._columns[name] = _facts(facts)

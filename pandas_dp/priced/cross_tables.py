@@ -11,6 +11,7 @@ from pandas_dp.aggregates.count import CountBy, CrossLabels, Labels
 from pandas_dp.aggregates.cross_tables import ALL, CrossTable
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
+from pandas_dp.calls import example
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.priced.bounds import bounded, is_private
@@ -21,6 +22,10 @@ from pandas_dp.release import Release
 
 SHARES = ("all", "index", "columns")
 FUNCTIONS = ("mean", "sum", "count")
+PIVOT = (
+    "pivot_table('cost', 'ward', 'sex', aggfunc='mean', keys={'ward': [...], 'sex': [...]}, bounds=(0, 100)); by one column "
+    "alone it is groupby('ward', keys=[...])['cost'].mean(bounds=(0, 100))"
+)
 
 
 class TableQuestions(PreparedFrame):
@@ -94,6 +99,7 @@ class TableQuestions(PreparedFrame):
         counts = CountBy(parts.by, parts.labels, name="size")
         return self._table(head, parts, counts, margins, shares, **more)
 
+    @example(PIVOT)
     def pivot_table(
         self,
         values: str,
@@ -204,7 +210,7 @@ def _two(
     if not isinstance(index, str) or not isinstance(columns, str):
         call = head.partition("(")[0]
         raise ArgumentTypeError(
-            f"{call}() takes one column for its rows and one for its columns; with more of them ask "
+            f"{call}() takes one column for its rows and one for its columns, by name; with fewer or more of them ask "
             "groupby(['state', 'sex', 'age'], ...) and unstack() the answer"
         )
     if isinstance(keys, pd.DataFrame):

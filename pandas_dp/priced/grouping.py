@@ -14,7 +14,8 @@ from pandas_dp.priced.parts import found_of, parts_of
 from pandas_dp.priced.text import columns_text
 
 GROUPING = (
-    "groupby() takes a column or a list of columns: groupby(['state', 'sex'], keys={'state': [...], 'sex': [...]})"
+    "groupby() takes a column or a list of columns: groupby(['state', 'sex'], keys={'state': [...], 'sex': [...]}), "
+    "by their names; months are groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M'))"
 )
 
 

@@ -120,7 +120,8 @@ class PreparedFrame:
     def _kind(self, column: str) -> Kind:
         if not isinstance(column, str):
             raise ArgumentTypeError(
-                "name one column by its text, such as .mean('cost', bounds=(0, 100)); where names are numbers, rename the "
+                "name one column by its text and first, such as .mean('cost', bounds=(0, 100)) or .quantile('cost', 0.5, ...), "
+                "several with .agg({'cost': 'mean', 'age': 'mean'}, bounds={...}); where names are numbers, rename the "
                 "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
             )
         frame = self._empty() if self._steps else self._frame

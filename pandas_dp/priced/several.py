@@ -202,6 +202,8 @@ def composed(
     if weights is not None and within is not None:
         raise ArgumentTypeError("give weights= or within=, not both: agg(..., weights=[0.6, 0.4])")
     shares = _shares(weights, len(wanted))
+    for cell in wanted:
+        _refuse_unbounded(frame, cell, given)
     asked = [_alone(frame, on, cell, given.get(cell.column)) for cell in wanted]
     if within is not None:
         shares = _shares_within(frame, within, asked)
@@ -213,6 +215,19 @@ def composed(
     if within is not None:
         text += f", within=[{', '.join(map(value_text, within))}]"
     return parts, text + ("" if weights is None else f", weights=[{', '.join(map(show, shares))}]") + ")"
+
+
+def _refuse_unbounded(frame: PreparedFrame, cell: Wanted, given: dict[Any, Any]) -> None:
+    """Say how bounds stand in this call: the single question would show its own line."""
+    known = cell.function not in BOUNDED or given.get(cell.column) is not None
+    if known or frame._facts(cell.column).bounds is not None:
+        return
+    kind = frame._kind(cell.column)
+    if kind.numeric and kind.name != "bool":
+        raise ArgumentTypeError(
+            f"{cell.function}() needs public bounds for {cell.column!r}, which must not come from the data: "
+            f"agg(..., bounds={{{cell.column!r}: (lower, upper)}})"
+        )
 
 
 def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds: Any) -> AskedQuery:

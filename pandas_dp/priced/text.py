@@ -27,6 +27,12 @@ _HINTS = {
     "dropna": "missing values are left out of every answer; .fillna(...) replaces them",
     "cat join concat melt": _BEFORE,
     "explode": "it is a step with a public limit and stands before: df.dp(epsilon=0.5).explode('tags', max=5)",
+    "resample": (
+        "months are public bins: .groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M')).size()"
+    ),
+    "isna isnull notna notnull": (
+        ".count('column') counts the rows that have a value, .count() all of them; null=True makes missing values a key"
+    ),
     "rank shift diff cumsum rolling ffill bfill interpolate drop_duplicates duplicated sort_index": _BEFORE,
     "astype str dt map where mask case_when cut": (
         "make a column first, as in .assign(month=lambda d: d.visit.dt.month) or .assign(band=lambda d: d.age.cut([0, 18, 65]))"

@@ -14,10 +14,11 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Answer, Caution, Guarantee, left_out
 from pandas_dp.asked import AskedQuery
+from pandas_dp.calls import example
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.html import scalar_html
-from pandas_dp.report.plots import Column, draw
+from pandas_dp.report.plots import PLOT, Column, draw
 from pandas_dp.report.records import jsonable
 from pandas_dp.report.text import describe
 from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
@@ -225,6 +226,7 @@ class Release:
         }
         return json.dumps(jsonable(record), allow_nan=False, ensure_ascii=False)
 
+    @example(PLOT)
     def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
         """Draw the value with its error bars: bars for a vector, a point for a scalar or for dates.
 

@@ -17,6 +17,9 @@ LONG_LABELS = 40  # characters of all labels together that fit side by side
 LETTER_WIDTH = 0.6  # of the font's size, on average and rounded up
 SHORTEST_LINE = 12  # letters
 MISSING = "a plot needs matplotlib, which is not installed; type: pip install 'pandas-dp[plot]'"
+PLOT = (
+    ".plot(ax=None, level=0.95), with error bars; for another kind .table().plot.bar() and the like, which are pandas'"
+)
 
 Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] | None"]
 """Name, values and, where known, lower and upper ends."""

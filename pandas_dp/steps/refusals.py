@@ -71,6 +71,11 @@ _GROUPS = (
         "gives parts of dates: name one, such as x.dt.year; x - y is a duration, and (x - y) / pd.Timedelta('1 day') a number",
         "dt",
     ),
+    (
+        f"{NOT_TRACED}; months are public bins of a question: "
+        "df.dp(epsilon=...).groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M'))",
+        "dt.to_period dt.floor dt.normalize dt.date",
+    ),
     ("has methods for text: name one, such as x.str.lower() or x.str.contains('a')", "str"),
     (
         "is not traced: write .case_when([(d.x < 18, 'young'), (True, 'old')]) or d.x.where(d.x > 0, 0)",

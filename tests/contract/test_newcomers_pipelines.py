@@ -1,0 +1,132 @@
+"""What pandas users trip over between a Parquet file and a certificate: texts that say what to type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+from support.frames import people, protected, refused
+
+from pandas_dp import ArgumentTypeError, ArgumentValueError, Schema
+from pandas_dp.query_texts import read_query
+
+MONTHS = pd.period_range("2013-01", "2013-12", freq="M")
+CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
+    # options and spellings of pandas
+    (
+        lambda d: d.dp(epsilon=1).value_counts("sex", keys=["f"], dropna=False),
+        ArgumentTypeError,
+        "null=True counts them",
+    ),
+    (lambda d: d.dp(epsilon=1).groupby("sex", keys=["f"], dropna=False), ArgumentTypeError, "null=True counts them"),
+    (lambda d: d.dp(epsilon=1).groupby("sex", keys=["f"], as_index=False), ArgumentTypeError, r"\.reset_index\(\)"),
+    (lambda d: d.dp(epsilon=1).mean("pay", bounds=(0, 9), skipna=False), ArgumentTypeError, "always left out"),
+    (lambda d: d.dp(epsilon=1).value_counts("sex", ascending=True), ArgumentTypeError, r"\.sort_values\(\)"),
+    (lambda d: d.dp(epsilon=1).groupby("when", freq="M"), ArgumentTypeError, r"bins=pd\.period_range\("),
+    (lambda d: d.dp(epsilon=1).crosstab("sex", "city", aggfunc="sum"), ArgumentTypeError, r"is \.pivot_table\('cost'"),
+    (lambda d: d.dp(epsilon=1).resample("ME", on="when"), AttributeError, r"bins=pd\.period_range\("),
+    (lambda d: d.dp(epsilon=1).isna(), AttributeError, r"\.count\('column'\) counts the rows that have a value"),
+    (
+        lambda d: d.dp(epsilon=1).quantile(0.5),
+        ArgumentTypeError,
+        r"first, such as .*\.quantile\('cost', 0\.5, \.\.\.\)",
+    ),
+    (lambda d: d.dp(epsilon=1).mean(["pay", "age"]), ArgumentTypeError, r"several with \.agg\("),
+    (
+        lambda d: d.dp(epsilon=1).pivot_table(values="pay", index="sex", bounds=(0, 9)),
+        ArgumentTypeError,
+        r"needs columns: pivot_table\('cost'.*by one column alone it is groupby\('ward', keys=\[\.\.\.\]\)\['cost'\]\.mean",
+    ),
+    # columns themselves in place of their names
+    (lambda d: d.dp(epsilon=1).groupby(d.when.dt.to_period("M")), ArgumentTypeError, r"by their names; months are"),
+    (lambda d: d.dp(epsilon=1).groupby(pd.Grouper(key="when", freq="ME")), ArgumentTypeError, r"months are groupby"),
+    (lambda d: d.dp(epsilon=1).crosstab(d.sex, d.city), ArgumentTypeError, "by name; with fewer or more"),
+    # months
+    (
+        lambda d: d.dp(epsilon=1).histogram("when", bins=MONTHS),
+        ArgumentTypeError,
+        r"periods are bins of groups: groupby\('when', bins=pd\.period_range\(",
+    ),
+    (
+        lambda d: d.dp.assign(m=lambda t: t.when.dt.to_period("M")),
+        ArgumentValueError,
+        r"groupby\('visit', bins=pd\.period",
+    ),
+    # without a price
+    (lambda d: d.dp["pay"], ArgumentTypeError, r"df\.dp\(epsilon=0\.5\)\['cost'\]\.mean\(bounds="),
+    (lambda d: d.dp[d.age > 65], ArgumentTypeError, r"rows are chosen by df\.dp\.query\("),
+    (lambda d: d.dp.pay, AttributeError, r"'pay' is a column; .*df\.dp\(epsilon=0\.5\)\['pay'\]"),
+    # keys and bounds
+    (
+        lambda d: d.dp(epsilon=1).groupby("sex", keys=["f", None]),
+        ArgumentValueError,
+        r"keys=\['A', 'B'\]: those of df\['x'\]\.unique\(\) would give the data away",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ask", "error", "line"), CASES)
+def test_the_line_to_type(monkeypatch, ask, error, line):
+    df = protected()
+    with refused(monkeypatch, df, error, line):
+        ask(df)
+
+
+def test_agg_names_its_own_bounds(monkeypatch):
+    df = protected(epsilon=10**6)
+    line = r"mean\(\) needs public bounds for 'pay'.*: agg\(\.\.\., bounds=\{'pay': \(lower, upper\)\}\)"
+    groups = df.dp(epsilon=1).groupby("sex", keys=["f", "m"])
+    asks = (
+        lambda: df.dp(epsilon=1).agg({"pay": ["mean", "std"]}),
+        lambda: df.dp(epsilon=1).agg({"age": "mean", "pay": "mean"}, bounds={"age": (0, 120)}),
+        lambda: df.dp(epsilon=1).agg(typical=("pay", "mean")),
+        lambda: groups.agg({"pay": "mean"}),
+        lambda: groups.agg(typical=("pay", "mean")),
+    )
+    for ask in asks:
+        with refused(monkeypatch, df, ArgumentTypeError, line):
+            ask()
+    with refused(monkeypatch, df, ArgumentValueError, "no column named 'pya'; did you mean 'pay'"):
+        df.dp(epsilon=1).agg({"pya": "mean"})
+    assert df.dp(epsilon=10**5).agg({"pay": ["count"], "age": ["nunique"]}).shape == (2, 2)  # have no bounds
+
+
+def test_agg_takes_the_bounds_of_the_schema_and_of_truth_values():
+    frame = people().assign(old=lambda d: d.age > 40)
+    df = protected(frame, epsilon=10**6, schema={"pay": {"bounds": (0, 5000)}})
+    found = df.dp(epsilon=10**5).agg({"pay": "mean", "old": "mean"})
+    assert abs(found["old"] - 3 / 8) < 0.01  # noise of 1e-4
+
+
+def test_a_column_that_is_named_as_a_question(monkeypatch):
+    df = protected(pd.DataFrame({"count": [1, 2], "session": [3, 4]}))
+    with refused(monkeypatch, df, AttributeError, r"needs a price: df\.dp\(epsilon=0\.5\)\.count\("):
+        _ = df.dp.count
+    assert df.dp.session.left == "epsilon=10"
+
+
+@pytest.mark.parametrize("text", ["mean(cost)", "assign(band=lambda d: d.age.cut([0, 18])).count()"])
+def test_plans_say_how_columns_are_written(text):
+    with pytest.raises(
+        ArgumentValueError, match=r"names of columns in quotes.*\.eval\('band = age\.cut\(\[0, 18, 65\]\)'\)"
+    ):
+        read_query(text, {"epsilon": 0.5})
+
+
+def test_schemas_of_other_spellings():
+    with pytest.raises(ArgumentTypeError, match=r"\{'bounds': \(0, 120\)\} or \{'keys': \['A', 'B'\]\}"):
+        Schema({"ward": ["A", "B"]})  # type: ignore[dict-item]
+    for end in ("min", "max", "lower", "le"):
+        with pytest.raises(
+            ArgumentValueError, match=r"not '\w+'; both ends stand in one pair: \{'bounds': \(0, 120\)\}"
+        ):
+            Schema({"cost": {end: 0}})
+
+
+def test_plots_of_another_kind():
+    df = protected()
+    answers = (df.dp(epsilon=1).count(), df.dp(epsilon=1).value_counts("sex", keys=["f", "m"]))
+    for answer in answers:
+        with pytest.raises(ArgumentTypeError, match=r"takes no kind=.*\.table\(\)\.plot\.bar\(\)"):
+            answer.plot(kind="bar")
