@@ -21,6 +21,8 @@ EXAMPLES = {
     "domain": "domain={'sex': ['F', 'M']}",
 }
 
+COLUMNS = ("by", "index", "columns", "column", "values", "y")  # these are named by text
+
 
 def is_private(value: Any) -> bool:
     """Whether an argument is, or lists, a protected table or column, or one that carries the mark of such a table.
@@ -50,6 +52,11 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
     """
     for name, value in arguments:
         if is_private(value):
+            if name in COLUMNS:
+                raise ArgumentValueError(
+                    f"{call}: a column is given by its name, {name}='ward'; months are bins of a column of dates, "
+                    "groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M'))"
+                )
             line = EXAMPLES.get(name, f"{name}=...")
             raise ArgumentValueError(
                 f"{call}: {name} must be public, and a table or column that is protected, or was made of one, is not: type "
