@@ -12,8 +12,13 @@ from pandas_dp.core.mechanisms.key_selection import (
     OptimalSelection,
     _power,
     _rising,
+    _tail_bound,
     switch,
 )
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.samplers.enclosure import exp_bounds
+from pandas_dp.core.statistics.key_counts import KeyCounts
 
 
 def test_a_first_word_that_decides_nothing_is_extended():
@@ -56,3 +61,20 @@ def test_ends_of_rising_chances_enclose_them_at_any_precision(n):
     low, high = ends(500)
     for bits in range(6, 20):
         assert ends(bits)[0] <= low <= high <= ends(bits)[1]
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(20)])
+@pytest.mark.parametrize("bits", [8, 64])
+def test_tail_bounds_are_never_below_the_tail(scale, bits):
+    above, below = scale.as_integer_ratio()
+    p = Fraction(exp_bounds(-below, above, 400)[1], 1 << 400)  # rounded up: below the tail is below it by far more
+    for reach in range(6):
+        power = Fraction(exp_bounds(-reach * below, above, 400)[0], 1 << 400)
+        assert _tail_bound(DiscreteLaplace(scale), reach, bits) >= power / (1 + p)
+
+
+def test_the_optimal_selection_refuses_two_rows_a_key():
+    selection = OptimalSelection(Fraction(1), Fraction(1, 100))
+    two = KeyCounts("x").sensitivity(PrivacyUnit("uid", 2, 1, 2))
+    with pytest.raises(TypeError, match="number of units"):
+        selection.loss(two)

@@ -19,7 +19,6 @@ from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import (
     NoisyThreshold,
     OptimalSelection,
-    _tail_bound,
     chance_bounds,
     switch,
 )
@@ -376,16 +375,6 @@ def test_combinations_are_in_the_order_of_their_cells():
         assert found == [[2, 7], [2, "a"], [10, "Z"], ["a", "z"], ["b", -1], ["b", 1], ["b", "A"]]
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(20)])
-@pytest.mark.parametrize("bits", [8, 64])
-def test_tail_bounds_are_never_below_the_tail(scale, bits):
-    above, below = scale.as_integer_ratio()
-    p = Fraction(exp_bounds(-below, above, 400)[1], 1 << 400)  # rounded up: below the tail is below it by far more
-    for reach in range(6):
-        power = Fraction(exp_bounds(-reach * below, above, 400)[0], 1 << 400)
-        assert _tail_bound(DiscreteLaplace(scale), reach, bits) >= power / (1 + p)
-
-
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(3), Fraction(12)])
 @pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**5)])
 @pytest.mark.parametrize(("rows", "keys"), [(2, 2), (3, 2), (3, 3), (5, 3), (5, 4), (6, 4), (7, 4)])
@@ -402,10 +391,3 @@ def test_with_two_rows_a_key_the_threshold_is_the_least_that_every_layout_allows
 
     assert worst(threshold) <= float(delta) * (1 + 1e-9)
     assert threshold == 2 or worst(threshold - 1) > float(delta) * (1 - 1e-9)
-
-
-def test_the_optimal_selection_refuses_two_rows_a_key():
-    selection = OptimalSelection(Fraction(1), Fraction(1, 100))
-    two = KeyCounts("x").sensitivity(PrivacyUnit("uid", 2, 1, 2))
-    with pytest.raises(TypeError, match="number of units"):
-        selection.loss(two)
