@@ -77,7 +77,8 @@ def test_answers_agree_whatever_the_noise_was(names, bounds, noisy):
     low, high = bounds
     assert low <= found["mean"] <= high
     inside = found["count"] >= 1 and low < found["sum"] / found["count"] < high
-    assert not inside or found["mean"] == found["sum"] / found["count"]
+    # an exact quotient at a bound is cut to it, where that of the floats may still lie within
+    assert not inside or found["mean"] in (found["sum"] / found["count"], low, high)
     if "std" in names:
         assert found["var"] == found["std"] * found["std"]
         assert (pd.Series([found["std"]]) ** 2 == pd.Series([found["var"]])).all()

@@ -150,7 +150,7 @@ def test_l4_closed_sessions_leave_no_frame_behind(sessions):
     gc.collect()
     assert [ref for ref in frames if ref() is not None] == []
     assert [ref for ref in columns if ref() is not None] == []
-    assert len(tables._tables) == registered
+    assert len(tables._tables) <= registered  # those of other tests may go meanwhile
 
 
 def test_l4_a_closed_ledger_is_collected(tmp_path):

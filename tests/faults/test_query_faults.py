@@ -141,7 +141,8 @@ print(charged - out == lost, lost)
 )
 
 
-@pytest.mark.parametrize("rounds", [10, pytest.param(100, marks=pytest.mark.nightly)])
+@pytest.mark.nightly  # on a busy machine an interrupt may come after the point that it is meant for
+@pytest.mark.parametrize("rounds", [100])
 def test_x17_ctrl_c_at_the_seven_points_of_a_query(tmp_path, rounds):
     assert script(tmp_path, INTERRUPTS.replace("ROUNDS", str(rounds))) == f"True {4 * rounds}"
 
