@@ -20,6 +20,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import PLOT, Column, draw
+from pandas_dp.report.text import legible
 from pandas_dp.uncertainty import ErrorModel
 
 if TYPE_CHECKING:
@@ -151,13 +152,17 @@ class _Vector(Release):
         """Show the table, one line with the price, and what would make it misleading."""
         if self._changed():
             return repr(self._current())
-        return f"{self.table()!r}\n{self._price_line(LEVEL, self.interval())}{self._cautions()}"
+        known = self.interval()
+        table = legible(self.table(), self._drawn(known))
+        return f"{table!r}\n{self._price_line(LEVEL, known)}{self._cautions()}"
 
     def _repr_html_(self) -> str | None:
         if self._changed():
             plain = getattr(self._current(), "_repr_html_", None)
             return None if plain is None else plain()
-        return table_html(self.table(), [self._price_line(LEVEL, self.interval()), *self._facts()])
+        known = self.interval()
+        drawn = self._drawn(known)
+        return table_html(legible(self.table(), drawn), [self._price_line(LEVEL, known), *self._facts()], drawn)
 
     def __reduce__(self) -> Any:
         """Pickle the release; a changed object goes as the plain data it is."""

@@ -26,6 +26,7 @@ from pandas_dp.report import odometer
 from pandas_dp.report.allowance import extended, group_text
 from pandas_dp.report.books import COLUMNS, Answered, Books
 from pandas_dp.report.odometer import Odometer
+from pandas_dp.report.session_card import session_card, session_text
 from pandas_dp.schema import Schema
 from pandas_dp.steps.explode import check_units
 from pandas_dp.tables import Table, check_frame, open_view
@@ -378,21 +379,20 @@ class Session:
     def __repr__(self) -> str:
         """Say what is protected, spent and left; nothing of the data."""
         try:
-            spent, left = self.spent, self.left
+            return session_text(*self._told)
         except PandasDPError as error:
             return f"<pandas_dp session {self.name!r}: {error}>"
-        path = self._ledger.path
-        place = "ends with the process" if path is None else f"ledger {os.path.basename(path)!r}"
-        state = "closed, " if self._closed else "implicit, " if self._implicit else ""
-        return (
-            f"<pandas_dp session {self.name!r}: {state}protects {self.unit} ({self.unit.relation}); "
-            f"spent {spent}; left {left}; {place}>"
-        )
 
-    def _repr_html_(self) -> str:
-        from html import escape  # pandas loads it only to show frames, too
+    def _repr_html_(self) -> str | None:
+        try:
+            return session_card(*self._told)
+        except PandasDPError:
+            return None  # the plain text says why
 
-        return f"<pre>{escape(repr(self))}</pre>"
+    @property
+    def _told(self) -> tuple[Any, ...]:
+        standing = "closed, " if self._closed else "implicit, " if self._implicit else ""
+        return self._ledger, self.name, self.unit, self._typical, standing
 
     def __reduce__(self) -> Any:
         """Refuse: a copy would be a second budget."""
