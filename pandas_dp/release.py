@@ -19,7 +19,7 @@ from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
 from pandas_dp.report.html import table_html
-from pandas_dp.report.plots import PLOT, Column, draw
+from pandas_dp.report.plots import PLOT, Column, draw_vector
 from pandas_dp.report.text import legible
 from pandas_dp.uncertainty import ErrorModel
 
@@ -136,14 +136,10 @@ class _Vector(Release):
 
     @example(PLOT)
     def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
-        """Draw bars (points for dates) with error bars; see `Release.plot`."""
+        """Draw bars (points for dates) with error bars, steps of an ecdf, or a heat map of a crosstab; see `Release.plot`."""
         known = self.interval(level)
-        index = self._released.index
-        labels, names = (
-            [str(label) for label in index],
-            [str(name) for name in index.names if name is not None],
-        )
-        return draw(self._drawn(known), labels, self._price_line(level, known), ax, axis=", ".join(names))
+        title = self._price_line(level, known)
+        return draw_vector(self.query.aggregate.drawing, self._drawn(known), self._released.index, title, ax)
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
