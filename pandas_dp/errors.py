@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 LONGEST_NAME = 60  # longer names are not compared
@@ -18,6 +19,20 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 class PandasDPError(Exception):
     """Base class: ``except pandas_dp.PandasDPError`` catches whatever the package refuses."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Show a notebook the lines that led here, not those of the package: IPython asks for this."""
+        import traceback  # only for mistakes, as above
+
+        inside = os.path.dirname(__file__) + os.sep
+        theirs: list[traceback.FrameSummary] = []
+        for frame in traceback.extract_tb(self.__traceback__):
+            if "IPython" in frame.filename:  # what runs the cell
+                theirs = []
+            elif frame.line and not frame.filename.startswith(inside):
+                theirs.append(frame)
+        lines = [f"line {frame.lineno}: {frame.line}" for frame in theirs]
+        return [*lines, f"{type(self).__name__}: {self}"]
 
 
 class ArgumentValueError(PandasDPError, ValueError):

@@ -19,7 +19,8 @@ from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
 from pandas_dp.report.html import table_html
-from pandas_dp.report.plots import PLOT, Column, draw
+from pandas_dp.report.plots import PLOT, Column, draw_vector
+from pandas_dp.report.text import legible
 from pandas_dp.uncertainty import ErrorModel
 
 if TYPE_CHECKING:
@@ -135,14 +136,10 @@ class _Vector(Release):
 
     @example(PLOT)
     def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
-        """Draw bars (points for dates) with error bars; see `Release.plot`."""
+        """Draw bars (points for dates) with error bars, steps of an ecdf, or a heat map of a crosstab; see `Release.plot`."""
         known = self.interval(level)
-        index = self._released.index
-        labels, names = (
-            [str(label) for label in index],
-            [str(name) for name in index.names if name is not None],
-        )
-        return draw(self._drawn(known), labels, self._price_line(level, known), ax, axis=", ".join(names))
+        title = self._price_line(level, known)
+        return draw_vector(self.query.aggregate.drawing, self._drawn(known), self._released.index, title, ax)
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
@@ -151,13 +148,17 @@ class _Vector(Release):
         """Show the table, one line with the price, and what would make it misleading."""
         if self._changed():
             return repr(self._current())
-        return f"{self.table()!r}\n{self._price_line(LEVEL, self.interval())}{self._cautions()}"
+        known = self.interval()
+        table = legible(self.table(), self._drawn(known))
+        return f"{table!r}\n{self._price_line(LEVEL, known)}{self._cautions()}"
 
     def _repr_html_(self) -> str | None:
         if self._changed():
             plain = getattr(self._current(), "_repr_html_", None)
             return None if plain is None else plain()
-        return table_html(self.table(), [self._price_line(LEVEL, self.interval()), *self._facts()])
+        known = self.interval()
+        drawn = self._drawn(known)
+        return table_html(legible(self.table(), drawn), [self._price_line(LEVEL, known), *self._facts()], drawn)
 
     def __reduce__(self) -> Any:
         """Pickle the release; a changed object goes as the plain data it is."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 import weakref
 from collections.abc import Iterable
@@ -13,19 +12,17 @@ import pandas as pd
 
 from pandas_dp import tables
 from pandas_dp.aggregates.base import Answer, Terms
-from pandas_dp.arguments import positive_int
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
-from pandas_dp.core.budget import Budget, State
-from pandas_dp.core.ledger import Ledger, LedgerEntry
+from pandas_dp.core.budget import State
+from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, NoSessionError, PandasDPError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError
 from pandas_dp.release import Provenance, Release, make_release
-from pandas_dp.report import odometer
-from pandas_dp.report.allowance import extended, group_text
-from pandas_dp.report.books import COLUMNS, Answered, Books
-from pandas_dp.report.odometer import Odometer
+from pandas_dp.report.allowance import extended
+from pandas_dp.report.books import Answered
+from pandas_dp.report.statements import Statements
 from pandas_dp.schema import Schema
 from pandas_dp.steps.explode import check_units
 from pandas_dp.tables import Table, check_frame, open_view
@@ -36,7 +33,7 @@ DERIVED = " step"  # ends the mark of a frame that steps made: protected anew, i
 
 
 @explain
-class Session:
+class Session(Statements):
     """One budget and the tables it answers for; opened by ``df.dp.protect(...)``.
 
     Attributes
@@ -85,54 +82,8 @@ class Session:
         self._refresh()
 
     @property
-    def budget(self) -> Budget:
-        """The total as the ledger has it."""
-        recorded = self._ledger.budget(self.name)
-        if recorded is None:
-            raise LedgerError(f"the ledger knows no budget named {self.name!r}")
-        return recorded[0]
-
-    @property
-    def spent(self) -> Odometer:
-        """What is spent, as a text in every currency, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
-        return odometer.spent(self._ledger.rule(self.name), self._state, self.unit)
-
-    @property
-    def left(self) -> Odometer:
-        """What is left, as ``spent``; with a delta also how many more calls like the last one that is."""
-        return odometer.left(self._ledger.rule(self.name), self._state, self.unit, self._typical)
-
-    def group(self, size: int) -> str:
-        """What the whole budget promises a group of units, such as a household of three, in words.
-
-        Parameters
-        ----------
-        size : int
-
-        Returns
-        -------
-        str
-
-        Notes
-        -----
-        Tables that differ in k units are k steps apart: k epsilon, and delta (e^(k epsilon) - 1) / (e^epsilon - 1). Source:
-        Dwork, Roth 2014, Theorem 2.2.
-        """
-        return group_text(self.budget, self.unit, positive_int(size, "size"))
-
-    @property
-    def releases(self) -> pd.DataFrame:
-        """Every entry of the ledger for this budget: what was asked, when, and its price. Prints short; columns are full."""
-        rows = [(e.sequence, e.time, e.kind, e.query, e.price) for e in self._entries]
-        return Books(rows, columns=list(COLUMNS))
-
-    @property
     def _state(self) -> State:
         return self._ledger.state(self.name)
-
-    @property
-    def _entries(self) -> list[LedgerEntry]:
-        return self._ledger.entries(self.name)
 
     def adopt(
         self, frame: pd.DataFrame, reason: str, *, table: str | None = None, version: str | None = None
@@ -193,38 +144,11 @@ class Session:
         """
         self._open()
         old = self.budget
-        budget = extended(old, to, to_delta, reason, self._entries, part=self._whole is not None)
+        budget = extended(old, to, to_delta, reason, self._ledger.entries(self.name), part=self._whole is not None)
         if budget != old:
             self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
             self._refresh()
         return self
-
-    def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Make the certificate of this budget and its parts: one page of HTML for whoever answers for the data.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            Where to write it; a file of this name is replaced at one stroke. None: the text is returned.
-
-        Returns
-        -------
-        str or None
-
-        Raises
-        ------
-        LedgerError
-            The ledger is damaged: its whole chain of entries is read first.
-
-        Notes
-        -----
-        What was promised, spent, asked and vouched for, and what was answered (of a budget in memory the latest thousand
-        answers). Nothing of the data but released values is on it. It loads nothing and runs no script.
-        """
-        from pandas_dp.report import certificate  # here, so that importing the package costs little
-
-        text = certificate.certificate(self._ledger, self.name, self._answered, (self._whole or self)._held)
-        return certificate.write(text, path)
 
     def close(self) -> None:
         """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays."""
@@ -374,25 +298,6 @@ class Session:
             raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
         if self._whole is not None:
             self._whole._open()
-
-    def __repr__(self) -> str:
-        """Say what is protected, spent and left; nothing of the data."""
-        try:
-            spent, left = self.spent, self.left
-        except PandasDPError as error:
-            return f"<pandas_dp session {self.name!r}: {error}>"
-        path = self._ledger.path
-        place = "ends with the process" if path is None else f"ledger {os.path.basename(path)!r}"
-        state = "closed, " if self._closed else "implicit, " if self._implicit else ""
-        return (
-            f"<pandas_dp session {self.name!r}: {state}protects {self.unit} ({self.unit.relation}); "
-            f"spent {spent}; left {left}; {place}>"
-        )
-
-    def _repr_html_(self) -> str:
-        from html import escape  # pandas loads it only to show frames, too
-
-        return f"<pre>{escape(repr(self))}</pre>"
 
     def __reduce__(self) -> Any:
         """Refuse: a copy would be a second budget."""

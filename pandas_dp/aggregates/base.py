@@ -123,11 +123,13 @@ class Aggregate(ABC):
     """A named question with frozen public arguments; its repr is the canonical text under which it is stored.
 
     ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
-    out no row of a unit with many.
+    out no row of a unit with many. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or
+    ``"cells and sums"``.
     """
 
     stored = True
     bounded = True
+    drawing = "bars"
 
     @property
     def totals(self) -> bool:

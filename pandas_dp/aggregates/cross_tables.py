@@ -131,6 +131,11 @@ class CrossTable(SingleLook):
         return repr(self.question)
 
     @property
+    def drawing(self) -> str:  # type: ignore[override]
+        """Margins are sums of the other cells."""
+        return "cells and sums" if self.margins else "cells"
+
+    @property
     def rows(self) -> Labels:
         """Labels of the first column."""
         return self._labels[0]

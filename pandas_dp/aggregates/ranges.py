@@ -176,6 +176,7 @@ class Ecdf(RangeLook):
     """Share of the rows within the edges that lie below each edge; `labels` are the edges."""
 
     workload = "prefixes"
+    drawing = "steps"
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the monotone fit of the prefix sums, cut to [0, total], over the total; even steps without any rows."""

@@ -103,9 +103,6 @@ def _scores(samples: Samples, fit: NDArray[np.bool_]) -> Iterator[Score]:
     yield Score(
         "what is no number in the output (types, texts, labels, errors, warnings)", learn.ratio(samples.structure)
     )
-    whole = row_codes(np.column_stack([samples.structure.astype(float), x]))
-    if 2 * np.unique(whole[fit]).size < fit.sum():  # otherwise hardly any output is seen twice
-        yield Score("the whole output", learn.ratio(whole))
     d = x.shape[1]
     for j in range(d):
         name = "the number" if d == 1 else f"number {j + 1}"
@@ -117,6 +114,10 @@ def _scores(samples: Samples, fit: NDArray[np.bool_]) -> Iterator[Score]:
             yield Score(f"the lowest bit of {name}", learn.ratio(np.unique(bit, return_inverse=True)[1]))
     if d >= 2:
         yield from _joint_scores(x, learn)
+    # last, so that what tells as much by itself is taken: of this, outputs that were not met before tell nothing
+    whole = row_codes(np.column_stack([samples.structure.astype(float), x]))
+    if 2 * np.unique(whole[fit]).size < fit.sum():  # otherwise hardly any output is seen twice
+        yield Score("the whole output", learn.ratio(whole))
 
 
 def _joint_scores(x: Floats, learn: _Learner) -> Iterator[Score]:

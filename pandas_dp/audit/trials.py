@@ -94,7 +94,7 @@ class Trials:
             frame = table.copy(deep=False)
             session._attach(frame, self._schema, None, None, whole=True)
             yield frame
-            self._used = len(session._entries) > 1  # the first one opened it
+            self._used = len(session._ledger.entries(session.name)) > 1  # the first one opened it
             if self._used:
                 self._keep(session._state)
         finally:

@@ -201,7 +201,7 @@ def verify(connection: sqlite3.Connection) -> None:
             head, last = _chain(head, tuple(entry)), last + 1
             if entry[0] != last or head != recorded:
                 raise LedgerError(DAMAGED)
-            state = state if entry[5] is None else _charged(row.rule, state, Charge.from_text(entry[5]))
+            state = state if entry[5] is None else charged_state(row.rule, state, Charge.from_text(entry[5]))
         sums = State.from_text(row.state)
         if (head, last) != (row.head, row.last) or (state.epsilon, state.unbounded, state.delta, state.planned) != (
             sums.epsilon, sums.unbounded, sums.delta, sums.planned,
@@ -212,7 +212,7 @@ def verify(connection: sqlite3.Connection) -> None:
         raise LedgerError(DAMAGED)
 
 
-def _charged(rule: Filter, state: State, charge: Charge) -> State:
+def charged_state(rule: Filter, state: State, charge: Charge) -> State:
     """Sums after a charge; those of a plan say which prices were taken from it."""
     return (rule.admit(state, charge) if rule.budget.plan else None) or state.plus(charge)
 

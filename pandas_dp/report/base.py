@@ -278,8 +278,7 @@ class Release:
 
     def _facts(self) -> list[str]:
         """Lines below the value in HTML."""
-        hidden = f"{self.mechanism}; hides {self.unit}, {self.neighbors}; {self.lineage} rows"
-        return [hidden, str(self.query), *self.notes]
+        return [f"hides {self.unit}, {self.neighbors}; {self.lineage} rows", str(self.query), *self.notes]
 
     def _text(self) -> str:
         return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"
@@ -293,7 +292,7 @@ class Release:
         return self._text() + self._cautions()
 
     def _repr_html_(self) -> str | None:
-        return scalar_html(self._text(), self._facts())
+        return scalar_html(self._text(), [self.mechanism, *self._facts()])
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle the value and where it comes from."""

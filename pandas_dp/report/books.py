@@ -62,8 +62,8 @@ class Books(pd.DataFrame):
             {
                 "time": [f"{time:%Y-%m-%d %H:%M}" for time in self["time"]],
                 "kind": self["kind"].array,
-                "price": [_cut(text, PRICE) for text in self["price"]],
-                "query": [_cut(text, QUERY) for text in self["query"]],
+                "price": [cut(text, PRICE) for text in self["price"]],
+                "query": [cut(text, QUERY) for text in self["query"]],
             },
             index=pd.Index(self["sequence"].array),
         )
@@ -84,6 +84,6 @@ class Books(pd.DataFrame):
         return shown.to_html(max_rows=pd.get_option("display.max_rows"), notebook=True)
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
     """A text without its middle where it is long: a question ends with what was asked of its rows."""
     return text if len(text) <= most else f"{text[: most - most // 3 - 3]}...{text[-(most // 3) :]}"

@@ -132,4 +132,4 @@ class Preview:
         return "\n".join([self.call, *(f"  {name:<8} {text}" for name, text in self._lines())])
 
     def _repr_html_(self) -> str:
-        return scalar_html(self.call, [f"{name}: {text}" for name, text in self._lines()])
+        return scalar_html(self.call, self._lines())

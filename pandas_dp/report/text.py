@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from pandas_dp.uncertainty import Additive, Interval, NoError, RankBound, ScoreGap, percent
+
+if TYPE_CHECKING:
+    from pandas_dp.report.plots import Column
 
 DIGITS = 2  # significant digits of an error bar
 PLAIN_RANGE = (1e-9, 1e15)  # beyond it numbers are written with an exponent
@@ -89,6 +93,31 @@ def _numbers(value: float, lower: float, upper: float, symmetric: bool) -> str:
         # up, but not for the last bit that the float difference upper - value may carry
         return f"{shown} ± {_rounded(half - 10.0 ** (place - 2), place, ROUND_CEILING)}"
     return f"{shown} [{_rounded(lower, place, ROUND_FLOOR)}, {_rounded(upper, place, ROUND_CEILING)}]"
+
+
+def legible(table: pd.DataFrame, drawn: list[Column]) -> pd.DataFrame:
+    """Return a table without the digits that noise made, as it is shown.
+
+    Parameters
+    ----------
+    table : DataFrame
+    drawn : list of Column
+        What it begins with. Values with ends, three columns each, are rounded at the third digit of the narrowest interval.
+    """
+    shown = table.copy(deep=False)
+    for column in range(sum(lower is not None for _, _, lower, _ in drawn)):
+        places = range(3 * column, 3 * column + 3)
+        parts = [table.iloc[:, place] for place in places]
+        if not all(part.dtype.kind == "f" and np.isfinite(part).all() and len(part) for part in parts):
+            continue
+        half, most = float((parts[2] - parts[1]).min()) / 2, max(float(part.abs().max()) for part in parts)
+        if not PLAIN_RANGE[0] < half < PLAIN_RANGE[1] or most >= PLAIN_RANGE[1]:
+            continue
+        decimals = DIGITS - Decimal(str(half)).adjusted()
+        for place, part in zip(places, parts, strict=True):
+            cut = part.round(decimals)
+            shown.isetitem(place, cut.array if decimals > 0 else cut.astype("int64").array)
+    return shown
 
 
 def _rounded(x: float, place: int, rounding: str) -> str:

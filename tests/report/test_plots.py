@@ -11,6 +11,7 @@ import pytest
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive
+from tests.support.frames import fresh
 from tests.support.releases import (
     EXAMPLES,
     NOISE,
@@ -128,3 +129,93 @@ def test_a_long_name_is_wrapped_to_the_axes(figures):
     ax = release(series, Additive(NOISE)).plot()
     ax.figure.canvas.draw()
     assert ax.yaxis.label.get_window_extent().height <= ax.get_window_extent().height
+
+
+def test_plot_of_an_ecdf_is_steps_over_its_edges(figures):
+    df = pd.DataFrame({"age": [10, 30, 50] * 1000})
+    df.dp.protect(epsilon=1000, name=fresh())
+    ax = df.dp(epsilon=100).ecdf("age", bins=[0, 20, 40, 60]).plot()
+    (line,) = ax.get_lines()
+    assert line.get_xdata().tolist() == [0, 20, 40, 60]
+    assert line.get_ydata() == pytest.approx([0, 1 / 3, 2 / 3, 1], abs=0.01)
+    assert line.get_drawstyle() == "steps-post"
+    assert len(ax.collections) == 1  # the band
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "ecdf")
+
+
+def crosstab(**more):
+    df = pd.DataFrame({"state": ["a", "a", "b", "b"] * 1000, "sex": ["f", "m", "f", "m"] * 1000})
+    df.dp.protect(epsilon=1000, name=fresh())
+    keys = {"state": ["a", "b"], "sex": ["f", "m"]}
+    return df.dp(epsilon=100).crosstab("state", "sex", keys=keys, **more)
+
+
+def test_plot_of_a_crosstab_is_a_heat_map_with_its_numbers(figures):
+    ax = crosstab().plot()
+    (image,) = ax.get_images()
+    assert image.get_array().shape == (2, 2)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["f", "m"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.get_ylabel() == "state"
+    assert all(text.get_text().startswith(("999", "1,00")) and "\n±" in text.get_text() for text in ax.texts)
+    assert len(ax.texts) == 4
+    assert "epsilon 100" in ax.get_title()
+
+
+def test_sums_do_not_rule_the_colours_of_a_heat_map(figures):
+    (image,) = crosstab(margins=True).plot().get_images()
+    assert image.get_array().shape == (3, 3)
+    assert image.norm.vmax < 1500
+    (shares,) = crosstab(normalize="index").plot().get_images()
+    assert shares.norm.vmax < 1
+
+
+def test_a_large_heat_map_has_no_numbers(figures):
+    df = pd.DataFrame({"a": range(100), "b": range(100)})
+    df.dp.protect(epsilon=10, name=fresh())
+    wide = df.dp(epsilon=1).crosstab("a", "b", keys={"a": list(range(20)), "b": list(range(20))})
+    assert not wide.plot().texts
+
+
+@pytest.mark.parametrize(
+    ("terms", "prices", "amounts"),
+    [
+        ({"epsilon": 2}, [0.5, 0.25, 1], [0, 0.5, 0.75, 1.75]),
+        ({"epsilon": 2, "plan": {0.1: 5}, "delta": 1e-6}, [0.1, 0.1], None),
+        ({"epsilon": 2, "delta": 1e-6}, [0.1] * 5, None),
+        ({"epsilon": 2, "delta": 1e-6, "accountant": "zcdp"}, [0.1] * 5, None),
+    ],
+)
+def test_plot_of_a_budget_says_what_spent_says(figures, terms, prices, amounts):
+    df = pd.DataFrame({"age": range(100)})
+    session = df.dp.protect(name=fresh(), **terms)
+    said = [0.0]
+    for price in prices:
+        df.dp(epsilon=price, fresh=True).count()
+        said.append(float(session.spent.epsilon))
+    spent, total = session.plot().get_lines()
+    assert spent.get_ydata() == pytest.approx(said if amounts is None else amounts, abs=1e-9)
+    assert set(total.get_ydata()) == {2}
+
+
+def test_plot_of_a_budget_that_got_a_delta_later_counts_all_of_it(figures):
+    df = pd.DataFrame({"age": range(100)})
+    session = df.dp.protect(name=fresh(), epsilon=2)
+    for _ in range(3):
+        df.dp(epsilon=0.5, fresh=True).count()
+    session.extend(to=3, to_delta=1e-6, reason="Gaussian noise is wanted")
+    df.dp(rho=0.001).count()
+    spent, _ = session.plot().get_lines()
+    assert spent.get_ydata()[-1] == pytest.approx(float(session.spent.epsilon), abs=1e-9)
+
+
+def test_plot_of_a_long_budget_is_thin(figures):
+    from pandas_dp.report.budget_plot import MOST_POINTS
+
+    df = pd.DataFrame({"age": range(100)})
+    session = df.dp.protect(name=fresh(), epsilon=2)
+    for _ in range(MOST_POINTS + 10):
+        df.dp(epsilon=0.001, fresh=True).count()
+    spent, _ = session.plot().get_lines()
+    assert MOST_POINTS / 2 <= len(spent.get_xdata()) <= MOST_POINTS + 2
+    assert spent.get_ydata()[-1] == pytest.approx(float(session.spent.epsilon))
