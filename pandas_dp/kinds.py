@@ -77,6 +77,10 @@ class Kind:
         raise ArgumentTypeError(f"{argument} must be durations with their unit: {DURATIONS.get(argument, DURATION)}")
 
     def _timestamp(self, value: Any, argument: str) -> pd.Timestamp:
+        if isinstance(value, pd.Period):
+            raise ArgumentTypeError(
+                f"{argument} must be single dates; periods are bins: bins=pd.period_range('2013-01', '2013-12', freq='M')"
+            )
         hint = f"{argument} must be dates with the year first: {DATES.get(argument, DATES['one'])}"
         if isinstance(value, bool | int | float | np.number) or (isinstance(value, str) and not DATE.fullmatch(value)):
             raise ArgumentTypeError(hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from support.frames import fresh, protected, refused
+from support.frames import fresh, people, protected, refused
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, LedgerError
 
@@ -302,3 +302,11 @@ def test_a_damaged_ledger_says_what_to_do(tmp_path):
     path.write_bytes(path.read_bytes()[:4096] + b"x" * 4096)
     with pytest.raises(LedgerError, match=r"Restore the file from a back-up.*or ask under another ledger.*stays spent"):
         days().dp.protect(epsilon=1, name="a", ledger=path)
+
+
+def test_periods_as_keys_are_told_that_they_are_bins():
+    df = people()
+    session = df.dp.protect(epsilon=1, name=fresh())
+    with pytest.raises(ArgumentTypeError, match=r"periods are bins: bins=pd\.period_range\("):
+        df.dp(epsilon=1).groupby("when", keys=pd.period_range("2013-01", "2013-02", freq="M")).size()
+    assert session.spent == "epsilon=0"

@@ -1,0 +1,96 @@
+"""Releases go wherever pandas objects go, as the plain data they hold; what they know of their error goes in ``.table()``."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+
+import pandas as pd
+import pytest
+from support.frames import fresh
+
+import pandas_dp
+
+
+@pytest.fixture(scope="module")
+def releases():
+    df = pd.DataFrame(
+        {
+            "state": ["a", "b"] * 500,
+            "sex": ["f", "m", "m", "f"] * 250,
+            "age": range(1000),
+            "day": pd.date_range("2024-01-01", periods=1000, freq="h"),
+        }
+    )
+    df.dp.protect(epsilon=1000, name=fresh())
+    ask, keys = df.dp(epsilon=1), {"state": ["a", "b"], "sex": ["f", "m"]}
+    return {
+        "bins": ask.histogram("age", bins=range(0, 1001, 250)),
+        "keys": ask.histogram("state", keys=["a", "b"], other=True, null=True),
+        "months": ask.groupby("day", bins=pd.period_range("2024-01", "2024-02", freq="M")).size(),
+        "cells": ask.groupby(["state", "sex"], keys=keys).size(),
+        "groups": ask.groupby("state", keys=["a", "b"])["age"].agg(["mean", "std"], bounds=(0, 1000)),
+        "crosstab": ask.crosstab("state", "sex", keys=keys, margins=True),
+        "quantiles": ask.quantile("age", [0.25, 0.75], bounds=(0, 1000)),
+    }
+
+
+NAMES = ("bins", "keys", "months", "cells", "groups", "crosstab", "quantiles")
+
+
+def plain(release) -> pd.DataFrame:
+    value = release.value
+    return value.to_frame("value") if isinstance(value, pd.Series) else value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_to_csv_and_back(releases, name):
+    for table in (plain(releases[name]), releases[name].table()):
+        text = table.to_csv()
+        head, labels = list(range(table.columns.nlevels)), list(range(table.index.nlevels))
+        back = pd.read_csv(io.StringIO(text), header=head, index_col=labels)
+        assert back.to_numpy(float) == pytest.approx(table.to_numpy(float))
+    assert releases[name].to_csv() == releases[name].value.to_csv()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_to_parquet_and_back(releases, name):
+    for table in (plain(releases[name]), releases[name].table()):
+        held = io.BytesIO()
+        table.to_parquet(held)
+        back = pd.read_parquet(io.BytesIO(held.getvalue()))
+        assert back.shape == table.shape
+        assert back.to_numpy().tolist() == table.to_numpy().tolist()
+        assert not back.attrs.get("pandas_dp")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_json_pickle_and_copies(releases, name):
+    release = releases[name]
+    told = json.loads(release.to_json())
+    assert told["price"]["epsilon"] == 1
+    twin = pickle.loads(pickle.dumps(release))
+    assert twin.spent == "epsilon=1"
+    assert twin.value.equals(release.value)
+    assert type(pd.concat([release, release])) in (pd.Series, pd.DataFrame)
+    assert pd.concat([plain(release)] * 2).shape[0] == 2 * len(release)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_styling(releases, name):
+    pytest.importorskip("jinja2")
+    release = releases[name]
+    styled = (release if isinstance(release, pd.DataFrame) else release.to_frame()).style.format(precision=1).to_html()
+    assert "<table" in styled
+    assert "<table" in release.table().style.to_html()
+
+
+def test_numbers_are_numbers_and_queries_are_steps_of_a_pipe():
+    df = pd.DataFrame({"age": range(1000)})
+    df.dp.protect(epsilon=1000, name=fresh())
+    mean = df.dp(epsilon=100).mean("age", bounds=(0, 1000))
+    assert json.loads(json.dumps({"mean": mean})) == {"mean": float(mean)}
+    assert pd.DataFrame({"mean": [mean, mean]})["mean"].dtype == "float64"
+    assert f"{mean:.1f}" == f"{float(mean):.1f}"
+    assert df.dp.pipe(pandas_dp.query(epsilon=1).count()).spent == "epsilon=1"
