@@ -39,6 +39,7 @@ def add_noise(
         Two samplers of one law, scalar(numerator, denominator, bits) and vector(parameter, n, fill=); which one draws
         depends on the length and the width, both public.
     refine : int
+        0 to 62.
 
     Notes
     -----
