@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,9 +104,9 @@ class Bins:
             cuts[-1] = np.nextafter(cuts[-1], np.inf)
             return cuts
         info = integer_info(dtype)
-        whole = [math.ceil(edge) for edge in self.edges[:-1]] + [math.floor(self.edges[-1]) + 1]
-        # no value reaches an edge above the dtype, and every value is past one below it
-        return np.array([max(cut, info.min) for cut in whole if cut <= info.max], dtype=info.dtype)
+        whole = chain(map(math.ceil, islice(self.edges, self.bins)), [math.floor(self.edges[-1]) + 1])
+        # no value reaches an edge above the dtype, and every value is past one below it; there may be millions of edges
+        return np.fromiter((max(cut, info.min) for cut in whole if cut <= info.max), dtype=info.dtype)
 
 
 @dataclass(frozen=True)

@@ -55,11 +55,9 @@ class DiscreteGaussian:
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """One noisy integer for each entry."""
-        scaled = [x << self.refine for x in exact.open()]
         width = Fraction(math.isqrt(int(self.variance)) + 1)
-        noisy = add_noise(scaled, self.variance, width, draw_discrete_gaussian, discrete_gaussian_vector, fill)
-        half = 1 << self.refine >> 1
-        return [(x + half) >> self.refine for x in noisy]
+        draws = draw_discrete_gaussian, discrete_gaussian_vector
+        return add_noise(exact.open(), self.variance, width, *draws, fill, self.refine)
 
     @property
     def standard_deviation(self) -> float:

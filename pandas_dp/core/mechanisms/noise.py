@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from pandas_dp.core.randomness import Bits, Fill
 
 FEWEST_FOR_TABLES = 32
 WIDEST_FOR_TABLES = Fraction(2**49)
+CHUNK = 1 << 18  # entries handled at once: temporaries stay small beside the answer
 
 
 def add_noise(
@@ -22,8 +24,9 @@ def add_noise(
     scalar: Callable[..., int],
     vector: Callable[..., NDArray[np.int64]],
     fill: Fill,
+    refine: int = 0,
 ) -> Noisy:
-    """Add one independent draw to each integer.
+    """Add one independent draw, rounded from units of 2**-refine to the next integer (halves up), to each integer.
 
     Parameters
     ----------
@@ -35,10 +38,27 @@ def add_noise(
     scalar, vector : callable
         Two samplers of one law, scalar(numerator, denominator, bits) and vector(parameter, n, fill=); which one draws
         depends on the length and the width, both public.
+    refine : int
+        0 to 62.
+
+    Notes
+    -----
+    For all integers x, z and r >= 0: x 2**r + z rounds to x + (z, rounded), as x 2**r is a multiple of the unit. So
+    this is x on the finer lattice plus z, rounded after the draw. For r >= 1, z + 2**(r-1) over 2**r, floored, is
+    floor(z / 2**(r-1)) + 1 over 2, floored: the second form needs no more bits than z.
     """
     if len(exact) < FEWEST_FOR_TABLES or width > WIDEST_FOR_TABLES:
         bits = Bits(fill, size=min(16 * len(exact), 512))  # words fetched at once for all entries
         numerator, denominator = parameter.as_integer_ratio()
-        return [x + scalar(numerator, denominator, bits) for x in exact]
-    noise = vector(parameter, len(exact), fill=fill).tolist()
-    return [x + z for x, z in zip(exact, noise, strict=True)]
+        return [x + _rounded(scalar(numerator, denominator, bits), refine) for x in exact]
+    noisy: Noisy = []
+    for at in range(0, len(exact), CHUNK):
+        part = exact[at : at + CHUNK]
+        noise = _rounded(vector(parameter, len(part), fill=fill), refine).tolist()
+        noisy += [x + z for x, z in zip(part, noise, strict=True)]
+    return noisy
+
+
+def _rounded(noise: Any, refine: int) -> Any:
+    """Round an int, or int64s, as `add_noise` says."""
+    return (noise >> refine - 1) + 1 >> 1 if refine else noise

@@ -98,6 +98,21 @@ def test_permute_and_flip_quickly() -> None:
     assert chi_squared(repeat(flip_many(SCORES, F(2, 5)), 10_000), law) > FALSE_ALARM
 
 
+@pytest.mark.parametrize("twin", [False, True])
+def test_the_second_coin_of_a_distance_decides(twin: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a table of four coins the low part of a distance, below 8, has weights down to exp(-14/5); without it refused."""
+    monkeypatch.setattr(selection, "COINS", 4)
+    selection._coins.cache_clear()
+    try:
+        if twin:
+            monkeypatch.setattr(selection, "draw_bernoulli_exp", lambda *low: True)
+        choose = flip_many(SCORES, F(2, 5))
+        p = chi_squared(repeat(choose, 10_000), permute_and_flip_law(SCORES, F(2, 5)))
+    finally:
+        selection._coins.cache_clear()
+    assert p < FALSE_ALARM if twin else p > FALSE_ALARM
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("distance", [1, 40, 100_003])
 def test_one_best_among_many_of_rare_weight(distance: int) -> None:

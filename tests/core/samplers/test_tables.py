@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from fractions import Fraction as F
 from itertools import accumulate
@@ -92,6 +93,33 @@ def test_uniforms_beside_a_threshold_are_settled_by_their_own_bits(table: Table,
                 u = F((leading << 64) + int(further), 1 << 128)
                 assert got == 0 or cdf(got - 1) <= u + F(1, 2**128)
                 assert got >= table.thresholds.size or u < cdf(got) + F(1, 10**50)
+
+
+def third(k: int, bits: int) -> tuple[int, int]:
+    """F(0) = 1/3, F(1) = 1."""
+    return ((1 << bits) // 3, (1 << bits) // 3 + 1) if k == 0 else (1 << bits, 1 << bits)
+
+
+def drawn(table: Table, u: int, further: int) -> int:
+    """The draw of the uniform whose first eight bits and the next 64 are these."""
+    draws = table._search(
+        np.array([u], dtype=np.uint64), lambda count: further.to_bytes(8, sys.byteorder) * (count // 8)
+    )
+    return int(draws[0])
+
+
+@pytest.mark.parametrize("low", [84, 85])
+def test_all_uniforms_about_a_loose_threshold(low: int) -> None:
+    """256/3 is 85.33: a threshold of 84 or of 85 encloses it, and either gives 1 from 1/3 on, bit for bit."""
+    table = Table(third, [(low, 256, 86, 257)], 1, 4, 8)
+    assert table.thresholds.tolist() == [low]
+    at = (1 << 64) // 3  # of the further bits, where u is 85
+    for u in range(256):
+        for further in (0, at - 1, at, at + 1, 2**64 - 1):
+            if (u, further) != (85, at):  # whose interval holds 1/3: its next bits decide
+                assert drawn(table, u, further) == (F((u << 64) + further, 1 << 72) >= F(1, 3)), (u, further)
+    twin = int(np.searchsorted(table.thresholds, np.uint64(85), side="right"))
+    assert twin == 1 != drawn(table, 85, 0)  # the table alone
 
 
 @pytest.mark.parametrize("full", [8, 64])

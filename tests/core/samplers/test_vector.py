@@ -7,8 +7,11 @@ is refused with p < 1e-8 (shown below), as are the other broken twins.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction as F
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -113,6 +116,23 @@ def test_vectors_and_scalars_have_one_law() -> None:
     n = 50_000
     assert same_law(discrete_laplace_vector(F(7, 2), n), (discrete_laplace(F(7, 2)) for _ in range(n))) > FALSE_ALARM
     assert same_law(discrete_gaussian_vector(F(12), n), (discrete_gaussian(F(12)) for _ in range(n))) > FALSE_ALARM
+
+
+def test_threads_that_meet_at_cold_tables_have_the_law() -> None:
+    """Each of four threads finds no table, or one without its look-up, or a ready one; all draws are different ones."""
+    vector._laplace_tables.cache_clear()
+    vector._gaussian_tables.cache_clear()
+    barrier = threading.Barrier(4)
+
+    def draw(_: int) -> tuple[np.ndarray, np.ndarray]:
+        barrier.wait()
+        return discrete_laplace_vector(F(60), 25_000), discrete_gaussian_vector(F(90_001), 25_000)
+
+    with ThreadPoolExecutor(4) as pool:
+        laplace, gaussian = zip(*pool.map(draw, range(4)), strict=True)
+    assert chi_squared(np.concatenate(laplace), discrete_laplace_law(F(60))) > FALSE_ALARM
+    assert chi_squared(np.concatenate(gaussian), discrete_gaussian_law(F(90_001))) > FALSE_ALARM
+    assert not any(np.array_equal(one, other) for one, other in combinations(laplace + gaussian, 2))
 
 
 # ---------------------------------------------------------------------------------------------- coarse tables
