@@ -313,10 +313,13 @@ def bins(
         raise ArgumentTypeError(f"bins must be the list of public edges, not their number: {line}")
     if isinstance(edges, Sized) and len(edges) > MOST_PARTS:
         raise ArgumentValueError("bins may hold at most 10,000,000 edges")
-    exact = [kind.number(edge, "bins") for edge in edges]
-    if len(exact) < 2:
+    given = tuple(edges)
+    if len(given) < 2:
         raise ArgumentValueError(f"bins needs at least two edges: {line}")
-    raw = tuple(int(e) if e.denominator == 1 and abs(e) < 2**63 else float(e) for e in exact)
+    raw: tuple[int | float, ...] = given
+    if kind.name != "number" or set(map(type, given)) != {int} or not -(2**63) < min(given) <= max(given) < 2**63:
+        exact = [kind.number(edge, "bins") for edge in given]
+        raw = tuple(int(e) if e.denominator == 1 and abs(e) < 2**63 else float(e) for e in exact)
     if not all(isinstance(e, int) for e in raw):
         raw = tuple(float(e) for e in raw)
     if any(not a < b for a, b in pairwise(raw)):
