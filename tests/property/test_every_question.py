@@ -20,6 +20,7 @@ from support.questions import (
     BY_DATA,
     BY_ROWS,
     BY_UNIT,
+    FEW_BLOCKS,
     FOUND,
     FROM_BLOCKS,
     GUARANTEED,
@@ -30,6 +31,7 @@ from support.questions import (
 )
 
 QUESTIONS = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | FOUND | ROW_BY_ROW | BY_UNIT
+QUESTIONS |= FEW_BLOCKS
 DRAWN = {*FROM_BLOCKS, "vote", "median of blocks", "winsorized mean", "winsorized blocks", "smooth blocks"}
 DRAWN |= {"groups by noisy size"}
 SORTED = {"value_counts", "value_counts as shares"}  # by the noisy counts

@@ -91,7 +91,7 @@ FROM_BLOCKS: dict[str, Question] = {  # noise of public size on what blocks give
         "ward", "cost", keys=KEYS, bounds=(0, 100), blocks=5, aggregator="mean"
     ),
     "means of a function of groups": lambda d: d.groupby("ward", keys=KEYS).sample_and_aggregate(
-        middle, bounds=(0, 100), blocks=10, aggregator="mean"
+        middle, bounds=(0, 100), blocks=25, aggregator="mean"
     ),
 }
 GUARANTEED: dict[str, Question] = {  # ranks and gaps of scores
@@ -113,7 +113,7 @@ GUARANTEED: dict[str, Question] = {  # ranks and gaps of scores
     "vote": lambda d: d.sample_and_aggregate(ward, keys=KEYS, aggregator="vote"),
     "median of blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 100), aggregator="median"),
     "medians of a function of groups": lambda d: d.groupby("ward", keys=KEYS).sample_and_aggregate(
-        middle, bounds=(0, 100), blocks=12, aggregator="median"
+        middle, bounds=(0, 100), blocks=200, aggregator="median"
     ),
 }
 BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
@@ -139,7 +139,7 @@ BY_DATA: dict[str, Question] = {  # not known in advance
     "smooth blocks": lambda d: d.sample_and_aggregate(
         ends, bounds={"low": (0, 9), "high": (0, 200)}, blocks=9, aggregator="smooth"
     ),
-    "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=40, aggregator="winsorized"),
+    "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=200, aggregator="winsorized"),
     "groups by noisy size": lambda d: d.groupby_mean_sa("ward", "cost", keys=KEYS, bounds=(0, 100)),
     "function of groups by noisy size": lambda d: d.groupby(["ward"], keys=KEYS).sample_and_aggregate(
         middle, bounds=(0, 100)
@@ -190,5 +190,16 @@ FOUND: dict[str, Question] = {  # with a delta in the price alone
     "sums of combinations partly listed": lambda d: d.groupby(["ward", "to"], keys={"to": KEYS})["cost"].sum(
         bounds=(0, 100)
     ),
+}
+FEW_BLOCKS: dict[
+    str, Question
+] = {  # those with the most calls of a function, for prices at which few blocks are enough
+    "means of a function of groups": lambda d: d.groupby("ward", keys=KEYS).sample_and_aggregate(
+        middle, bounds=(0, 100), blocks=10, aggregator="mean"
+    ),
+    "medians of a function of groups": lambda d: d.groupby("ward", keys=KEYS).sample_and_aggregate(
+        middle, bounds=(0, 100), blocks=12, aggregator="median"
+    ),
+    "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=40, aggregator="winsorized"),
 }
 EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | STREAMS | ROW_BY_ROW | BY_UNIT
