@@ -219,16 +219,27 @@ def corrections_beyond_those_paid(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("broken", "samples"), [(hard_answers_without_noise, 400), (corrections_beyond_those_paid, 1500)]
-)
-def test_broken_oracle(broken: Callable[[pytest.MonkeyPatch], None], samples: int, monkeypatch: pytest.MonkeyPatch):
+def test_hard_answers_without_noise_are_found(monkeypatch: pytest.MonkeyPatch):
     """An event without noise is seen in some 130 of 200 samples against none, and 75 suffice."""
-    broken(monkeypatch)
+    hard_answers_without_noise(monkeypatch)
     sides = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)
-    if broken is corrections_beyond_those_paid:
-        with pytest.raises(QueryFailedError):  # the gate adds up what the looks cost
-            sides[0].transcript()
-        monkeypatch.setattr(gate, "covers", lambda *charges: True)
-    result = audit(*(side.transcripts for side in sides), samples, claim=1, alpha=ALPHA, batch=True)
+    result = audit(*(side.transcripts for side in sides), 400, claim=1, alpha=ALPHA, batch=True)
+    assert result.violated, str(result)
+
+
+def test_corrections_beyond_those_paid_are_refused(monkeypatch: pytest.MonkeyPatch):
+    """The gate adds up what the looks cost."""
+    corrections_beyond_those_paid(monkeypatch)
+    side = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)[0]
+    with pytest.raises(QueryFailedError):
+        side.transcript()
+
+
+@pytest.mark.nightly
+def test_corrections_beyond_those_paid_are_found(monkeypatch: pytest.MonkeyPatch):
+    """Where the gate looks away: an event of 0.6 against 0.15."""
+    corrections_beyond_those_paid(monkeypatch)
+    monkeypatch.setattr(gate, "covers", lambda *charges: True)
+    sides = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)
+    result = audit(*(side.transcripts for side in sides), 1500, claim=1, alpha=ALPHA, batch=True)
     assert result.violated, str(result)
