@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.frames import fresh
 from support.looks import plain, record_looks
 from support.parquet import write
-from support.questions import BY_UNIT, EVERY, FOUND, FROM_BLOCKS, ROW_BY_ROW, STREAMS, table
+from support.questions import BY_UNIT, EVERY, FEW_BLOCKS, FOUND, FROM_BLOCKS, ROW_BY_ROW, STREAMS, table
 
 import pandas_dp
 from pandas_dp import scans
@@ -36,7 +36,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.steps.parse import parse_expression
 
-QUESTIONS = {name: ask for name, ask in (EVERY | FOUND).items() if name not in STREAMS}
+QUESTIONS = {name: ask for name, ask in (EVERY | FOUND | FEW_BLOCKS).items() if name not in STREAMS}
 DRAWN = {*FROM_BLOCKS, "vote", "median of blocks", "winsorized mean", "winsorized blocks", "smooth blocks"}
 DRAWN |= {"groups by noisy size"}
 SAME = [name for name in QUESTIONS if name not in DRAWN]

@@ -9,6 +9,7 @@ import sys
 
 import pandas as pd
 import pytest
+from support.commands import command
 
 import pandas_dp
 from pandas_dp.core.ledger import open_ledger
@@ -31,10 +32,13 @@ CELLS = "age\n20\n20.0\n020\n2e1\n"  # one number, four texts
 
 @pytest.fixture
 def call(tmp_path, monkeypatch):
-    """The command line, started in an empty directory."""
+    """The command line in an empty directory, as a new process; one that is given an environment is started anew."""
     root = os.path.dirname(os.path.dirname(pandas_dp.__file__))
 
     def start(*words, **environment):
+        if not environment:
+            done = command(*words, before=f"import os; os.chdir({str(tmp_path)!r})")
+            return subprocess.CompletedProcess(words, done.returncode, done.stdout.encode(), done.stderr.encode())
         paths = os.pathsep.join([root, *sys.path])
         full = os.environ | {"PYTHONPATH": paths} | environment
         return subprocess.run(

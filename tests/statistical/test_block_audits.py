@@ -182,7 +182,7 @@ def test_blocks_by_order_of_rows(aggregator: str, monkeypatch: pytest.MonkeyPatc
     assert broken.violated, str(broken)
 
 
-OBSERVED = 200
+OBSERVED = 150  # what is seen on one side alone gives a bound of 1.5
 
 
 @pytest.mark.slow

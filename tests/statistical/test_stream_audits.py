@@ -28,6 +28,7 @@ from pandas_dp.errors import QueryFailedError
 
 ALPHA = 1e-6
 SAMPLES = 3000
+OBSERVED = 150  # through the public call; what is seen on one side alone gives a bound of 1.5
 EVERY, A, B = "x >= 0", "g == 'a'", "g == 'b'"
 FIVE = [("p", 1.0, "a"), ("q", 1.0, "a"), ("r", 1.0, "a"), ("s", 1.0, "a"), ("t", 1.0, "a")]
 TWO_ROWS = [("z", 1.0, "a")] * 2
@@ -169,7 +170,7 @@ def test_public_call(relation: str):
             seen += [stream.ask(condition), stream.left, repr(stream)]
         return seen
 
-    result = audit(*(observe(lambda table=table: whole(table)) for table in tables), 250, claim=1, alpha=ALPHA)
+    result = audit(*(observe(lambda table=table: whole(table)) for table in tables), OBSERVED, claim=1, alpha=ALPHA)
     assert not result.violated, str(result)
 
 
@@ -218,16 +219,27 @@ def corrections_beyond_those_paid(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("broken", "samples"), [(hard_answers_without_noise, 400), (corrections_beyond_those_paid, 1500)]
-)
-def test_broken_oracle(broken: Callable[[pytest.MonkeyPatch], None], samples: int, monkeypatch: pytest.MonkeyPatch):
+def test_hard_answers_without_noise_are_found(monkeypatch: pytest.MonkeyPatch):
     """An event without noise is seen in some 130 of 200 samples against none, and 75 suffice."""
-    broken(monkeypatch)
+    hard_answers_without_noise(monkeypatch)
     sides = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)
-    if broken is corrections_beyond_those_paid:
-        with pytest.raises(QueryFailedError):  # the gate adds up what the looks cost
-            sides[0].transcript()
-        monkeypatch.setattr(gate, "covers", lambda *charges: True)
-    result = audit(*(side.transcripts for side in sides), samples, claim=1, alpha=ALPHA, batch=True)
+    result = audit(*(side.transcripts for side in sides), 400, claim=1, alpha=ALPHA, batch=True)
+    assert result.violated, str(result)
+
+
+def test_corrections_beyond_those_paid_are_refused(monkeypatch: pytest.MonkeyPatch):
+    """The gate adds up what the looks cost."""
+    corrections_beyond_those_paid(monkeypatch)
+    side = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)[0]
+    with pytest.raises(QueryFailedError):
+        side.transcript()
+
+
+@pytest.mark.nightly
+def test_corrections_beyond_those_paid_are_found(monkeypatch: pytest.MonkeyPatch):
+    """Where the gate looks away: an event of 0.6 against 0.15."""
+    corrections_beyond_those_paid(monkeypatch)
+    monkeypatch.setattr(gate, "covers", lambda *charges: True)
+    sides = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)
+    result = audit(*(side.transcripts for side in sides), 1500, claim=1, alpha=ALPHA, batch=True)
     assert result.violated, str(result)

@@ -191,4 +191,15 @@ FOUND: dict[str, Question] = {  # with a delta in the price alone
         bounds=(0, 100)
     ),
 }
+FEW_BLOCKS: dict[
+    str, Question
+] = {  # those with the most calls of a function, for prices at which few blocks are enough
+    "means of a function of groups": lambda d: d.groupby("ward", keys=KEYS).sample_and_aggregate(
+        middle, bounds=(0, 100), blocks=10, aggregator="mean"
+    ),
+    "medians of a function of groups": lambda d: d.groupby("ward", keys=KEYS).sample_and_aggregate(
+        middle, bounds=(0, 100), blocks=12, aggregator="median"
+    ),
+    "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=40, aggregator="winsorized"),
+}
 EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | STREAMS | ROW_BY_ROW | BY_UNIT

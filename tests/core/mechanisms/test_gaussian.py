@@ -24,7 +24,7 @@ from pandas_dp.core.privacy import Sensitivity
 EPSILONS = ["0.01", "0.1", "1", "3", "10", "30"]
 DELTAS = ["1e-3", "1e-6", "1e-12"]
 LONG = np.longdouble
-CHUNK = 1 << 18
+CHUNK = 1 << 13
 
 
 def exact_delta(epsilon: F, variance: F, shift: int) -> float:
@@ -59,7 +59,7 @@ def test_the_sum_against_one_in_whole_integers():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("distance", [1, 2, 10, 1000])
+@pytest.mark.parametrize("distance", [1, 2, pytest.param(10, marks=pytest.mark.nightly), 1000])
 def test_delta_of_the_noise_that_is_drawn(distance):
     """Above 0.9999 of the claim and never above it; a smaller change reaches less."""
     sensitivity = integers(distance)

@@ -64,20 +64,20 @@ def test_laws_with_short_words(name, width, scale):
     assert chi_squared(found, cells(LAWS[name][1], float(scale))) > FALSE_ALARM
 
 
-OFTEN = ("cauchy", "student_t")  # the others every night
-
-
 @pytest.mark.parametrize(
-    "name",
+    ("name", "count"),
     [
-        pytest.param(name, marks=pytest.mark.slow if name in OFTEN else pytest.mark.nightly)
-        for name in LAWS
-        if name != "cubic"
+        *(pytest.param(name, 400_000, marks=pytest.mark.slow) for name in ("cauchy", "student_t")),
+        *(pytest.param(name, 10**6, marks=pytest.mark.nightly) for name in LAWS if name != "cubic"),
     ],
 )
-def test_a_million_draws(name):
+def test_many_draws(name, count):
+    """A scale 5 % off is refused: of Cauchy noise, whose scale shows least, 400,000 draws miss it in one of 1e8 cases.
+
+    Its statistic has 330 degrees of freedom and a noncentrality of 476: mean 806, standard deviation 51, limit 494.
+    """
     scale = F(9, 4)
-    found = draws(name, scale, 10**6, Bits(random_bytes, size=512))
+    found = draws(name, scale, count, Bits(random_bytes, size=512))
     law = cells(LAWS[name][1], float(scale), most=2000)
     assert chi_squared(found, law) > FALSE_ALARM
     assert chi_squared(found, cells(LAWS[name][1], 1.05 * float(scale), most=2000)) < FALSE_ALARM
