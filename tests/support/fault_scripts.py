@@ -12,6 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PRELUDE = """
 import ctypes, os, random, resource, signal, sys, tempfile, threading, time
 sys.path.insert(0, {root!r})
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what runs in its background ignore Ctrl-C
 from fractions import Fraction as F
 from pandas_dp.core import store
 from pandas_dp.core.budget import Budget
