@@ -36,7 +36,10 @@ class Files:
     paths : tuple of str
     stamps : tuple of (int, int)
         Size and time of the last change of each, in bytes and nanoseconds.
+    parts : tuple of str
+        What is read of each: the groups of rows, and the columns that the names of its directories say.
     schema : pyarrow.Schema
+        Without dictionaries, which are a way to store text.
     pieces : tuple of pyarrow.dataset.ParquetFileFragment
         Each of neighbouring groups of rows of a file, with `BATCH` rows or in one group.
     rows : int
@@ -45,6 +48,7 @@ class Files:
 
     paths: tuple[str, ...]
     stamps: tuple[tuple[int, int], ...]
+    parts: tuple[str, ...]
     schema: pa.Schema = field(repr=False, compare=False)
     pieces: tuple[Any, ...] = field(repr=False, compare=False)
     rows: int = field(repr=False, compare=False)
@@ -62,6 +66,10 @@ class Files:
             same = False
         if not same:
             raise UnverifiedFrameError(CHANGED)
+
+    def shares(self, other: Files) -> bool:
+        """Whether a file is among both."""
+        return not set(map(os.path.realpath, self.paths)).isdisjoint(map(os.path.realpath, other.paths))
 
     @cached_property
     def empty(self) -> pd.DataFrame:
@@ -148,9 +156,7 @@ def _frame(batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.Da
     columns = {}
     for place, column in enumerate(schema):
         chunks = [batch.column(place) for batch in batches if batch.num_rows]
-        if pa.types.is_dictionary(column.type):
-            chunks = [chunk.dictionary_decode() for chunk in chunks]
-        values = pa.chunked_array(chunks, type=plain_type(column.type))
+        values = pa.chunked_array(chunks, type=column.type)
         columns[column.name] = pd.Series(pd.arrays.ArrowExtensionArray(values), copy=False)
     return pd.DataFrame(columns, index=pd.RangeIndex(rows), copy=False)
 
@@ -166,17 +172,19 @@ class _Progress:
 
     def tell(self, place: int) -> None:
         """Write the line anew, where it is time for it, when a piece is read."""
-        if time.monotonic() < self._next or not getattr(sys.stderr, "isatty", bool)():
+        if time.monotonic() < self._next:
             return
         sizes = [sum(group.total_byte_size for group in piece.row_groups) for piece in self._pieces]
         self._write(f"pandas_dp reads files: {100 * sum(sizes[: place + 1]) // max(1, sum(sizes))} %")
-        self._next, self._shown = time.monotonic() + PATIENCE / 8, True
+        self._next = time.monotonic() + PATIENCE / 8
 
     def __exit__(self, *raised: object) -> None:
         if self._shown:
             self._write(" " * 40 + "\r")
 
     def _write(self, line: str) -> None:
-        with contextlib.suppress(OSError, ValueError):  # a terminal that is gone shall not cost the answer
-            sys.stderr.write(f"\r{line}")
-            sys.stderr.flush()
+        with contextlib.suppress(Exception):  # a terminal that is gone or closed shall not cost the answer
+            if sys.stderr.isatty():
+                self._shown = True
+                sys.stderr.write(f"\r{line}")
+                sys.stderr.flush()

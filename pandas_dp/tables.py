@@ -219,6 +219,25 @@ def owners(column: pd.Series[Any]) -> Iterator[Session]:
             yield table.session
 
 
+def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
+    """An open session, other than a given one, that this very object belongs to, or a scanned table of one of its files."""
+    known, scan = lookup(frame), scan_of(frame)
+    if known is not None:
+        return None if known.session is session else known.session
+    if scan is None:
+        return None
+    held = (
+        table for _, table in list(_tables.values()) if table.scan is not None and table.scan.files.shares(scan.files)
+    )
+    payers = map(_root, (table.session for table in held))
+    return next((payer for payer in payers if payer is not session and not payer._closed), None)
+
+
+def _root(session: Session) -> Session:
+    """The session that paid for a part of it, and for a part of that."""
+    return session if session._whole is None else _root(session._whole)
+
+
 def forget_session(session: Session) -> None:
     """Drop every table of a session."""
     for number in [n for n, (_, table) in list(_tables.items()) if table.session is session]:
