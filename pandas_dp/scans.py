@@ -19,6 +19,7 @@ from pandas_dp.pushdown import pushed
 from pandas_dp.steps.changes import Step
 
 BATCH = 1 << 18  # rows that are looked at together, unless a group of rows in a file holds more
+WHOLE = 1 << 28  # bytes of columns, of which questions about units of several rows hold a few times as much at once
 PATIENCE = 2.0  # seconds before a line says how far it is
 CHANGED = (
     "files of this scan were changed, moved or deleted since pandas_dp.scan_parquet(...) looked at them, so nothing was "
@@ -76,6 +77,19 @@ class Files:
         """Names and dtypes of the columns, without a row."""
         return _frame([], self.schema, 0)
 
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Bytes in memory of each column, about: at least 8 a row, else what the files hold, unpacked."""
+        held = dict.fromkeys(self.schema.names, 0)
+        for piece in self.pieces:
+            for group in piece.row_groups:
+                chunks = piece.metadata.row_group(group.id)
+                for chunk in map(chunks.column, range(chunks.num_columns)):
+                    # that of a nested column is a path; at worst another one of such a name counts more than it has
+                    for name in {chunk.path_in_schema, chunk.path_in_schema.split(".")[0]} & held.keys():
+                        held[name] += chunk.total_uncompressed_size
+        return {name: max(size, 8 * self.rows) for name, size in held.items()}
+
 
 @dataclass(frozen=True)
 class Scan:
@@ -99,10 +113,8 @@ class Scan:
         UnverifiedFrameError
             The files changed, before or while they were read.
         """
-        files, empty = self.files, self.files.empty
+        files, empty, names = self.files, self.files.empty, self._names(columns)
         files.check()
-        named = set(columns).union(*(step.reads for step in self.steps))
-        names = [name for name in empty.columns if name in named]
         schema, condition = pa.schema([files.schema.field(name) for name in names]), pushed(self.steps, empty)
         held: list[pa.RecordBatch] = []
         rows = given = 0
@@ -119,6 +131,15 @@ class Scan:
         if rows or not given:
             yield self._prepared(held, schema, rows)
         files.check()
+
+    def passes(self, columns: Iterable[str]) -> int:
+        """How often to read columns for parts of whole units: no part has many more than `WHOLE` bytes of them."""
+        return max(1, -(-sum(self.files.sizes[name] for name in self._names(columns)) // WHOLE))
+
+    def _names(self, columns: Iterable[str]) -> list[str]:
+        """Columns of the files that some columns after the steps are made of, and those that the steps look at."""
+        named = set(columns).union(*(step.reads for step in self.steps))
+        return [name for name in self.files.schema.names if name in named]
 
     def _prepared(self, batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.DataFrame:
         frame = _frame(batches, schema, rows)

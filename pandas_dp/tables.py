@@ -146,7 +146,7 @@ def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> Pan
         scan, prepared = table.scan.after(steps), table.source
         for step in steps:
             prepared = step.apply(prepared)
-        return ScannedView(lambda: scan.read(read), nulls_of(table.schema.after(steps), prepared))
+        return ScannedView(lambda: scan.read(read), nulls_of(table.schema.after(steps), prepared), scan.passes(read))
     frame, cache = table.source, table.cache
     for step in steps:
         frame, cache = step.apply(frame), {}
