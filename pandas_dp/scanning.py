@@ -88,14 +88,21 @@ def scan_parquet(path: Any) -> ScannedTable:
 
     Notes
     -----
-    Answers have the law they have for the same table in memory. Where each row is its own unit, counts, sums, means,
-    variances, covariances, histograms and quantiles add up piece by piece: of the columns that they read they hold one group
-    of rows, as the files have them, or 262,144 rows at once, however many there are. The other questions, and all of them
-    where units own several rows, hold these columns whole.
+    Answers have the law they have for the same table in memory. Counts, sums, means, variances, covariances, histograms,
+    quantiles, scores by row and ``rows_per_unit``, and numbers of units, add up piece by piece. Where each row is its own
+    unit, of the columns that such a question reads one group of rows, as the files have them, or 262,144 rows are held at
+    once, however many there are. Where units own several rows, these columns are held whole up to 128 MB; of larger ones
+    the files are read several times, each time for the rows of all units that fall into one part by a hash of the unit, so
+    that what a unit adds is bounded as in memory. Such a question takes about seven times 128 MB, or more where one unit
+    has a large share of all rows. How often the files are read follows from their size; no answer depends on it.
+
+    These questions hold their columns whole: ``nunique`` of a column that does not name the units, ``unique`` and groups
+    whose keys nobody listed, ``best_price``, ``mst_cost``, ``randomized_response``, what is asked of blocks, and functions of
+    one's own.
 
     Files must stay as they are: each question compares sizes and times of the last change before it is charged, and whatever
-    cannot be read after that fails with one fixed text, its price spent. A question that takes longer than 2 s says on a
-    terminal how far it is.
+    cannot be read after that fails with one fixed text, its price spent. A file that is read by an open session joins no
+    other budget. A question that takes longer than 2 s says on a terminal how far it is, anew each time files are read.
 
     Examples
     --------

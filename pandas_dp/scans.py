@@ -19,7 +19,7 @@ from pandas_dp.pushdown import pushed
 from pandas_dp.steps.changes import Step
 
 BATCH = 1 << 18  # rows that are looked at together, unless a group of rows in a file holds more
-WHOLE = 1 << 28  # bytes of columns, of which questions about units of several rows hold a few times as much at once
+WHOLE = 1 << 27  # bytes of columns; questions about units of several rows hold some seven times as much at once
 PATIENCE = 2.0  # seconds before a line says how far it is
 CHANGED = (
     "files of this scan were changed, moved or deleted since pandas_dp.scan_parquet(...) looked at them, so nothing was "

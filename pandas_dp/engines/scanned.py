@@ -11,12 +11,12 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import present_mask
 from pandas_dp.core.measurement import Batched
 from pandas_dp.engines.encode import ArrowValues, Coded, Stored, stored
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.rows import rows_at
 
+Read = Callable[[], Iterator[pd.DataFrame]]
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -38,26 +38,20 @@ class ScannedView(PandasView, Batched):
     why these are asked of rows that hold whole units together), so parts say of their rows what the whole says of them.
     """
 
-    def __init__(
-        self, read: Callable[[], Iterator[pd.DataFrame]], nulls: Mapping[str, int | float], passes: int = 1
-    ) -> None:
+    def __init__(self, read: Read, nulls: Mapping[str, int | float], passes: int = 1) -> None:
         self._read, self._cache, self._nulls, self._passes = read, {}, dict(nulls), passes
 
     def batches(self, unit: str | None) -> Iterator[PandasView]:
         """A view of each batch, or of each bucket of units, without what was kept of the others."""
         if unit is None:
             return (PandasView(frame, {}, self._nulls) for frame in self._read())
-        if self._passes == 1:
-            return iter([self])
-        return (self._bucket(unit, place) for place in range(self._passes))
+        return iter([self]) if self._passes == 1 else (self._bucket(unit, place) for place in range(self._passes))
 
     def _bucket(self, unit: str, place: int) -> PandasView:
         """A view of all rows of the units in one bucket."""
-        frames = [
-            rows_at(frame, np.flatnonzero(buckets(stored(frame[unit]), self._passes) == place))
-            for frame in self._read()
-        ]
-        return PandasView(pd.concat(frames, ignore_index=True), {}, self._nulls)
+        passes = self._passes
+        kept = (rows_at(f, np.flatnonzero(buckets(stored(f[unit]), passes) == place)) for f in self._read())
+        return PandasView(pd.concat(kept, ignore_index=True), {}, self._nulls)
 
     @cached_property
     def _frame(self) -> pd.DataFrame:  # type: ignore[override]
@@ -73,24 +67,18 @@ def buckets(column: Stored, count: int) -> NDArray[np.int64]:
     """Bucket 0..count-1 of each row's unit, -1 without one, shape (rows,).
 
     For all inputs: rows that `units` of their column gives one code have one bucket, in whatever batch each of them lies, for
-    it is a function of the value alone that gives equal values the same: of text its bytes, of numbers the number (0.0 and
-    -0.0 are one), of decimals the nearest float, of dates and durations nanoseconds, held at the ends. Different units that
-    fall together share a bucket, no more; of objects, which may equal whatever they like, all do.
+    it is a function of the value alone that gives equal values the same: of text its bytes, of numbers the nearest float (0.0
+    and -0.0 are one), of dates and durations that of their nanoseconds, held at the ends of int64. Different units that fall
+    together share a bucket, no more; of objects, which may equal whatever they like, all do.
     """
     if isinstance(column, Coded):
-        words, present = np.zeros(column.codes.size, dtype=np.uint64), column.present()
+        words = np.zeros(column.codes.size, dtype=np.uint64)
     elif isinstance(column, ArrowValues) and column.kind.name == "key":
-        encoded = column.column.dictionary_encode().combine_chunks()
-        sums = [*map(zlib.crc32, encoded.dictionary.cast(pa.large_binary()).to_pylist()), 0]
-        words, present = np.array(sums, np.uint64)[encoded.indices.fill_null(-1).to_numpy()], column.present()
+        texts = column.column.cast(pa.large_binary()).fill_null(b"").to_pylist()
+        words = np.array([*map(zlib.crc32, texts)], dtype=np.uint64)
     else:
-        values, mask = column.numbers().raw()
-        present = present_mask(values, mask)
-        # shape (rows,); whole numbers wrap
-        words = (
-            (values.astype(np.float64) + 0.0).view(np.uint64) if values.dtype.kind == "f" else values.astype(np.uint64)
-        )
-    words = words * ODD
-    words = ((words ^ words >> np.uint64(32)) * ODD) >> np.uint64(32)
+        words = (column.numbers().raw()[0].astype(np.float64) + 0.0).view(np.uint64)
+    words, present = words * ODD, column.present()  # shape (rows,)
+    words = (words ^ words >> np.uint64(32)) * ODD >> np.uint64(32)
     found = (words * np.uint64(count) >> np.uint64(32)).astype(np.int64)
     return found if present is None else np.where(present, found, -1)

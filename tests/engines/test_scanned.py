@@ -56,7 +56,7 @@ def with_nulls() -> pd.DataFrame:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What the looks of the question asked last hand to their mechanisms; batches and buckets of units have few rows."""
     monkeypatch.setattr(scans, "BATCH", 40)
-    monkeypatch.setattr(scans, "WHOLE", 600)
+    monkeypatch.setattr(scans, "WHOLE", 1500)
     return record_looks(monkeypatch)
 
 
