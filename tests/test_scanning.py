@@ -296,6 +296,24 @@ def test_a_file_replaced_while_it_is_read_gives_no_answer(pattern, monkeypatch):
         scan.dp(epsilon=1).count("cost")
 
 
+def test_a_file_replaced_between_two_passes_gives_no_answer(pattern, monkeypatch):
+    """One that is read anew for each part of the units would hold rows of two tables."""
+    monkeypatch.setattr(scans, "WHOLE", 4000)
+    scan, original, passes = protected(pattern, unit="pid", max_rows=2), scans.Scan.read, []
+
+    def read(*given):
+        yield from original(*given)
+        passes.append(1)
+        if len(passes) == 2:
+            visits(7).to_parquet(Path(pattern).parent / "002.parquet")
+
+    assert scan.dp(epsilon=SURE).count("cost") == 667
+    monkeypatch.setattr(scans.Scan, "read", read)
+    with pytest.raises(QueryFailedError):
+        scan.dp(epsilon=1).count("cost")
+    assert len(passes) == 2
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_progress_is_told_on_a_terminal_alone(terminal, pattern, monkeypatch):
     told = io.StringIO()
