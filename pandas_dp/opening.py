@@ -207,11 +207,11 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
 
 
 def check_free(frame: pd.DataFrame, session: Session | None) -> None:
-    """A frame that already belongs to another open budget cannot be given a second one."""
-    known = tables.lookup(frame)
-    if known is not None and known.session is not session:
+    """A frame that already belongs to another open budget cannot be given a second one, nor can files."""
+    other = tables.elsewhere(frame, session)
+    if other is not None:
         raise ArgumentValueError(
-            f"this table already spends from the budget {known.session.name!r}; tables about the same people belong on "
+            f"this table already spends from the budget {other.name!r}; tables about the same people belong on "
             "one budget. If that was a mistake: df.dp.session.close(), then protect again; what both release adds up"
         )
 

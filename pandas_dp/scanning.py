@@ -13,10 +13,11 @@ from pandas_dp import tables
 from pandas_dp.accessor import Accessor
 from pandas_dp.calls import example, uncopied
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.scans import Files, Scan, pieces_of, stamp
+from pandas_dp.scans import Files, Scan, pieces_of, plain_type, stamp
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
 SHOWN = 8  # columns in a repr
+RESERVED = {"__filename", "__fragment_index", "__batch_index", "__last_in_fragment"}
 
 
 class ScannedTable:
@@ -70,9 +71,10 @@ def scan_parquet(path: Any) -> ScannedTable:
     Parameters
     ----------
     path : str, path, list of these, or pyarrow.dataset.Dataset
-        A file; a pattern such as ``"visits/*.parquet"``; a directory, of which all files in it and below count but those whose
-        names begin with a dot or an underscore; or a list of these. Nothing is taken from names of directories: for columns
-        that stand there give a ``pyarrow.dataset.Dataset`` of local Parquet files whose partitioning says their types.
+        A file; a pattern such as ``"visits/*.parquet"``; a directory, of which all files in it and below count, also behind
+        links, but those whose names begin with a dot or an underscore; or a list of these. Nothing is taken from names of
+        directories: for columns that stand there give a ``pyarrow.dataset.Dataset`` of local Parquet files whose partitioning
+        says their types.
 
     Returns
     -------
@@ -86,14 +88,21 @@ def scan_parquet(path: Any) -> ScannedTable:
 
     Notes
     -----
-    Answers have the law they have for the same table in memory. Where each row is its own unit, counts, sums, means,
-    variances, covariances, histograms and quantiles add up piece by piece: of the columns that they read they hold one group
-    of rows, as the files have them, or 262,144 rows at once, however many there are. The other questions, and all of them
-    where units own several rows, hold these columns whole.
+    Answers have the law they have for the same table in memory. Counts, sums, means, variances, covariances, histograms,
+    quantiles, scores by row and ``rows_per_unit``, and numbers of units, add up piece by piece. Where each row is its own
+    unit, of the columns that such a question reads one group of rows, as the files have them, or 262,144 rows are held at
+    once, however many there are. Where units own several rows, these columns are held whole up to 128 MB; of larger ones
+    the files are read several times, each time for the rows of all units that fall into one part by a hash of the unit, so
+    that what a unit adds is bounded as in memory. Such a question takes about seven times 128 MB, or more where one unit
+    has a large share of all rows. How often the files are read follows from their size; no answer depends on it.
+
+    These questions hold their columns whole: ``nunique`` of a column that does not name the units, ``unique`` and groups
+    whose keys nobody listed, ``best_price``, ``mst_cost``, ``randomized_response``, what is asked of blocks, and functions of
+    one's own.
 
     Files must stay as they are: each question compares sizes and times of the last change before it is charged, and whatever
-    cannot be read after that fails with one fixed text, its price spent. A question that takes longer than 2 s says on a
-    terminal how far it is.
+    cannot be read after that fails with one fixed text, its price spent. A file that is read by an open session joins no
+    other budget. A question that takes longer than 2 s says on a terminal how far it is, anew each time files are read.
 
     Examples
     --------
@@ -108,7 +117,12 @@ def scan_parquet(path: Any) -> ScannedTable:
     >>> session.left
     'epsilon=2.5'
     """
-    files = _opened(path)
+    try:
+        files = _opened(path)
+    except UnicodeError:  # of the name, by Arrow
+        raise ArgumentValueError(
+            f"path: a name must be UTF-8, and one of a file or a directory is not: {LINE}"
+        ) from None
     carrier = files.empty.copy()
     tables.remember_scan(carrier, Scan(files))
     return ScannedTable(carrier)
@@ -122,19 +136,18 @@ def _opened(path: Any) -> Files:
     here, form = LocalFileSystem(), ds.ParquetFileFormat()
     given = isinstance(path, ds.Dataset)
     fragments = _fragments(path) if given else [form.make_fragment(name, here) for name in _found(path)]
-    schema = path.schema if given else None
     paths = tuple(fragment.path for fragment in fragments)
-    if len(set(map(os.path.realpath, paths))) < len(paths):
-        raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
     try:
+        if len({(status.st_dev, status.st_ino) for status in map(os.stat, paths)}) < len(paths):
+            raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
         stamps = tuple(map(stamp, paths))
     except OSError:
         raise ArgumentValueError(f"path: a file is gone or cannot be read; scan again: {LINE}") from None
-    first: dict[str, pa.DataType] = {}
+    first = _columns(fragments[0])
+    schema = pa.schema([(one.name, plain_type(one.type)) for one in path.schema]) if given else pa.schema(first.items())
+    parts = []
     for fragment in fragments:
         held = _columns(fragment)
-        schema = schema or fragment.physical_schema
-        first = first or held
         if held != first:
             odd = sorted(name for name in {*held, *first} if held.get(name) != first.get(name))[0]
             raise ArgumentValueError(
@@ -149,9 +162,10 @@ def _opened(path: Any) -> Files:
                 "path: the schema of this Dataset is not that of its files and the names of their directories: "
                 "pyarrow.dataset.dataset('visits', partitioning='hive')"
             )
+        parts.append(repr((sorted(parted.items()), [group.id for group in fragment.row_groups])))
     rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
     pieces = tuple(piece for fragment in fragments for piece in pieces_of(fragment))
-    return Files(paths, stamps, schema, pieces, rows)
+    return Files(paths, stamps, tuple(parts), schema, pieces, rows)
 
 
 def _found(path: Any) -> list[str]:
@@ -179,7 +193,7 @@ def _found_one(path: Any) -> list[str]:
 def _below(folder: str) -> list[str]:
     """Files of a directory and those below it, without hidden ones and the notes of programs."""
     files = []
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, followlinks=True):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         files += [os.path.join(place, name) for name in sorted(names) if name[0] not in "._"]
         if any("=" in name for name in folders):
@@ -210,19 +224,30 @@ def _fragments(whole: Any) -> list[Any]:
         ) from None
     if not fragments:
         raise ArgumentValueError(f"path: this Dataset has no files: {line}")
-    return fragments
+    return [  # by names that no os.chdir(...) makes those of other files
+        one.format.make_fragment(
+            os.path.abspath(one.path),
+            LocalFileSystem(),
+            one.partition_expression,
+            row_groups=[group.id for group in one.row_groups],
+        )
+        for one in fragments
+    ]
 
 
 def _columns(fragment: Any) -> dict[str, pa.DataType]:
-    """Names and types of the columns in a file."""
+    """Names and types of the columns in a file, whatever it makes dictionaries of."""
     try:
-        schema = fragment.physical_schema
+        schema, metadata = fragment.physical_schema, fragment.metadata
     except (OSError, pa.ArrowException):
-        raise _no_parquet(fragment.path) from None
+        raise ArgumentValueError(f"path: {fragment.path!r} is no Parquet file, or cannot be read: {LINE}") from None
+    if metadata.num_row_groups and metadata.num_columns and metadata.row_group(0).column(0).file_path:
+        raise ArgumentValueError(f"path: {fragment.path!r} has no rows, and tells of files that do; name those: {LINE}")
     if len(set(schema.names)) < len(schema.names):
         raise ArgumentValueError(f"path: the columns of {fragment.path!r} must have different names")
-    return dict(zip(schema.names, schema.types, strict=True))
-
-
-def _no_parquet(path: str) -> ArgumentValueError:
-    return ArgumentValueError(f"path: {path!r} is no Parquet file, or cannot be read: {LINE}")
+    if RESERVED & set(schema.names):
+        raise ArgumentValueError(
+            f"path: no column may be named {min(RESERVED & set(schema.names))!r}, as Arrow calls so what it adds to files: "
+            "write the files anew with another name"
+        )
+    return {name: plain_type(held) for name, held in zip(schema.names, schema.types, strict=True)}

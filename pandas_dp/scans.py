@@ -19,6 +19,7 @@ from pandas_dp.pushdown import pushed
 from pandas_dp.steps.changes import Step
 
 BATCH = 1 << 18  # rows that are looked at together, unless a group of rows in a file holds more
+WHOLE = 1 << 27  # bytes of columns; questions about units of several rows hold some seven times as much at once
 PATIENCE = 2.0  # seconds before a line says how far it is
 CHANGED = (
     "files of this scan were changed, moved or deleted since pandas_dp.scan_parquet(...) looked at them, so nothing was "
@@ -36,7 +37,10 @@ class Files:
     paths : tuple of str
     stamps : tuple of (int, int)
         Size and time of the last change of each, in bytes and nanoseconds.
+    parts : tuple of str
+        What is read of each: the groups of rows, and the columns that the names of its directories say.
     schema : pyarrow.Schema
+        Without dictionaries, which are a way to store text.
     pieces : tuple of pyarrow.dataset.ParquetFileFragment
         Each of neighbouring groups of rows of a file, with `BATCH` rows or in one group.
     rows : int
@@ -45,6 +49,7 @@ class Files:
 
     paths: tuple[str, ...]
     stamps: tuple[tuple[int, int], ...]
+    parts: tuple[str, ...]
     schema: pa.Schema = field(repr=False, compare=False)
     pieces: tuple[Any, ...] = field(repr=False, compare=False)
     rows: int = field(repr=False, compare=False)
@@ -63,10 +68,27 @@ class Files:
         if not same:
             raise UnverifiedFrameError(CHANGED)
 
+    def shares(self, other: Files) -> bool:
+        """Whether a file is among both."""
+        return not set(map(os.path.realpath, self.paths)).isdisjoint(map(os.path.realpath, other.paths))
+
     @cached_property
     def empty(self) -> pd.DataFrame:
         """Names and dtypes of the columns, without a row."""
         return _frame([], self.schema, 0)
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Bytes in memory of each column, about: at least 8 a row, else what the files hold, unpacked."""
+        held = dict.fromkeys(self.schema.names, 0)
+        for piece in self.pieces:
+            for group in piece.row_groups:
+                chunks = piece.metadata.row_group(group.id)
+                for chunk in map(chunks.column, range(chunks.num_columns)):
+                    # that of a nested column is a path; at worst another one of such a name counts more than it has
+                    for name in {chunk.path_in_schema, chunk.path_in_schema.split(".")[0]} & held.keys():
+                        held[name] += chunk.total_uncompressed_size
+        return {name: max(size, 8 * self.rows) for name, size in held.items()}
 
 
 @dataclass(frozen=True)
@@ -91,10 +113,8 @@ class Scan:
         UnverifiedFrameError
             The files changed, before or while they were read.
         """
-        files, empty = self.files, self.files.empty
+        files, empty, names = self.files, self.files.empty, self._names(columns)
         files.check()
-        named = set(columns).union(*(step.reads for step in self.steps))
-        names = [name for name in empty.columns if name in named]
         schema, condition = pa.schema([files.schema.field(name) for name in names]), pushed(self.steps, empty)
         held: list[pa.RecordBatch] = []
         rows = given = 0
@@ -111,6 +131,15 @@ class Scan:
         if rows or not given:
             yield self._prepared(held, schema, rows)
         files.check()
+
+    def passes(self, columns: Iterable[str]) -> int:
+        """How often to read columns for parts of whole units: no part has many more than `WHOLE` bytes of them."""
+        return max(1, -(-sum(self.files.sizes[name] for name in self._names(columns)) // WHOLE))
+
+    def _names(self, columns: Iterable[str]) -> list[str]:
+        """Columns of the files that some columns after the steps are made of, and those that the steps look at."""
+        named = set(columns).union(*(step.reads for step in self.steps))
+        return [name for name in self.files.schema.names if name in named]
 
     def _prepared(self, batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.DataFrame:
         frame = _frame(batches, schema, rows)
@@ -148,9 +177,7 @@ def _frame(batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.Da
     columns = {}
     for place, column in enumerate(schema):
         chunks = [batch.column(place) for batch in batches if batch.num_rows]
-        if pa.types.is_dictionary(column.type):
-            chunks = [chunk.dictionary_decode() for chunk in chunks]
-        values = pa.chunked_array(chunks, type=plain_type(column.type))
+        values = pa.chunked_array(chunks, type=column.type)
         columns[column.name] = pd.Series(pd.arrays.ArrowExtensionArray(values), copy=False)
     return pd.DataFrame(columns, index=pd.RangeIndex(rows), copy=False)
 
@@ -166,17 +193,19 @@ class _Progress:
 
     def tell(self, place: int) -> None:
         """Write the line anew, where it is time for it, when a piece is read."""
-        if time.monotonic() < self._next or not getattr(sys.stderr, "isatty", bool)():
+        if time.monotonic() < self._next:
             return
         sizes = [sum(group.total_byte_size for group in piece.row_groups) for piece in self._pieces]
         self._write(f"pandas_dp reads files: {100 * sum(sizes[: place + 1]) // max(1, sum(sizes))} %")
-        self._next, self._shown = time.monotonic() + PATIENCE / 8, True
+        self._next = time.monotonic() + PATIENCE / 8
 
     def __exit__(self, *raised: object) -> None:
         if self._shown:
             self._write(" " * 40 + "\r")
 
     def _write(self, line: str) -> None:
-        with contextlib.suppress(OSError, ValueError):  # a terminal that is gone shall not cost the answer
-            sys.stderr.write(f"\r{line}")
-            sys.stderr.flush()
+        with contextlib.suppress(Exception):  # a terminal that is gone or closed shall not cost the answer
+            if sys.stderr.isatty():
+                self._shown = True
+                sys.stderr.write(f"\r{line}")
+                sys.stderr.flush()

@@ -146,7 +146,7 @@ def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> Pan
         scan, prepared = table.scan.after(steps), table.source
         for step in steps:
             prepared = step.apply(prepared)
-        return ScannedView(lambda: scan.read(read), nulls_of(table.schema.after(steps), prepared))
+        return ScannedView(lambda: scan.read(read), nulls_of(table.schema.after(steps), prepared), scan.passes(read))
     frame, cache = table.source, table.cache
     for step in steps:
         frame, cache = step.apply(frame), {}
@@ -217,6 +217,25 @@ def owners(column: pd.Series[Any]) -> Iterator[Session]:
     for _, table in list(_tables.values()):
         if any(same_storage(column.array, table.column(name).array) for name in table.source.columns):
             yield table.session
+
+
+def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
+    """An open session, other than a given one, that this very object belongs to, or a scanned table of one of its files."""
+    known, scan = lookup(frame), scan_of(frame)
+    if known is not None:
+        return None if known.session is session else known.session
+    if scan is None:
+        return None
+    held = (
+        table for _, table in list(_tables.values()) if table.scan is not None and table.scan.files.shares(scan.files)
+    )
+    payers = map(_root, (table.session for table in held))
+    return next((payer for payer in payers if payer is not session and not payer._closed), None)
+
+
+def _root(session: Session) -> Session:
+    """The session that paid for a part of it, and for a part of that."""
+    return session if session._whole is None else _root(session._whole)
 
 
 def forget_session(session: Session) -> None:

@@ -296,6 +296,24 @@ def test_a_file_replaced_while_it_is_read_gives_no_answer(pattern, monkeypatch):
         scan.dp(epsilon=1).count("cost")
 
 
+def test_a_file_replaced_between_two_passes_gives_no_answer(pattern, monkeypatch):
+    """One that is read anew for each part of the units would hold rows of two tables."""
+    monkeypatch.setattr(scans, "WHOLE", 4000)
+    scan, original, passes = protected(pattern, unit="pid", max_rows=2), scans.Scan.read, []
+
+    def read(*given):
+        yield from original(*given)
+        passes.append(1)
+        if len(passes) == 2:
+            visits(7).to_parquet(Path(pattern).parent / "002.parquet")
+
+    assert scan.dp(epsilon=SURE).count("cost") == 667
+    monkeypatch.setattr(scans.Scan, "read", read)
+    with pytest.raises(QueryFailedError):
+        scan.dp(epsilon=1).count("cost")
+    assert len(passes) == 2
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_progress_is_told_on_a_terminal_alone(terminal, pattern, monkeypatch):
     told = io.StringIO()
@@ -336,10 +354,14 @@ scan.dp(epsilon=1).query("a < 0.9 and b > 0.2").median("a", bounds=(0, 1))
 scan.dp(epsilon=1).cov(["a", "b"], bounds={"a": (0, 1), "b": (0, 1)})
 print(held())
 """
+UNITS = MEMORY.replace("100, name", "100, unit='a', max_rows=2, name").replace(
+    "def held", "pandas_dp.scans.WHOLE = 6 << 20\n\ndef held"
+)
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_the_files(tmp_path):
+@pytest.mark.parametrize(("code", "more"), [(MEMORY, 8 * 10**6), (UNITS, 24 * 10**6)], ids=["rows", "units"])
+def test_memory_does_not_grow_with_the_files(code, more, tmp_path):
     """Of four times as many rows, 24 MB more a column, a fast and a slow statistic hold no more at once."""
     rng, found = np.random.default_rng(1), {}
     for tables in (2, 8):
@@ -348,8 +370,8 @@ def test_memory_does_not_grow_with_the_files(tmp_path):
         with pq.ParquetWriter(folder / "a.parquet", pa.schema([("a", pa.float64()), ("b", pa.float64())])) as writer:
             for _ in range(tables):
                 writer.write_table(pa.table({name: rng.random(500_000) for name in "ab"}), row_group_size=50_000)
-        command = [sys.executable, "-c", MEMORY, str(folder)]
+        command = [sys.executable, "-c", code, str(folder)]
         told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         found[tables] = [int(line) for line in told.split()]
     for few, many in zip(found[2], found[8], strict=True):
-        assert 10**6 < many < few + 8 * 10**6
+        assert 10**6 < many < few + more

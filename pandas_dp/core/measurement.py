@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -108,16 +109,27 @@ class Batched(ABC):
     """A view whose rows also come in parts, so that not all of them are in memory at once."""
 
     @abstractmethod
-    def batches(self) -> Iterator[View]:
-        """Views of the parts, at least one: each row lies in exactly one of them, and is there what it is in the whole."""
+    def batches(self, unit: str | None) -> Iterator[View]:
+        """Views of the parts, at least one, of which one at a time is needed: a row is in its part what it is in the whole.
+
+        Each row lies in exactly one of them. Where a column tells whose rows they are, all rows of a unit lie in the same
+        one, and rows without a unit, which count nowhere, may lie in none.
+        """
 
 
 class Additive:
-    """A statistic that, where each row is its own unit, is for any rows the sum of what it is for parts of them.
+    """A statistic that is for any rows the sum of what it is for parts of them, where each part holds whole units.
 
-    It is then a function of each row by itself, added up in integers, so for all ways to cut a table into parts `merge` gives
-    the very integers that `compute` gives for the whole: sums of integers know no order and no rounding.
+    It is then a function of each unit's rows by themselves, and of random choices among these, drawn for each unit by itself,
+    added up in integers. So for all ways to cut a table into parts of whole units `merge` gives the very integers that
+    `compute` gives for the whole, where no unit's rows are drawn from; else integers of the same law: sums of integers know
+    no order and no rounding, and choices of different units are independent in the whole as well. All bounds that
+    `sensitivity` states are those of one unit's share of the sum, which is in its part what it is in the whole.
     """
+
+    def adds_up(self, unit: PrivacyUnit) -> bool:
+        """Whether it is one for units of this kind."""
+        return True
 
     def merge(self, parts: Iterator[Exact]) -> Exact:
         """Add up the lists of Python ints of at least one part, entry by entry."""
@@ -128,9 +140,10 @@ class Additive:
 
 
 def computed(statistic: Statistic, view: View, unit: PrivacyUnit) -> Exact:
-    """Exact integers of a statistic, batch by batch where that gives the same ones."""
-    if unit.column is None and isinstance(view, Batched) and isinstance(statistic, Additive):
-        return statistic.merge(statistic.compute(batch, unit) for batch in view.batches())
+    """Exact integers of a statistic, part by part where that gives the same ones."""
+    if isinstance(view, Batched) and isinstance(statistic, Additive) and statistic.adds_up(unit):
+        # by map, which has no name for a part that would keep it while the next one is made
+        return statistic.merge(map(partial(statistic.compute, unit=unit), view.batches(unit.column)))
     return statistic.compute(view, unit)
 
 

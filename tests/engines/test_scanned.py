@@ -24,7 +24,7 @@ from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.conditions import CountWhere, DistanceFrom
 from pandas_dp.core.statistics.counts import Count
-from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.scores import RowScores
@@ -32,6 +32,7 @@ from pandas_dp.core.statistics.smooth import SmoothOrder
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.core.statistics.trimmed import TrimmedMean
+from pandas_dp.core.statistics.units import UnitSizes
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.steps.parse import parse_expression
@@ -53,8 +54,9 @@ def with_nulls() -> pd.DataFrame:
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the looks of the question asked last hand to their mechanisms; batches have few rows."""
+    """What the looks of the question asked last hand to their mechanisms; batches and buckets of units have few rows."""
     monkeypatch.setattr(scans, "BATCH", 40)
+    monkeypatch.setattr(scans, "WHOLE", 1500)
     return record_looks(monkeypatch)
 
 
@@ -140,6 +142,7 @@ ADDITIVE = [
     RANKS,
     LatticeCounts("age", FEW, WARDS),
     LatticeCounts("cost", Grid(F(0), F(1), True, True, 12)),
+    UnitSizes((1, 2, 5)),
 ]
 COMPOSED = [DistanceFrom(CountWhere(HOLDS), 7), SmoothOrder(RANKS, F(1, 2), F(1, 3)), TrimmedMean(RANKS, F(1, 5), F(1))]
 NUMBER = st.one_of(st.none(), st.sampled_from([0.0, -0.0, 20.0, 1e300, -np.inf, np.nan]), st.floats(-10, 110))
@@ -175,15 +178,19 @@ def test_parts_of_any_sizes_in_any_order_add_up_to_the_whole(relation, nulls, ro
 
 def test_every_additive_statistic_is_among_them():
     classes = {found for found in Additive.__subclasses__() if found.__module__.startswith("pandas_dp.")}
-    assert classes == {type(statistic) for statistic in ADDITIVE}
+    assert classes - {Distinct, DistinctBy} == {type(statistic) for statistic in ADDITIVE}
+    assert not any(
+        s.adds_up(PrivacyUnit()) for s in (Distinct("age"), DistinctBy("age", WARDS))
+    )  # only numbers of units do
 
 
-def test_rows_of_one_unit_are_never_added_up_by_parts():
+@pytest.mark.parametrize("passes", [1, 2, 9])
+def test_rows_of_one_unit_are_never_added_up_by_parts(passes):
     """The twin: each part would keep max_rows of a unit's rows, and the sum more of them."""
     frame = pd.DataFrame({"uid": [1, 1, 1, 2], "cost": [1.0, 1.0, 1.0, 1.0]})
-    unit, view = PrivacyUnit("uid", 1, 1, 1), ScannedView(lambda: (frame.iloc[i : i + 1] for i in range(4)), {})
+    unit, view = PrivacyUnit("uid", 1, 1, 1), ScannedView(lambda: (frame.iloc[i : i + 1] for i in range(4)), {}, passes)
     assert computed(Count(), view, unit).open() == [2]
-    twin = Count().merge(Count().compute(batch, unit) for batch in view.batches())
+    twin = Count().merge(Count().compute(batch, unit) for batch in view.batches(None))
     assert twin.open() == [4]
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pandas_dp.core import bounding
-from pandas_dp.core.measurement import Exact, View
+from pandas_dp.core.measurement import Additive, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import Count, rows_in_parts
 
 
 @dataclass(frozen=True)
-class Distinct:
+class Distinct(Additive):
     """Number of distinct values; missing ones are none, and cells that cannot be hashed are none.
 
     Notes
@@ -23,10 +23,15 @@ class Distinct:
     most s = min(k, m) distinct values, k its rows and m its parts, drawn for each unit by itself: a set A of size at most s.
     The answer is the size of the union of all these sets. Add/remove: the union with A is larger by 0 to s. Replace-one:
     with U the union of the others, |U + A'| - |U + A| lies between -s and s. One row a unit: s = 1. Where the column is the
-    unit's own, a unit holds one value, so s = 1 and nothing is drawn: the number of units.
+    unit's own, a unit holds one value, so s = 1 and nothing is drawn: the number of units. That alone adds up over parts of
+    whole units: any other value may be held in several.
     """
 
     column: str
+
+    def adds_up(self, unit: PrivacyUnit) -> bool:
+        """Where units are counted; see the class notes."""
+        return unit.column == self.column
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
@@ -49,7 +54,7 @@ class Distinct:
 
 
 @dataclass(frozen=True)
-class DistinctBy:
+class DistinctBy(Additive):
     """Number of distinct values in each part of a partition.
 
     Notes
@@ -58,10 +63,15 @@ class DistinctBy:
     bounds that `Count` states for its contribution. The answer of a part is the size of the union of the sets of all units.
     Add/remove: it grows by 0 to v_i. Replace-one: it changes by d_i with -v_i <= d_i <= v'_i, so |d_i| <= v_i + v'_i,
     d_i^2 <= v_i^2 + v'_i^2 and no |d_i| exceeds the largest v_i. These are the bounds of counts by part, under both relations.
+    Numbers of units add up over parts of the table that hold whole units; those of other values do not.
     """
 
     column: str
     by: Partition
+
+    def adds_up(self, unit: PrivacyUnit) -> bool:
+        """Where units are counted."""
+        return unit.column == self.column
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """That of counts by part; see the class notes."""
