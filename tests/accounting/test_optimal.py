@@ -9,7 +9,7 @@ from math import ceil, comb, prod
 import numpy as np
 import pytest
 from accounting.digits import exp, ln
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.accounting import compose
@@ -84,7 +84,8 @@ def test_twelve_different_epsilons():
 def check_against_subsets(epsilons, delta):
     parts = [(e, epsilons.count(e)) for e in dict.fromkeys(epsilons)]
     bound, truth = optimal_epsilon(parts, delta), subsets_epsilon(epsilons, delta)
-    assert truth <= bound <= truth * F("1.01") + F(1, 10**9)
+    # each epsilon is rounded up by less than a step of the grid; of a bound near 0 that can be more than a percent
+    assert truth <= bound <= max(truth * F("1.01"), truth + len(epsilons) * grid_step(parts)) + F(1, 10**9)
 
 
 @settings(deadline=None, max_examples=25)
@@ -92,6 +93,7 @@ def check_against_subsets(epsilons, delta):
     st.lists(st.fractions(F(1, 100), 2, max_denominator=1000), min_size=2, max_size=5),
     st.sampled_from([F(1, 10**9), F(1, 100), F(1, 2)]),
 )
+@example([F(38, 729), F(279, 545), F(505, 987), F(590, 719), F(527, 641)], F(1, 2))
 def test_any_few_epsilons(epsilons, delta):
     check_against_subsets(epsilons, delta)
 
