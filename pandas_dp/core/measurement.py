@@ -30,6 +30,7 @@ class View(Protocol):
     """The prepared rows of one table, as raw numbers and codes. Only statistics, inside the gate, look at it."""
 
     rows: int
+    fill: Fill  # the bytes that choose among the rows of a unit, in statistics that add up
 
     def column(self, name: str) -> Raw:
         """Raw numbers of a column and which are present (None: all); dates and durations in nanoseconds."""
@@ -111,12 +112,17 @@ class Batched(ABC):
     def batches(self) -> Iterator[View]:
         """Views of the parts, at least one: each row lies in exactly one of them, and is there what it is in the whole."""
 
+    def summaries(self, statistic: Statistic, unit: PrivacyUnit) -> Iterator[Exact] | None:
+        """What a statistic is for each part, computed wherever its rows are; None where a unit may have rows in several."""
+        return None if unit.column is not None else (statistic.compute(batch, unit) for batch in self.batches())
+
 
 class Additive:
-    """A statistic that, where each row is its own unit, is for any rows the sum of what it is for parts of them.
+    """A statistic that is for any rows the sum of what it is for parts of them, where no unit has rows in two parts.
 
-    It is then a function of each row by itself, added up in integers, so for all ways to cut a table into parts `merge` gives
-    the very integers that `compute` gives for the whole: sums of integers know no order and no rounding.
+    It is then a function of each unit's rows by themselves, added up in integers, so for all ways to cut a table between
+    units into parts `merge` gives the very integers that `compute` gives for the whole: sums of integers know no order and no
+    rounding. Where rows of a unit are chosen at random each unit's choice is made by itself, so they have the same law.
     """
 
     def merge(self, parts: Iterator[Exact]) -> Exact:
@@ -129,8 +135,10 @@ class Additive:
 
 def computed(statistic: Statistic, view: View, unit: PrivacyUnit) -> Exact:
     """Exact integers of a statistic, batch by batch where that gives the same ones."""
-    if unit.column is None and isinstance(view, Batched) and isinstance(statistic, Additive):
-        return statistic.merge(statistic.compute(batch, unit) for batch in view.batches())
+    if isinstance(view, Batched) and isinstance(statistic, Additive):
+        parts = view.summaries(statistic, unit)
+        if parts is not None:
+            return statistic.merge(parts)
     return statistic.compute(view, unit)
 
 

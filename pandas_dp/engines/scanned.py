@@ -10,6 +10,8 @@ import pandas as pd
 from pandas_dp.core.measurement import Batched
 from pandas_dp.engines.pandas import PandasView
 
+Read = Callable[[], Iterator[pd.DataFrame]]
+
 
 class ScannedView(PandasView, Batched):
     """`PandasView` of the rows of all batches together, which are read when it is first looked at, and of each by itself.
@@ -27,7 +29,7 @@ class ScannedView(PandasView, Batched):
     why these are asked of all batches together), so batches say of their rows what the whole says of them.
     """
 
-    def __init__(self, read: Callable[[], Iterator[pd.DataFrame]], nulls: Mapping[str, int | float]) -> None:
+    def __init__(self, read: Read, nulls: Mapping[str, int | float]) -> None:
         self._read, self._cache, self._nulls = read, {}, dict(nulls)
 
     def batches(self) -> Iterator[PandasView]:
