@@ -18,7 +18,7 @@ from dask.delayed import Delayed
 
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.partitioned import PartitionedView, Summary, places
-from pandas_dp.engines.rows import rows_at
+from pandas_dp.engines.rows import has_kernel, rows_at
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
 from pandas_dp.steps.changes import Step
 
@@ -100,7 +100,7 @@ class Partitions:
             unit = summary.unit.column
             if unit is None:
                 return added(frame, partial(_summarized, prepare, summary), summary.total)
-            if places(kept[unit], 1) is None:
+            if places(kept[unit], 1) is None or not all(map(_moves, kept.dtypes)):
                 return None
             together = by_unit(frame, prepare, kept, unit)
             return added(together, partial(_summarized, Preparation(kept, ()), summary), summary.total)
@@ -154,6 +154,11 @@ def _alike(rows: pd.DataFrame, empty: pd.DataFrame) -> bool:
         one == other or (isinstance(one, pd.CategoricalDtype) and isinstance(other, pd.CategoricalDtype))
         for one, other in zip(rows.dtypes, empty.dtypes, strict=True)
     )
+
+
+def _moves(dtype: Any) -> bool:
+    """Whether rows of a column can be taken out one by one, as a shuffle does."""
+    return not isinstance(dtype, pd.ArrowDtype) or has_kernel(dtype.pyarrow_dtype)
 
 
 def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit: str) -> dd.DataFrame:

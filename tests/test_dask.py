@@ -38,7 +38,7 @@ def protected(ddf: Any, **terms: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    options = {"distributed.comm.timeouts.connect": "5s", "distributed.worker.memory.terminate": False}
+    options = {"distributed.comm.timeouts.connect": "6s", "distributed.worker.memory.terminate": False}
     with (
         dask.config.set(options),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made,

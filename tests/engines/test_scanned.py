@@ -6,12 +6,23 @@ from fractions import Fraction as F
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.elsewhere import DRAWN, QUESTIONS, SAME, answer, with_nulls
+from support.elsewhere import (
+    ADDITIVE,
+    DRAWN,
+    HOLDS,
+    QUESTIONS,
+    RANKS,
+    ROWS,
+    SAME,
+    answer,
+    chunked,
+    frame_of,
+    with_nulls,
+)
 from support.frames import fresh
 from support.looks import plain, record_looks
 from support.parquet import write
@@ -19,23 +30,15 @@ from support.questions import ROW_BY_ROW, table
 
 import pandas_dp
 from pandas_dp import scans
-from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Additive, computed
-from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.conditions import CountWhere, DistanceFrom
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.distinct import Distinct
-from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
-from pandas_dp.core.statistics.products import Products
-from pandas_dp.core.statistics.scores import RowScores
 from pandas_dp.core.statistics.smooth import SmoothOrder
-from pandas_dp.core.statistics.strategies import Haar, Tree
-from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.core.statistics.trimmed import TrimmedMean
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
-from pandas_dp.steps.parse import parse_expression
 
 
 @pytest.fixture
@@ -89,42 +92,7 @@ def test_streams_ask_files(tmp_path):
     assert abs(oracle.ask("ward == 'A'") - int((table().ward == "A").sum())) < 3
 
 
-WARDS = Keys("ward", ("A", "B"), other=True, null=True)
-AGES = Bins("age", (0, 10, 20, 40), other=True)
-COST = Lattice.between(F(-4), F(100), 20)
-FEW = Lattice.between(F(0), F(40), 4, F(1))
-HOLDS = parse_expression("cost > 3 and age != 20", ["cost", "age"])
-RANKS = LatticeCounts("cost", Lattice.between(F(0), F(100), 16))
-ADDITIVE = [
-    Count(),
-    Count("age"),
-    Count("cost", Cross((WARDS, AGES))),
-    CountWhere(HOLDS),
-    Total("cost", COST),
-    Total("cost", Lattice.between(F(-(10**9)), F(1), 30), WARDS),
-    *(Moments("cost", COST, degree, by) for degree in (1, 2) for by in (None, WARDS)),
-    Products(("cost", "age"), (COST, FEW)),
-    RowScores((parse_expression("cost * 2", ["cost"]), parse_expression("age", ["age"])), FEW),
-    Tree(AGES, 2, 3),
-    Haar(AGES),
-    RANKS,
-    LatticeCounts("age", FEW, WARDS),
-    LatticeCounts("cost", Grid(F(0), F(1), True, True, 12)),
-]
 COMPOSED = [DistanceFrom(CountWhere(HOLDS), 7), SmoothOrder(RANKS, F(1, 2), F(1, 3)), TrimmedMean(RANKS, F(1, 5), F(1))]
-NUMBER = st.one_of(st.none(), st.sampled_from([0.0, -0.0, 20.0, 1e300, -np.inf, np.nan]), st.floats(-10, 110))
-ROWS = st.lists(st.tuples(NUMBER, st.one_of(st.none(), st.integers(-5, 60)), st.sampled_from(["A", "B", "C", None])))
-
-
-def frame_of(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    dtypes = {"cost": "double[pyarrow]", "age": "int64[pyarrow]", "ward": "string[pyarrow]"}
-    columns = list(zip(*rows, strict=True)) or [(), (), ()]
-    return pd.DataFrame({n: pd.Series(c, dtype=d) for (n, d), c in zip(dtypes.items(), columns, strict=True)})
-
-
-def chunked(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same rows, in two chunks each column."""
-    return pd.concat([frame.iloc[: len(frame) // 2], frame.iloc[len(frame) // 2 :]], ignore_index=True)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
