@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import dask.dataframe as dd
 import pandas as pd
-from dask.dataframe.extensions import register_dataframe_accessor
+
+try:
+    import dask.dataframe as dd
+    from dask.dataframe.extensions import register_dataframe_accessor
+except ImportError:
+    raise ImportError("pandas_dp.dask needs Dask: pip install 'pandas-dp[dask]'") from None
 
 from pandas_dp import tables
 from pandas_dp.accessor import Accessor

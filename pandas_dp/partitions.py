@@ -93,7 +93,7 @@ class Partitions:
         """See `Source`."""
         prepare, frame = self._reading(columns)
         made = prepare(prepare.empty)
-        names = [name for name in made.columns if name in columns]
+        names = [name for name in made.columns if name in columns] or list(made.columns[:1])
         kept = made[names]
 
         def add(summary: Summary) -> Any:
