@@ -42,7 +42,9 @@ class DaskAccessor(Accessor):
     the columns that they read to this process.
 
     A partition whose columns or dtypes are not those that Dask says it has, and any other failure of a worker, gives the one
-    fixed text and its price stays spent. Partitions must hold the same rows whenever they are computed.
+    fixed text and its price stays spent. Partitions must hold the same rows whenever they are computed. In ``protect`` two
+    Dask DataFrames of the same work on the same input are the same table, whose answers are stored; where that input was
+    changed give a ``table`` and a new ``version``.
 
     Examples
     --------

@@ -263,7 +263,8 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
     """Check what is public about a frame: its column names."""
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentTypeError(
-            "a session takes a pandas DataFrame; a scanned table joins it by scan.dp.protect(session=session)"
+            "a session takes a pandas DataFrame; a scanned table joins it by scan.dp.protect(session=session), as does a Dask "
+            "DataFrame"
         )
     if isinstance(frame.columns, pd.MultiIndex):
         raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")
