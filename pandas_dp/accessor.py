@@ -296,6 +296,12 @@ class Accessor(Frames):
         return f"<df.dp of {session!r}>"
 
 
+def carried(held: Any) -> Accessor | None:
+    """The accessor of a DataFrame, or of what stands for one, such as a scanned table or a Dask DataFrame."""
+    found = Accessor(held) if isinstance(held, pd.DataFrame) else getattr(held, "dp", None)
+    return found if isinstance(found, Accessor) else None
+
+
 def dp(frame: pd.DataFrame) -> Accessor:
     """Return ``frame.dp``, typed: type checkers take ``frame.dp`` for a column.
 

@@ -230,7 +230,7 @@ class Frames:
         return opening.table_of(self._frame).empty
 
     def _given(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """What the user gets for a frame: itself, but for a scanned table."""
+        """What the user gets for a frame: itself, but for a scanned table and a Dask DataFrame."""
         return frame
 
     def _made(self, done: tuple[Any, ...]) -> pd.DataFrame:

@@ -299,6 +299,9 @@ def table_of(frame: pd.DataFrame) -> Table:
             "df.dp.protect(session=pandas_dp.open_session('visits.dpledger')), or with its terms "
             "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
         )
+    scan = tables.scan_of(frame)
+    if scan is not None and scan.refusal is not None:
+        raise NoSessionError(scan.refusal)
     check_frame(frame, PrivacyUnit())
     with _lock:
         if _ever:

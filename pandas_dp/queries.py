@@ -14,12 +14,11 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp import arguments, plan_files
-from pandas_dp.accessor import Accessor
+from pandas_dp.accessor import Accessor, carried
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
 from pandas_dp.priced.text import MOST_CHARACTERS, MOST_LISTED, missing_question, periods_text, value_text
 from pandas_dp.public_arguments import refuse_private
-from pandas_dp.scanning import ScannedTable
 
 # equal ones are the same argument
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
@@ -177,16 +176,17 @@ class Query:
 
     def _put(self, frame: pd.DataFrame, priced: Callable[[Accessor], Any]) -> Any:
         """Repeat the calls on what a frame makes of the price."""
-        if not isinstance(frame, pd.DataFrame | ScannedTable):
+        dp = carried(frame)
+        if dp is None:
             raise ArgumentTypeError("a query is asked of a protected DataFrame: query(df)")
         if self._stage is not None:
             raise ArgumentTypeError(f"this query has no question yet: {self!r}.count()")
         try:
-            made = priced(frame.dp if isinstance(frame, ScannedTable) else Accessor(frame))
+            made = priced(dp)
             for call in self._calls:
                 made = made[call.args[0]] if call.name == ITEM else getattr(made, call.name)(*call.args, **call.options)
         except UnverifiedFrameError:
-            if isinstance(frame, ScannedTable):  # its files were changed
+            if not isinstance(frame, pd.DataFrame):  # the files of a scan were changed
                 raise
             raise UnverifiedFrameError(f"{UnverifiedFrameError.TEXT}. {PIPED}") from None
         return made

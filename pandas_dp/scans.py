@@ -6,14 +6,16 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import pandas as pd
 import pyarrow as pa
 
+from pandas_dp.engines.pandas import PandasView
+from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import UnverifiedFrameError
 from pandas_dp.pushdown import pushed
 from pandas_dp.steps.changes import Step
@@ -26,6 +28,32 @@ CHANGED = (
     "charged. Scan them again and protect that as what it is now, on the same budget: "
     "pandas_dp.scan_parquet('visits/*.parquet').dp.protect(session=session, table='visits', version='2')"
 )
+
+
+class Source(Protocol):
+    """Rows that are elsewhere, after steps; equal only where they are the same."""
+
+    refusal: ClassVar[str | None]  # what is said where no session protects them; None: the implicit one may
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What was done to them."""
+
+    @property
+    def rows(self) -> int | None:
+        """Their number before any step, where it is known without reading them."""
+
+    def after(self, steps: tuple[Step, ...]) -> Source:
+        """The same rows after more steps."""
+
+    def check(self) -> None:
+        """Raise `UnverifiedFrameError` if they are not what they were."""
+
+    def shares(self, other: Any) -> bool:
+        """Whether the same rows are known to be in both, so that they must not take a second budget."""
+
+    def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
+        """What statistics see of some columns; rows are read as they look."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +125,24 @@ class Scan:
 
     files: Files
     steps: tuple[Step, ...] = ()
+    refusal: ClassVar[str | None] = None
+
+    @property
+    def rows(self) -> int:
+        """Their number before any step."""
+        return self.files.rows
+
+    def check(self) -> None:
+        """See `Files.check`."""
+        self.files.check()
+
+    def shares(self, other: Any) -> bool:
+        """Whether a file is read by both."""
+        return isinstance(other, Scan) and self.files.shares(other.files)
+
+    def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
+        """See `Source`."""
+        return ScannedView(lambda: self.read(columns), nulls, self.passes(columns))
 
     def after(self, steps: tuple[Step, ...]) -> Scan:
         """The same rows after more steps."""

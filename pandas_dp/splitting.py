@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp import arguments
+from pandas_dp.accessor import carried
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number
 from pandas_dp.priced.wanted_errors import prices_for
 from pandas_dp.queries import Query
-from pandas_dp.scanning import ScannedTable
 
 LINE = "pandas_dp.split(1, [pandas_dp.query(epsilon=1).count(), pandas_dp.query(epsilon=1).count('age')], weights=[0.6, 0.4])"
 MOST_QUERIES = 1000
@@ -71,7 +71,7 @@ def split(
     if weights is not None and within is not None:
         raise ArgumentTypeError(f"give weights= or within=, not both: {LINE}")
     if within is not None:
-        if not isinstance(frame, pd.DataFrame | ScannedTable):
+        if frame is None or carried(frame) is None:
             raise ArgumentTypeError(
                 "within= needs the frame that will be asked: split(1, queries, within=[20, 5], frame=df)"
             )

@@ -18,10 +18,9 @@ import pandas as pd
 from pandas_dp.arguments import check_facts
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError, did_you_mean
 from pandas_dp.kinds import kind_of
-from pandas_dp.scans import Scan
+from pandas_dp.scans import Source
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.schema_files import has_dtype
 
@@ -51,7 +50,7 @@ class Table:
     schema : Schema
     whole : bool
         Whether this is the table that opened the budget: only its number of rows can be public.
-    scan : Scan or None
+    scan : Source or None
         Where the rows are, if not in `source`, which then has none.
     kinds : dict
         Dtypes of the columns as they were protected, before any step.
@@ -66,7 +65,7 @@ class Table:
     lineage: str = "source"
     steps: tuple[Any, ...] = ()
     whole: bool = False
-    scan: Scan | None = None
+    scan: Source | None = None
     schema: Schema = field(default_factory=lambda: Schema({}))
     kinds: dict[str, str] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -92,9 +91,9 @@ class Table:
         return self.source.iloc[:0]
 
     @property
-    def rows(self) -> int:
-        """Number of rows; of a scanned table before any step."""
-        return len(self.source) if self.scan is None else self.scan.files.rows
+    def rows(self) -> int | None:
+        """Number of rows; of a scanned table before any step, None where it is not known."""
+        return len(self.source) if self.scan is None else self.scan.rows
 
     def equals(self, frame: pd.DataFrame) -> bool:
         """Whether a frame has the same cells, -0.0 apart from 0.0, which steps can tell apart: a look at the data.
@@ -130,7 +129,7 @@ class Table:
             With the one constant text; where files of a scanned table were changed with that of `Files.check`.
         """
         if self.scan is not None:
-            self.scan.files.check()
+            self.scan.check()
         names = frame.columns
         if frame.index is not self.index or not names.is_unique:
             raise UnverifiedFrameError
@@ -143,10 +142,10 @@ class Table:
 def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> PandasView:
     """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this."""
     if table.scan is not None:
-        scan, prepared = table.scan.after(steps), table.source
+        prepared = table.source
         for step in steps:
             prepared = step.apply(prepared)
-        return ScannedView(lambda: scan.read(read), nulls_of(table.schema.after(steps), prepared), scan.passes(read))
+        return table.scan.after(steps).view(read, nulls_of(table.schema.after(steps), prepared))
     frame, cache = table.source, table.cache
     for step in steps:
         frame, cache = step.apply(frame), {}
@@ -201,7 +200,7 @@ class _ByObject(dict[int, tuple["weakref.ref[pd.DataFrame]", T]], Generic[T]):
 
 
 _tables: _ByObject[Table] = _ByObject()
-_scans: _ByObject[Scan] = _ByObject()  # frames without rows that stand for scanned tables, protected or not
+_scans: _ByObject[Source] = _ByObject()  # frames without rows that stand for scanned tables, protected or not
 
 register, lookup = _tables.remember, _tables.of
 remember_scan, scan_of = _scans.remember, _scans.of
@@ -226,9 +225,7 @@ def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
         return None if known.session is session else known.session
     if scan is None:
         return None
-    held = (
-        table for _, table in list(_tables.values()) if table.scan is not None and table.scan.files.shares(scan.files)
-    )
+    held = (table for _, table in list(_tables.values()) if table.scan is not None and table.scan.shares(scan))
     payers = map(_root, (table.session for table in held))
     return next((payer for payer in payers if payer is not session and not payer._closed), None)
 
@@ -283,7 +280,8 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
     """Check what is public about a frame: its column names."""
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentTypeError(
-            "a session takes a pandas DataFrame; a scanned table joins it by scan.dp.protect(session=session)"
+            "a session takes a pandas DataFrame; a scanned table joins it by scan.dp.protect(session=session), as does a Dask "
+            "DataFrame"
         )
     if isinstance(frame.columns, pd.MultiIndex):
         raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")

@@ -31,6 +31,7 @@ class View(Protocol):
     """The prepared rows of one table, as raw numbers and codes. Only statistics, inside the gate, look at it."""
 
     rows: int
+    fill: Fill  # the bytes that choose among the rows of a unit, in statistics that add up
 
     def column(self, name: str) -> Raw:
         """Raw numbers of a column and which are present (None: all); dates and durations in nanoseconds."""
@@ -116,6 +117,11 @@ class Batched(ABC):
         one, and rows without a unit, which count nowhere, may lie in none.
         """
 
+    def summaries(self, statistic: Statistic, unit: PrivacyUnit) -> Iterator[Exact]:
+        """What a statistic is for each part, computed wherever its rows are."""
+        # by map, which has no name for a part that would keep it while the next one is made
+        return map(partial(statistic.compute, unit=unit), self.batches(unit.column))
+
 
 class Additive:
     """A statistic that is for any rows the sum of what it is for parts of them, where each part holds whole units.
@@ -142,8 +148,7 @@ class Additive:
 def computed(statistic: Statistic, view: View, unit: PrivacyUnit) -> Exact:
     """Exact integers of a statistic, part by part where that gives the same ones."""
     if isinstance(view, Batched) and isinstance(statistic, Additive) and statistic.adds_up(unit):
-        # by map, which has no name for a part that would keep it while the next one is made
-        return statistic.merge(map(partial(statistic.compute, unit=unit), view.batches(unit.column)))
+        return statistic.merge(view.summaries(statistic, unit))
     return statistic.compute(view, unit)
 
 

@@ -3,13 +3,16 @@
 Everything random in the package is a function of bytes from the operating system. There is no seed, no
 generator of our own, no process-wide buffer and no fallback: a sampler asks for fresh bytes in each call, so
 a fork, a thread or a copied process can never see a word twice, and when the operating system has no entropy
-the call fails.
+the call fails. What is computed on another machine, and perhaps again when that one is lost, must not change: it
+gets a fresh secret with its query, and no noise is drawn there.
 
 Samplers take a `Fill`, the source of their bytes, so that tests can make rare coincidences common.
 """
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +33,21 @@ def random_bytes(count: int) -> bytes:
         The operating system has no entropy to give. Nothing else is ever used in its place.
     """
     return os.urandom(count)  # looked up at each call: whoever replaces os.urandom is heard
+
+
+def expanded(secret: bytes, number: int) -> Fill:
+    """Return a source of bytes that follows from a secret: whoever works again on part `number` of it draws the same.
+
+    The bytes of each call are SHAKE-256 of the secret, the part's number and the call's number. For 32 fresh bytes of
+    `random_bytes`, used in one query, nobody without them tells these bytes from independent uniform ones, of however many
+    parts and calls, as nobody tells those of an operating system, which expands a secret by a cipher as well.
+    """
+    calls = itertools.count()
+
+    def fill(count: int) -> bytes:
+        return hashlib.shake_256(secret + number.to_bytes(8) + next(calls).to_bytes(8)).digest(count)
+
+    return fill
 
 
 def random_words(

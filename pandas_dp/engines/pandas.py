@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition
+from pandas_dp.core.randomness import Fill, random_bytes
 from pandas_dp.engines.encode import DURATIONS, MISSING, NUMBERS, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys
 from pandas_dp.engines.rows import rows_at
@@ -42,6 +43,8 @@ class PandasView:
     exception that is raised here quotes a cell. Code that cells bring along, such as an ``__eq__`` of their own, is run
     when the column serves as key or unit; what it raises means "equal to no key".
     """
+
+    fill: Fill = staticmethod(random_bytes)
 
     def __init__(
         self, frame: pd.DataFrame, cache: dict[Any, Any], nulls: Mapping[str, int | float] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 import random
 import subprocess
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 
 from pandas_dp.core import randomness, samplers
-from pandas_dp.core.randomness import Bits, Lazy, less, random_bytes, random_words
+from pandas_dp.core.randomness import Bits, Lazy, expanded, less, random_bytes, random_words
 
 from .samplers.laws import FALSE_ALARM, chi_squared, seeded
 
@@ -178,3 +179,16 @@ def test_samplers_have_no_other_source() -> None:
                 assert not names & {"random", "secrets", "os", "time", "uuid"}, path.name
             assert not (isinstance(node, ast.Attribute) and node.attr == "random"), path.name
     assert randomness.random_bytes.__module__ == "pandas_dp.core.randomness"
+
+
+def test_a_secret_gives_the_same_bytes_again_and_others_to_every_part_and_call():
+    def drawn(secret: bytes, number: int) -> list[bytes]:
+        fill = expanded(secret, number)
+        return [fill(32) for _ in range(4)]
+
+    secrets, numbers = [bytes([place]) * 32 for place in range(4)], [0, 1, 255, 256, 2**40]
+    seen = [drawn(secret, number) for secret in secrets for number in numbers]
+    assert seen == [drawn(secret, number) for secret in secrets for number in numbers]
+    assert len({one for several in seen for one in several}) == 4 * len(secrets) * len(numbers)
+    assert drawn(secrets[1], 7)[2] == hashlib.shake_256(secrets[1] + bytes(7) + b"\7" + bytes(7) + b"\2").digest(32)
+    assert [len(expanded(secrets[0], 0)(count)) for count in (0, 1, 10**6)] == [0, 1, 10**6]

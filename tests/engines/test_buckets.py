@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from engines.test_scanned import ADDITIVE, AGES, COMPOSED, COST, FEW, NUMBER, WARDS
+from engines.test_scanned import COMPOSED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from support.elsewhere import ADDITIVE, AGES, COST, FEW, NUMBER, WARDS
 from support.looks import plain
 
 from pandas_dp.core.measurement import Additive, Batched, computed

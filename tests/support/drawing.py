@@ -255,7 +255,7 @@ class _Copies:
 
     def __init__(self, view: Any, copies: int) -> None:
         self.view, self.copies = view, copies
-        self.rows = view.rows * copies
+        self.rows, self.fill = view.rows * copies, view.fill
 
     def column(self, name: str) -> Any:
         values, present = self.view.column(name)

@@ -6,10 +6,13 @@ import numpy as np
 
 from pandas_dp.core.lattice import present_mask
 from pandas_dp.core.partition import Bins, Cross, Keys
+from pandas_dp.core.randomness import random_bytes
 
 
 class ArrayView:
     """Columns as lists; None is missing."""
+
+    fill = staticmethod(random_bytes)
 
     def __init__(self, columns: dict[str, list]) -> None:
         self.columns = columns

@@ -83,5 +83,5 @@ def rows_in_parts(
     units, count = view.units(unit.column)
     counted &= units >= 0
     positions = np.flatnonzero(counted)
-    positions = positions[bound_parts(units[positions], count, parts[positions], by.count, unit)]
+    positions = positions[bound_parts(units[positions], count, parts[positions], by.count, unit, view.fill)]
     return parts[positions], positions

@@ -134,7 +134,7 @@ class LatticeCounts(Additive):
             units, count = view.units(unit.column)
             kept = units >= 0 if mask is None else (units >= 0) & mask
             positions = np.flatnonzero(kept)
-            values = values[positions[bound_rows(units[positions], count, unit)]]
+            values = values[positions[bound_rows(units[positions], count, unit, view.fill)]]
         elif mask is not None:
             values = values[mask]
         offsets = self.lattice.offsets(values)  # shape (rows that count,)

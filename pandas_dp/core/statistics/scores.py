@@ -133,4 +133,4 @@ def _rows_that_count(view: View, unit: PrivacyUnit) -> NDArray[np.intp]:
     """Positions of at most k random rows of each unit."""
     units, count = view.units(unit.column or "")
     positions = np.flatnonzero(units >= 0)
-    return positions[bound_rows(units[positions], count, unit)]
+    return positions[bound_rows(units[positions], count, unit, view.fill)]

@@ -1,0 +1,89 @@
+"""Differentially private answers from Dask DataFrames: ``import pandas_dp.dask`` gives them the accessor ``ddf.dp``.
+
+Workers need pandas_dp installed. They, their disks and the network between them are trusted as the process is that asks:
+they hold the rows, and what they send are exact integers. Noise is drawn once, where the question is asked, and one ledger
+pays. A worker that is lost, a task that is tried again and a partition that is read anew change neither answer nor charge.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+try:
+    import dask.dataframe as dd
+    from dask.dataframe.extensions import register_dataframe_accessor
+except ImportError:
+    raise ImportError("pandas_dp.dask needs Dask: pip install 'pandas-dp[dask]'") from None
+
+from pandas_dp import tables
+from pandas_dp.accessor import Accessor
+from pandas_dp.partitions import Partitions
+
+__all__ = ["DaskAccessor"]
+
+
+@register_dataframe_accessor("dp")
+class DaskAccessor(Accessor):
+    """``ddf.dp``: what ``df.dp`` is, for a Dask DataFrame; see `Accessor`.
+
+    Notes
+    -----
+    A session answers the very Dask DataFrame object that was protected, and those that its steps made, such as
+    ``ddf.dp.query("age > 65")``, which stay lazy. Whatever Dask itself makes of it is another object, which is refused at price
+    0: name the session again, ``other.dp.protect(session=session)``, where it is a whole table about the same people. What Dask
+    calls an expression cannot decide in the object's place: it may follow from the cells, and would be the same for a table
+    filtered by hand exactly when nobody was filtered out. ``ddf.compute()`` gives a plain DataFrame, which is not protected.
+
+    Where each row is its own unit, counts, sums, means, variances, covariances, histograms and quantiles are worked out on each
+    partition, and integers of these alone are added up. So they are where units own several rows and the column of units is of
+    numbers, dates or text: rows are shuffled first so that those of a unit are in one partition. All other questions bring
+    the columns that they read to this process.
+
+    A partition whose columns or dtypes are not those that Dask says it has, and any other failure of a worker, gives the one
+    fixed text and its price stays spent. Partitions must hold the same rows whenever they are computed. In ``protect`` two
+    Dask DataFrames of the same work on the same input are the same table, whose answers are stored; where that input was
+    changed give a ``table`` and a new ``version``.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd, pandas as pd, pandas_dp.dask
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> ddf = dd.from_pandas(df, npartitions=4)
+    >>> session = ddf.dp.protect(epsilon=3, name="dask example")
+    >>> 1900 < ddf.dp.query("age > 40").dp(epsilon=0.5).count() < 2100
+    True
+    >>> 40 < ddf.dp(epsilon=0.5).mean("age", bounds=(0, 100)) < 52
+    True
+    >>> session.left
+    'epsilon=2'
+    """
+
+    __slots__ = ("_carrier", "_held")
+
+    def __init__(self, frame: dd.DataFrame) -> None:
+        self._held = frame
+        self._carrier: tuple[str, pd.DataFrame] | None = None  # and the expression that it stands for
+
+    @property
+    def _frame(self) -> pd.DataFrame:  # type: ignore[override]
+        """The columns without a row, which stand for the table; others once it was changed in place, as by ``ddf["a"] = 1``."""
+        name = self._held.expr._name
+        if self._carrier is None or self._carrier[0] != name:
+            source = Partitions.of(self._held)
+            carrier = source.empty
+            tables.remember_scan(carrier, source)
+            self._carrier = name, carrier
+        return self._carrier[1]
+
+    def _given(self, frame: pd.DataFrame) -> Any:
+        """The Dask DataFrame that a frame stands for."""
+        if frame is self._frame:
+            return self._held
+        source = tables.scan_of(frame)
+        if not isinstance(source, Partitions):
+            raise TypeError
+        made = source.lazily()
+        made.dp._carrier = made.expr._name, frame
+        return made
