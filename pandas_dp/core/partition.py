@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from pandas_dp.core.lattice import CHUNK, Lattice, integer_info
 FEW_ROWS = 1000  # below, a table costs more than a search
 MOST_GRID = 1 << 17  # most widths of the narrowest bin that a table is made for
 SMALLEST_SPACING = 1e-250
+LEAST_CODE = -2
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,28 @@ class Cross:
 
 
 Partition = Keys | Bins | Cross
+Codes = NDArray[np.signedinteger[Any]]
+
+
+def uncoded(parts: Codes, count: int) -> tuple[Codes, NDArray[np.intp]]:
+    """Parts as codes of themselves, and the part of each code from LEAST_CODE on."""
+    return parts, np.maximum(np.arange(LEAST_CODE, count), -1)
+
+
+def code_counts(codes: Codes, size: int) -> NDArray[np.int64]:
+    """Rows of each code LEAST_CODE, LEAST_CODE + 1, ..., shape (size,); chunks of wider integers are all that is copied."""
+    counts = np.zeros(size, dtype=np.int64)
+    chunk = max(CHUNK, size)
+    paired = codes.size & -2 if codes.itemsize == 1 and codes.size >= 1 << 17 else 0
+    for at in range(paired, codes.size, chunk):
+        counts += np.bincount(codes[at : at + chunk].astype(np.intp) - LEAST_CODE, minlength=size)
+    if paired:  # codes of one byte, two rows at a time: half the steps
+        pairs, table = np.ascontiguousarray(codes[:paired]).view(np.uint16), np.zeros(1 << 16, dtype=np.int64)
+        for at in range(0, pairs.size, table.size):
+            table += np.bincount(pairs[at : at + table.size], minlength=table.size)
+        bytes_ = table.reshape(256, 256).sum(axis=0) + table.reshape(256, 256).sum(axis=1)  # by one row's byte
+        counts += np.roll(bytes_, -LEAST_CODE)[:size]  # bytes 254 and 255 are codes -2 and -1
+    return counts
 
 
 def match(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
-from pandas_dp.core.partition import Bins, Cross, Partition
+from pandas_dp.core.partition import LEAST_CODE, Bins, Cross, Keys, Partition, uncoded
 from pandas_dp.engines.encode import DURATIONS, MISSING, NUMBERS, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys
 from pandas_dp.engines.rows import rows_at
@@ -74,14 +74,18 @@ class PandasView:
         if isinstance(partition, Bins):
             values, present = self.column(partition.column)
             return partition.codes(values, present_mask(values, present))
-        key = ("keys", partition, self._nulls.get(partition.column))
+        codes, parts = self.coded(partition)
+        return np.roll(parts, LEAST_CODE).take(codes, mode="wrap")  # the parts of codes -2 and -1 come last
+
+    def coded(self, partition: Partition) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.intp]]:
+        """Code of each row, shape (rows,), in few bytes, and the part of each code from -2 on, -1 for none."""
+        if not isinstance(partition, Keys):
+            return uncoded(self.parts(partition), partition.count)
+        key = ("keys", partition.column, partition.keys, self._nulls.get(partition.column))
         if key not in self._cache:
-            position = self._values(partition.column).positions(partition.keys)
-            missing = position == MISSING
-            # never written into: a read-only flag would say so, but makes numpy's bincount copy
-            self._cache[key] = partition.codes(position.astype(np.intp), ~missing if missing.any() else None)
-        codes: NDArray[np.intp] = self._cache[key]
-        return codes
+            self._cache[key] = self._values(partition.column).coded(partition.keys)
+        codes, positions = self._cache[key]
+        return codes, partition.codes(positions, positions != MISSING)
 
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Dense codes of the units, -1 where the key is missing or unhashable, and the number of units."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import Lattice, power_sums, present_mask
+from pandas_dp.core.lattice import CHUNK, Lattice, present_mask
 from pandas_dp.core.measurement import Additive, Exact, View
 from pandas_dp.core.offset_sum import offset_sum
-from pandas_dp.core.partition import Partition
+from pandas_dp.core.partition import LEAST_CODE, Partition, uncoded
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import rows_in_parts
 
@@ -63,13 +63,11 @@ class Total(Additive):
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact totals in lattice steps: a list of one Python int, or one for each part."""
         if self.by is not None:
-            parts, offsets = _offsets_in_parts(view, unit, self.by, self.column, self.lattice)
-            counts = np.bincount(parts, minlength=self.by.count).tolist()
-            sums = group_sum(offsets, parts, self.by.count, self.lattice.cells).tolist()
-            return Exact([s + n * self.lattice.low for s, n in zip(sums, counts, strict=True)])
+            rows, firsts = _power_sums_in_parts(view, unit, self.by, self.column, self.lattice, 1)
+            return Exact([s + n * self.lattice.low for s, n in zip(firsts, rows, strict=True)])
         if unit.column is None:
-            rows, total = offset_sum(self.lattice, view.column(self.column))
-            return Exact([total + rows * self.lattice.low])
+            held, total = offset_sum(self.lattice, view.column(self.column))
+            return Exact([total + held * self.lattice.low])
         owner, offsets, units = _offsets_by_unit(view, unit, self.column, self.lattice)
         a, b = self.lattice.low, self.lattice.low + self.lattice.cells
         counts = np.bincount(owner, minlength=units)  # shape (units,)
@@ -132,9 +130,7 @@ class Moments(Additive):
         if self.by is not None:
             return Exact(self._by_part(view, unit, self.by))
         if unit.column is None:
-            raw = view.column(self.column)
-            sums = offset_sum(self.lattice, raw) if self.degree == 1 else power_sums(self.lattice, raw, 2)
-            return Exact(self._features(*sums))
+            return Exact(self._features(*offset_sum(self.lattice, view.column(self.column), self.degree)))
         return Exact(self._by_unit(view, unit))
 
     def _features(self, rows: int, first: int, second: int = 0) -> list[int]:
@@ -145,13 +141,8 @@ class Moments(Additive):
         return [second, rows * m * m - 2 * m * first + second, 2 * m * first - 2 * second]
 
     def _by_part(self, view: View, unit: PrivacyUnit, by: Partition) -> list[int]:
-        parts, offsets = _offsets_in_parts(view, unit, by, self.column, self.lattice)
-        rows = np.bincount(parts, minlength=by.count).tolist()
-        first = group_sum(offsets, parts, by.count, self.lattice.cells).tolist()
-        second = [0] * by.count
-        if self.degree == 2:
-            second = group_sum(offsets * offsets, parts, by.count, self.lattice.cells**2).tolist()
-        return [f for n, s, q in zip(rows, first, second, strict=True) for f in self._features(n, s, q)]
+        sums = _power_sums_in_parts(view, unit, by, self.column, self.lattice, self.degree)
+        return [feature for part in zip(*sums, strict=True) for feature in self._features(*part)]
 
     def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
         owner, offsets, units = _offsets_by_unit(view, unit, self.column, self.lattice)
@@ -221,13 +212,40 @@ def _wide(values: Ints, largest: int) -> Ints:
     return values.astype(object) if largest >= 1 << 62 else values.astype(np.int64, copy=False)
 
 
-def _offsets_in_parts(
-    view: View, unit: PrivacyUnit, by: Partition, column: str, lattice: Lattice
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Part and lattice offset of each row that counts."""
+def _power_sums_in_parts(
+    view: View, unit: PrivacyUnit, by: Partition, column: str, lattice: Lattice, degree: int
+) -> list[list[int]]:
+    """Exact `lattice.power_sums` of each part, after contribution bounding: for each power a list with one entry a part.
+
+    Rows are handled in chunks, whose sums by code of a row `group_sum` takes exactly; a chunk is no shorter than the list of
+    codes, so that adding the lists costs little. What the chunks add up to fits in int64, or Python ints are added.
+    """
     values, present = view.column(column)
-    parts, positions = rows_in_parts(view, unit, by, present_mask(values, present))
-    return parts, lattice.offsets(values if positions is None else values[positions])
+    if unit.column is None:
+        codes, parts = view.coded(by)
+    else:
+        kept, positions = rows_in_parts(view, unit, by, present_mask(values, present))
+        (codes, parts), values, present = uncoded(kept, by.count), values[positions], None
+    none, chunk = parts.size, max(CHUNK, parts.size)
+    wide = lattice.cells**degree * values.size >= 1 << 62
+    sums = np.zeros((degree + 1, none + 1), dtype=object if wide else np.int64)
+    write, buffer = lattice.rule(values.dtype), np.empty((3, min(chunk, values.size)), dtype=np.int64)
+    with np.errstate(all="ignore"):
+        for at in range(0, values.size, chunk):
+            part = values[at : at + chunk]
+            place, offsets, squares = buffer[:, : part.size]
+            np.subtract(codes[at : at + chunk], LEAST_CODE, out=place, dtype=np.int64)
+            mask = present_mask(part, None if present is None else present[at : at + chunk])
+            if mask is not None:
+                np.copyto(place, none, where=~mask)
+            write(part, offsets)
+            sums[0] += np.bincount(place, minlength=none + 1)
+            sums[1] += group_sum(offsets, place, none + 1, lattice.cells)
+            if degree == 2:
+                sums[2] += group_sum(np.multiply(offsets, offsets, out=squares), place, none + 1, lattice.cells**2)
+    totals = np.zeros((by.count + 1, degree + 1), dtype=sums.dtype)  # the last: in no part
+    np.add.at(totals, parts, sums[:, :none].T)
+    return totals[:-1].T.tolist()  # type: ignore[no-any-return]
 
 
 def _offsets_by_unit(
