@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import FAR, Lattice, Raw, integer_info, power_sums
 
-CHUNK = 1 << 16
+CHUNK = 1 << 17  # rows handled at once: longer than elsewhere, as little is done to them
 WRAP = 1 << 64
 LONGEST_RUN = 1 << 12  # of squares: longer ones wake the threads of a BLAS
 FINEST, COARSEST = Fraction(1, 1 << 400), 1 << 400  # steps whose squares are floats
@@ -74,7 +74,7 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
         if not inside:
             return None
         rounded = np.add(part, magic, out=buffer[: part.size])
-        # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**16 * 2**31
+        # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**17 * 2**31
         sums = [part.size, (int(np.add.reduce(rounded.view(np.int64))) - part.size * base) % WRAP]
         if degree == 2:
             rounded -= origin  # offset * step

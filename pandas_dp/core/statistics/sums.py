@@ -226,7 +226,7 @@ def _power_sums_in_parts(
     else:
         kept, positions = rows_in_parts(view, unit, by, present_mask(values, present))
         (codes, parts), values, present = uncoded(kept, by.count), values[positions], None
-    none, chunk = parts.size, max(CHUNK, parts.size)
+    none, chunk = parts.size, max(2 * CHUNK, parts.size)
     wide = lattice.cells**degree * values.size >= 1 << 62
     sums = np.zeros((degree + 1, none + 1), dtype=object if wide else np.int64)
     write, buffer = lattice.rule(values.dtype), np.empty((3, min(chunk, values.size)), dtype=np.int64)
