@@ -22,6 +22,7 @@ FEW_ROWS = 1000  # below, a table costs more than a search
 MOST_GRID = 1 << 17  # most widths of the narrowest bin that a table is made for
 SMALLEST_SPACING = 1e-250
 LEAST_CODE = -2
+MOST_COMBINED = 1 << 15  # combinations of codes in two bytes
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,25 @@ Codes = NDArray[np.signedinteger[Any]]
 def uncoded(parts: Codes, count: int) -> tuple[Codes, NDArray[np.intp]]:
     """Parts as codes of themselves, and the part of each code from LEAST_CODE on."""
     return parts, np.maximum(np.arange(LEAST_CODE, count), -1)
+
+
+def decoded(codes: Codes, parts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Part of each row, from its code and the part of each code."""
+    return np.roll(parts, LEAST_CODE).take(codes, mode="wrap")  # the parts of codes -2 and -1 come last
+
+
+def cross_coded(cross: Cross, columns: Sequence[tuple[Codes, NDArray[np.intp]]]) -> tuple[Codes, NDArray[np.intp]]:
+    """Codes of combinations of codes of the factors, and the part of each: the cross of rows without their number of bytes."""
+    sizes = [parts.size for _, parts in columns]
+    if math.prod(sizes) > MOST_COMBINED:
+        return uncoded(cross.codes([decoded(*column) for column in columns]), cross.count)
+    combined = np.zeros(columns[0][0].size, dtype=np.min_scalar_type(-math.prod(sizes)))
+    for size, (codes, _) in zip(sizes, columns, strict=True):
+        combined *= combined.dtype.type(size)
+        combined += codes
+        combined -= LEAST_CODE
+    grid = np.meshgrid(*(parts for _, parts in columns), indexing="ij")
+    return combined, np.append([-1] * -LEAST_CODE, cross.codes([parts.ravel() for parts in grid]))
 
 
 def code_counts(codes: Codes, size: int) -> NDArray[np.int64]:

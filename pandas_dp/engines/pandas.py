@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
-from pandas_dp.core.partition import LEAST_CODE, Bins, Cross, Keys, Partition, uncoded
+from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
 from pandas_dp.engines.encode import DURATIONS, MISSING, NUMBERS, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys
 from pandas_dp.engines.rows import rows_at
@@ -69,18 +69,16 @@ class PandasView:
 
     def parts(self, partition: Partition) -> NDArray[np.intp]:
         """Part of each row, -1 for none, shape (rows,)."""
-        if isinstance(partition, Cross):
-            return partition.codes([self.parts(factor) for factor in partition.factors])
-        if isinstance(partition, Bins):
-            values, present = self.column(partition.column)
-            return partition.codes(values, present_mask(values, present))
         codes, parts = self.coded(partition)
-        return np.roll(parts, LEAST_CODE).take(codes, mode="wrap")  # the parts of codes -2 and -1 come last
+        return codes if isinstance(partition, Bins) else decoded(codes, parts)
 
     def coded(self, partition: Partition) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.intp]]:
         """Code of each row, shape (rows,), in few bytes, and the part of each code from -2 on, -1 for none."""
-        if not isinstance(partition, Keys):
-            return uncoded(self.parts(partition), partition.count)
+        if isinstance(partition, Cross):
+            return cross_coded(partition, [self.coded(factor) for factor in partition.factors])
+        if isinstance(partition, Bins):
+            values, present = self.column(partition.column)
+            return uncoded(partition.codes(values, present_mask(values, present)), partition.count)
         key = ("keys", partition.column, partition.keys, self._nulls.get(partition.column))
         if key not in self._cache:
             self._cache[key] = self._values(partition.column).coded(partition.keys)
