@@ -22,7 +22,7 @@ FEW_ROWS = 1000  # below, a table costs more than a search
 MOST_GRID = 1 << 17  # most widths of the narrowest bin that a table is made for
 SMALLEST_SPACING = 1e-250
 LEAST_CODE = -2
-MOST_COMBINED = 1 << 15  # combinations of codes in two bytes
+MOST_COMBINED = (1 << 15) - 1  # combinations of codes in two bytes
 
 
 @dataclass(frozen=True)
@@ -175,13 +175,13 @@ def decoded(codes: Codes, parts: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def cross_coded(cross: Cross, columns: Sequence[tuple[Codes, NDArray[np.intp]]]) -> tuple[Codes, NDArray[np.intp]]:
-    """Codes of combinations of codes of the factors, and the part of each: the cross of rows without their number of bytes."""
-    sizes = [parts.size for _, parts in columns]
-    if math.prod(sizes) > MOST_COMBINED:
+    """Codes of combinations of the factors' codes, in one or two bytes where they are few, and the part of each."""
+    size = math.prod(parts.size for _, parts in columns)
+    if size > MOST_COMBINED:
         return uncoded(cross.codes([decoded(*column) for column in columns]), cross.count)
-    combined = np.zeros(columns[0][0].size, dtype=np.min_scalar_type(-math.prod(sizes)))
-    for size, (codes, _) in zip(sizes, columns, strict=True):
-        combined *= combined.dtype.type(size)
+    combined = np.zeros(columns[0][0].size, dtype=np.min_scalar_type(-size))
+    for codes, parts in columns:
+        combined *= parts.size
         combined += codes
         combined -= LEAST_CODE
     grid = np.meshgrid(*(parts for _, parts in columns), indexing="ij")
@@ -191,17 +191,15 @@ def cross_coded(cross: Cross, columns: Sequence[tuple[Codes, NDArray[np.intp]]])
 def code_counts(codes: Codes, size: int) -> NDArray[np.int64]:
     """Rows of each code LEAST_CODE, LEAST_CODE + 1, ..., shape (size,); chunks of wider integers are all that is copied."""
     counts = np.zeros(size, dtype=np.int64)
-    chunk = max(CHUNK, size)
-    paired = codes.size & -2 if codes.itemsize == 1 and codes.size >= 1 << 17 else 0
-    for at in range(paired, codes.size, chunk):
-        counts += np.bincount(codes[at : at + chunk].astype(np.intp) - LEAST_CODE, minlength=size)
-    if paired:  # codes of one byte, two rows at a time: half the steps
-        pairs, table = np.ascontiguousarray(codes[:paired]).view(np.uint16), np.zeros(1 << 16, dtype=np.int64)
-        for at in range(0, pairs.size, table.size):
-            table += np.bincount(pairs[at : at + table.size], minlength=table.size)
-        bytes_ = table.reshape(256, 256).sum(axis=0) + table.reshape(256, 256).sum(axis=1)  # by one row's byte
-        counts += np.roll(bytes_, -LEAST_CODE)[:size]  # bytes 254 and 255 are codes -2 and -1
-    return counts
+    paired = codes.size & -2 if codes.itemsize == 1 and codes.size >= MOST_GRID else 0
+    for at in range(paired, codes.size, max(CHUNK, size)):
+        counts += np.bincount(codes[at : at + max(CHUNK, size)].astype(np.intp) - LEAST_CODE, minlength=size)
+    # codes of one byte two rows at a time: half the steps; a pair has a place in a table of both bytes
+    pairs, table = np.ascontiguousarray(codes[:paired]).view(np.uint16), np.zeros((256, 256), dtype=np.int64)
+    for at in range(0, pairs.size, table.size):
+        table += np.bincount(pairs[at : at + table.size], minlength=table.size).reshape(table.shape)
+    # bytes 254 and 255 are codes -2 and -1
+    return counts + np.roll(table.sum(axis=0) + table.sum(axis=1), -LEAST_CODE)[:size] if paired else counts
 
 
 def match(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from pandas_dp.core.statistics.lattice_counts import Points
 
 Ints = NDArray[np.int64]
 
-SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 NEAR = 40  # farther points weigh less than exp(-40), each: they are looked at together
 FARTHEST = 1 << 60  # beyond all ranks
 TIES = 16  # random bits that spread the rows of one lattice point
@@ -108,14 +107,17 @@ class Quantile:
         while True:
             ends = bottom * np.concatenate(([0], np.cumsum(cells.counts)))  # ranks between cells, shape (cells + 1,)
             target = top * (int(ends[-1]) // bottom)
-            first, last = (
-                int(ends[1:].searchsorted(target - reach)),
-                int(ends[:-1].searchsorted(target + reach, "right")),
-            )
+            first = int(ends[1:].searchsorted(target - reach))
+            last = int(ends[:-1].searchsorted(target + reach, "right"))
             if (cells.sizes[first:last] > 1).any():
                 cells = placed(cells, first, last, fill)
                 continue
-            starts, stops, ranks = _gathered(cells, ends, first, last, low, high)
+            # the near cells, and one for all points up to them and one for all beyond them, where there are cells
+            near, beyond = cells.starts[first:last], cells.starts[last : last + 1]  # beyond, upto: shape (0 or 1,)
+            upto = cells.starts[first - 1 : first] + cells.sizes[first - 1 : first]
+            starts = np.concatenate((np.full_like(upto, low), near, beyond))
+            stops = np.concatenate((upto, near + 1, np.full_like(beyond, high + 1)))
+            ranks = np.concatenate((0 * upto, ends[first : last + 1], np.full_like(beyond, ends[-1])))
             # distance of the target from [below, below + count] at occupied points, and from the one rank of free runs
             distances = np.concatenate((_distance(target, ranks[:-1], ranks[1:]), _distance(target, ranks, ranks)))
             from_, to = np.concatenate((starts, [low], stops)), np.concatenate((stops, starts, [high + 1]))
@@ -124,11 +126,11 @@ class Quantile:
             point = int(from_[chosen]) + (uniform_below(int(sizes[chosen]), fill=fill) if sizes[chosen] > 1 else 0)
             if chosen >= starts.size or sizes[chosen] == 1:
                 return point, cells
-            k = int(cells.starts.searchsorted(point, "right")) - 1
-            if k >= 0 and cells.sizes[k] > 1:
-                cells = placed(cells, k, k + 1, fill)
-            below, upto = (bottom * cells.counts[: cells.starts.searchsorted(point, side)].sum() for side in SIDES)
-            farther = int(_distance(target, below, upto) - distances[chosen])
+            k = max(int(cells.starts.searchsorted(point, "right")) - 1, 0)
+            cells = placed(cells, k, k + 1, fill)
+            split = cells.starts.searchsorted([point, point + 1])  # cells before the point, and up to it
+            below, at = (bottom * cells.counts[:i].sum() for i in split)
+            farther = int(_distance(target, below, at) - distances[chosen])
             if bernoulli_exp(farther * self.rate / bottom, fill=fill):
                 return point, cells
             reach = FARTHEST
@@ -228,24 +230,12 @@ def spread_of_row(q: Fraction) -> Fraction:
 
 def placed(cells: Cells, first: int, last: int, fill: Fill) -> Cells:
     """The same, but that each row of the cells first..last - 1 has a uniformly random point of its cell for itself."""
-    part = Cells(*(whole[first:last] for whole in cells))
-    wide = part.sizes > 1
-    rows = np.repeat(part.starts[wide], part.counts[wide])
-    rows |= random_words(rows.size, fill, np.uint16)
-    points, counts = np.unique(rows, return_counts=True)  # shape (occupied points,)
-    starts = np.concatenate((part.starts[~wide], points))
-    order = np.argsort(starts)
-    own = starts[order], np.ones_like(starts), np.concatenate((part.counts[~wide], counts))[order]
+    starts, sizes, counts = (each[first:last] for each in cells)
+    rows = np.repeat(starts, counts)
+    rows |= random_words(rows.size, fill, np.uint16) & np.repeat(sizes - 1, counts)  # sizes are powers of two
+    points, rows_there = np.unique(rows, return_counts=True)  # shape (occupied points,)
+    own = points, np.ones_like(points), rows_there
     return Cells(*(np.concatenate((a[:first], b, a[last:])) for a, b in zip(cells, own, strict=True)))
-
-
-def _gathered(cells: Cells, ends: Ints, first: int, last: int, low: int, high: int) -> tuple[Ints, Ints, Ints]:
-    """Starts and stops of the cells first..last - 1, of one for all before and of one for all after, and the ranks between."""
-    near = cells.starts[first:last]
-    before, after = (cells.starts + cells.sizes)[first - 1 : first], cells.starts[last : last + 1]  # shape (0 or 1,)
-    starts = np.concatenate((np.full_like(before, low), near, after))
-    stops = np.concatenate((before, near + 1, np.full_like(after, high + 1)))
-    return starts, stops, np.concatenate((0 * before, ends[first : last + 1], np.full_like(after, ends[-1])))
 
 
 def _distance(target: int, below: Ints, upto: Ints) -> Ints:

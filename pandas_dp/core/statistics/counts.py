@@ -50,7 +50,7 @@ class Count(Additive):
         """Exact counts: a list of one int, or one for each part."""
         present = None if self.column is None else view.present(self.column)
         if self.by is not None:
-            return Exact(counts_in_parts(view, unit, self.by, present).tolist())
+            return Exact(count_parts(view, unit, self.by, present).tolist())
         if unit.column is None:
             return Exact([view.rows if present is None else int(np.count_nonzero(present))])
         units, count = view.units(unit.column)
@@ -59,9 +59,7 @@ class Count(Additive):
         return Exact([int(np.minimum(counts, unit.rows).sum())])  # int64: at most the number of rows
 
 
-def counts_in_parts(
-    view: View, unit: PrivacyUnit, by: Partition, present: NDArray[np.bool_] | None
-) -> NDArray[np.int64]:
+def count_parts(view: View, unit: PrivacyUnit, by: Partition, present: NDArray[np.bool_] | None) -> NDArray[np.int64]:
     """Rows of each part that count, shape (parts,), after contribution bounding."""
     if unit.column is not None:
         return np.bincount(rows_in_parts(view, unit, by, present)[0], minlength=by.count)

@@ -63,7 +63,7 @@ class Total(Additive):
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact totals in lattice steps: a list of one Python int, or one for each part."""
         if self.by is not None:
-            rows, firsts = _power_sums_in_parts(view, unit, self.by, self.column, self.lattice, 1)
+            rows, firsts = _sums_in_parts(view, unit, self.by, self, 1)
             return Exact([s + n * self.lattice.low for s, n in zip(firsts, rows, strict=True)])
         if unit.column is None:
             held, total = offset_sum(self.lattice, view.column(self.column))
@@ -141,7 +141,7 @@ class Moments(Additive):
         return [second, rows * m * m - 2 * m * first + second, 2 * m * first - 2 * second]
 
     def _by_part(self, view: View, unit: PrivacyUnit, by: Partition) -> list[int]:
-        sums = _power_sums_in_parts(view, unit, by, self.column, self.lattice, self.degree)
+        sums = _sums_in_parts(view, unit, by, self, self.degree)
         return [feature for part in zip(*sums, strict=True) for feature in self._features(*part)]
 
     def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
@@ -212,37 +212,31 @@ def _wide(values: Ints, largest: int) -> Ints:
     return values.astype(object) if largest >= 1 << 62 else values.astype(np.int64, copy=False)
 
 
-def _power_sums_in_parts(
-    view: View, unit: PrivacyUnit, by: Partition, column: str, lattice: Lattice, degree: int
-) -> list[list[int]]:
+def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Moments, degree: int) -> list[list[int]]:
     """Exact `lattice.power_sums` of each part, after contribution bounding: for each power a list with one entry a part.
 
     Rows are handled in chunks, whose sums by code of a row `group_sum` takes exactly; a chunk is no shorter than the list of
     codes, so that adding the lists costs little. What the chunks add up to fits in int64, or Python ints are added.
     """
-    values, present = view.column(column)
+    values, present = view.column(of.column)
     if unit.column is None:
         codes, parts = view.coded(by)
     else:
         kept, positions = rows_in_parts(view, unit, by, present_mask(values, present))
         (codes, parts), values, present = uncoded(kept, by.count), values[positions], None
-    none, chunk = parts.size, max(2 * CHUNK, parts.size)
-    wide = lattice.cells**degree * values.size >= 1 << 62
+    none, chunk, cells = parts.size, max(2 * CHUNK, parts.size), of.lattice.cells
+    wide = cells**degree * values.size >= 1 << 62
     sums = np.zeros((degree + 1, none + 1), dtype=object if wide else np.int64)
-    write, buffer = lattice.rule(values.dtype), np.empty((3, min(chunk, values.size)), dtype=np.int64)
-    with np.errstate(all="ignore"):
-        for at in range(0, values.size, chunk):
-            part = values[at : at + chunk]
-            place, offsets, squares = buffer[:, : part.size]
-            np.subtract(codes[at : at + chunk], LEAST_CODE, out=place, dtype=np.int64)
-            mask = present_mask(part, None if present is None else present[at : at + chunk])
-            if mask is not None:
-                np.copyto(place, none, where=~mask)
-            write(part, offsets)
-            sums[0] += np.bincount(place, minlength=none + 1)
-            sums[1] += group_sum(offsets, place, none + 1, lattice.cells)
-            if degree == 2:
-                sums[2] += group_sum(np.multiply(offsets, offsets, out=squares), place, none + 1, lattice.cells**2)
+    for at in range(0, values.size, chunk):
+        part = values[at : at + chunk]
+        place = np.subtract(codes[at : at + chunk], LEAST_CODE, dtype=np.int64)
+        mask = present_mask(part, None if present is None else present[at : at + chunk])
+        if mask is not None:
+            np.copyto(place, none, where=~mask)
+        sums[0] += np.bincount(place, minlength=none + 1)
+        offsets = of.lattice.offsets(part)
+        for power, values_of in enumerate([offsets] if degree == 1 else [offsets, offsets * offsets], 1):
+            sums[power] += group_sum(values_of, place, none + 1, cells**power)
     totals = np.zeros((by.count + 1, degree + 1), dtype=sums.dtype)  # the last: in no part
     np.add.at(totals, parts, sums[:, :none].T)
     return totals[:-1].T.tolist()  # type: ignore[no-any-return]
