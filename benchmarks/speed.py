@@ -37,7 +37,7 @@ def make(rows: int) -> pd.DataFrame:
             "region": pd.Categorical(rng.choice(STATES, rows)),
             "kind": pd.Series(rng.choice(KINDS, rows), dtype="str"),
             "sort": pd.Categorical(rng.choice(KINDS, rows)),
-            "narrow": rng.lognormal(10.5, 0.8, rows).astype(np.float32),
+            "narrow": np.minimum(rng.lognormal(10.5, 0.8, rows), 500_000.0).astype(np.float32),
         }
     )
 

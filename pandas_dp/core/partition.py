@@ -169,6 +169,11 @@ def uncoded(parts: Codes, count: int) -> tuple[Codes, NDArray[np.intp]]:
     return parts, np.maximum(np.arange(LEAST_CODE, count), -1)
 
 
+def places(codes: Codes) -> NDArray[np.int64]:
+    """Place of each code in a table that begins at LEAST_CODE."""
+    return np.subtract(codes, LEAST_CODE, dtype=np.int64)
+
+
 def decoded(codes: Codes, parts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Part of each row, from its code and the part of each code."""
     return np.roll(parts, LEAST_CODE)[codes]  # the parts of codes -2 and -1 come last; a plain index beats take() here
@@ -193,7 +198,7 @@ def code_counts(codes: Codes, size: int) -> NDArray[np.int64]:
     counts = np.zeros(size, dtype=np.int64)
     paired = codes.size & -2 if codes.itemsize == 1 and codes.size >= MOST_GRID else 0
     for at in range(paired, codes.size, max(CHUNK, size)):
-        counts += np.bincount(codes[at : at + max(CHUNK, size)].astype(np.intp) - LEAST_CODE, minlength=size)
+        counts += np.bincount(places(codes[at : at + max(CHUNK, size)]), minlength=size)
     # codes of one byte two rows at a time: half the steps; a pair has a place in a table of both bytes
     pairs, table = np.ascontiguousarray(codes[:paired]).view(np.uint16), np.zeros((256, 256), dtype=np.int64)
     for at in range(0, pairs.size, table.size):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isqrt
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import CHUNK, Lattice, present_mask
+from pandas_dp.core.lattice import CHUNK, Lattice, Raw, present_mask
 from pandas_dp.core.measurement import Additive, Exact, View
 from pandas_dp.core.offset_sum import offset_sum
-from pandas_dp.core.partition import LEAST_CODE, Partition, uncoded
+from pandas_dp.core.partition import Partition, places, uncoded
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import rows_in_parts
 
@@ -213,33 +214,39 @@ def _wide(values: Ints, largest: int) -> Ints:
 
 
 def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Moments, degree: int) -> list[list[int]]:
-    """Exact `lattice.power_sums` of each part, after contribution bounding: for each power a list with one entry a part.
-
-    Rows are handled in chunks, whose sums by code of a row `group_sum` takes exactly; a chunk is no shorter than the list of
-    codes, so that adding the lists costs little. What the chunks add up to fits in int64, or Python ints are added.
-    """
+    """Exact `lattice.power_sums` of each part, after contribution bounding: for each power a list with one entry a part."""
     values, present = view.column(of.column)
     if unit.column is None:
         codes, parts = view.coded(by)
     else:
         kept, positions = rows_in_parts(view, unit, by, present_mask(values, present))
         (codes, parts), values, present = uncoded(kept, by.count), values[positions], None
-    none, chunk, cells = parts.size, max(2 * CHUNK, parts.size), of.lattice.cells
-    wide = cells**degree * values.size >= 1 << 62
-    sums = np.zeros((degree + 1, none + 1), dtype=object if wide else np.int64)
-    for at in range(0, values.size, chunk):
-        part = values[at : at + chunk]
-        place = np.subtract(codes[at : at + chunk], LEAST_CODE, dtype=np.int64)
-        mask = present_mask(part, None if present is None else present[at : at + chunk])
-        if mask is not None:
-            np.copyto(place, none, where=~mask)
-        sums[0] += np.bincount(place, minlength=none + 1)
-        offsets = of.lattice.offsets(part)
-        for power, values_of in enumerate([offsets] if degree == 1 else [offsets, offsets * offsets], 1):
-            sums[power] += group_sum(values_of, place, none + 1, cells**power)
+    sums = sums_by_place(of.lattice, (values, present), lambda rows: places(codes[rows]), parts.size, degree)
     totals = np.zeros((by.count + 1, degree + 1), dtype=sums.dtype)  # the last: in no part
-    np.add.at(totals, parts, sums[:, :none].T)
+    np.add.at(totals, parts, sums.T)
     return totals[:-1].T.tolist()  # type: ignore[no-any-return]
+
+
+def sums_by_place(lattice: Lattice, raw: Raw, place: Callable[[slice], Ints], size: int, degree: int) -> Ints:
+    """Exact `lattice.power_sums` of the rows that have each place 0..size - 1, shape (degree + 1, size).
+
+    `place` says which places a slice of rows has, in a new array. Rows are handled in chunks, whose sums `group_sum` takes
+    exactly; a chunk is no shorter than the list of places, so that adding the lists costs little. What the chunks add up to
+    fits in int64, or Python ints are added.
+    """
+    (values, present), chunk, cells = raw, max(2 * CHUNK, size), lattice.cells
+    wide = cells**degree * values.size >= 1 << 62
+    sums = np.zeros((degree + 1, size + 1), dtype=object if wide else np.int64)  # the last place: no value
+    for at in range(0, values.size, chunk):
+        rows = slice(at, min(at + chunk, values.size))
+        places_, offsets = place(rows), lattice.offsets(values[rows])  # shape (rows of the chunk,)
+        mask = present_mask(values[rows], None if present is None else present[rows])
+        if mask is not None:
+            np.copyto(places_, size, where=~mask)
+        sums[0] += np.bincount(places_, minlength=size + 1)
+        for power, values_of in enumerate([offsets] if degree == 1 else [offsets, offsets * offsets], 1):
+            sums[power] += group_sum(values_of, places_, size + 1, cells**power)
+    return sums[:, :size]
 
 
 def _offsets_by_unit(
