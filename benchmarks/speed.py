@@ -20,7 +20,8 @@ import pandas as pd
 import pandas_dp  # noqa: F401
 from pandas_dp import tables
 
-STATES = [f"S{i:02d}" for i in range(50)]
+STATES, KINDS = [f"S{i:02d}" for i in range(50)], ["a", "b", "c", "d", "e"]
+LEVELS = [0.1, 0.25, 0.5, 0.75, 0.9]
 
 
 def make(rows: int) -> pd.DataFrame:
@@ -34,6 +35,9 @@ def make(rows: int) -> pd.DataFrame:
             "holes": np.where(rng.random(rows) < 0.1, np.nan, rng.normal(50, 20, rows)),
             "state": pd.Series(rng.choice(STATES, rows), dtype="str"),
             "region": pd.Categorical(rng.choice(STATES, rows)),
+            "kind": pd.Series(rng.choice(KINDS, rows), dtype="str"),
+            "sort": pd.Categorical(rng.choice(KINDS, rows)),
+            "narrow": np.minimum(rng.lognormal(10.5, 0.8, rows), 500_000.0).astype(np.float32),
         }
     )
 
@@ -50,6 +54,7 @@ def questions(df: pd.DataFrame, people: pd.DataFrame) -> dict[str, tuple[Callabl
         "sum float": (lambda: ask().sum("income", bounds=money), lambda: df["income"].sum()),
         "mean float": (lambda: ask().mean("income", bounds=money), lambda: df["income"].mean()),
         "mean with nulls": (lambda: ask().mean("holes", bounds=years), lambda: df["holes"].mean()),
+        "mean float32": (lambda: ask().mean("narrow", bounds=money), lambda: df["narrow"].mean()),
         "mean int": (lambda: ask().mean("age", bounds=years), lambda: df["age"].mean()),
         "var float": (lambda: ask().var("income", bounds=money), lambda: df["income"].var()),
         "std float": (lambda: ask().std("income", bounds=money), lambda: df["income"].std()),
@@ -57,6 +62,10 @@ def questions(df: pd.DataFrame, people: pd.DataFrame) -> dict[str, tuple[Callabl
         "quantile float": (
             lambda: ask().quantile("income", 0.9, bounds=money),
             lambda: df["income"].quantile(0.9),
+        ),
+        "five quantiles": (
+            lambda: ask().quantile("income", LEVELS, bounds=money),
+            lambda: df["income"].quantile(LEVELS),
         ),
         "histogram int bins": (
             lambda: ask().histogram("age", bins=edges),
@@ -90,9 +99,25 @@ def questions(df: pd.DataFrame, people: pd.DataFrame) -> dict[str, tuple[Callabl
             lambda: ask().groupby("region", keys=STATES)["income"].mean(bounds=money),
             lambda: df.groupby("region", observed=True)["income"].mean(),
         ),
+        "mean of two keys strings": (
+            lambda: (
+                ask().groupby(["state", "kind"], keys={"state": STATES, "kind": KINDS})["income"].mean(bounds=money)
+            ),
+            lambda: df.groupby(["state", "kind"])["income"].mean(),
+        ),
+        "mean of two keys category": (
+            lambda: (
+                ask().groupby(["region", "sort"], keys={"region": STATES, "sort": KINDS})["income"].mean(bounds=money)
+            ),
+            lambda: df.groupby(["region", "sort"], observed=True)["income"].mean(),
+        ),
         "groupby_mean_sa strings": (
             lambda: ask().groupby_mean_sa("state", "income", keys=STATES, bounds=money),
             lambda: df.groupby("state")["income"].mean(),
+        ),
+        "unit mean, all rows": (
+            lambda: user().mean("income", bounds=money),
+            lambda: df.groupby("uid")["income"].sum(),
         ),
         "unit count": (lambda: user().count(), lambda: len(first())),
         "unit mean": (lambda: user().mean("income", bounds=money), lambda: first()["income"].mean()),

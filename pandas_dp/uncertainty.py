@@ -188,21 +188,26 @@ class Ratio:
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends for each mean."""
-        t = self.noise.tail(level) + 1  # one more: the tail is that of continuous noise
         if self.scalar:
-            return self._ends(value, *self.features[0], t)
-        ends = [self._ends(v, *pair, t) for v, pair in zip(value.tolist(), self.features, strict=True)]
-        return _series(ends, value)
+            return self.each([value], level)[0]
+        return _series(self.each(value.tolist(), level), value)
 
-    def _ends(self, value: Any, first: int, second: int, t: float) -> Ends:
-        n = first + second
-        low, high = ((first - t) / n, (first + t) / n) if n > 0 else (0.0, 1.0)
-        lower, upper = (
-            self.kind.value(self.lattice.lower + self.lattice.width * Fraction(min(max(end, 0.0), 1.0)))
-            for end in (low, high)
-        )
-        # where n is below one row the value is another fraction than F1 / n
-        return min(lower, value), max(upper, value)
+    def each(self, values: list[Any], level: float) -> list[Ends]:
+        """Ends for each mean of a list."""
+        t = self.noise.tail(level) + 1  # one more: the tail is that of continuous noise
+        ends = []
+        for value, (first, second) in zip(values, self.features, strict=True):
+            n = first + second
+            low, high = ((first - t) / n, (first + t) / n) if n > 0 else (0.0, 1.0)
+            # where n is below one row the value is another fraction than F1 / n
+            ends.append((min(self._at(low), value), max(self._at(high), value)))
+        return ends
+
+    def _at(self, share: float) -> Any:
+        """Return lower + width * share, the share cut to [0, 1]: one quotient of integers, as fractions are slow."""
+        part, whole = min(max(share, 0.0), 1.0).as_integer_ratio()
+        top, bottom = self.lattice.step.as_integer_ratio()
+        return self.kind.ratio(top * (self.lattice.low * whole + self.lattice.cells * part), bottom * whole)
 
 
 @dataclass(frozen=True)

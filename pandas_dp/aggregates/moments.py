@@ -60,8 +60,7 @@ class Mean(SingleLook):
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
         values = [self._mean(*pair) for pair in pairs]
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
-        alone = (replace(error, features=(pair,), scalar=True) for pair in pairs)
-        notes = self.notes(values, (each.bounds(value, LEVEL) for each, value in zip(alone, values, strict=True)))
+        notes = self.notes(values, error.each(values, LEVEL)) if len(values) <= MOST_LOOKED_AT else ()
         if self.labels is None:
             return Answer(values[0], noise.name, error, notes)
         return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error, notes)

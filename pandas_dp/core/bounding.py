@@ -50,12 +50,12 @@ def _first_in_random_order(owner: Codes, most: int, fill: Fill) -> NDArray[np.in
     """Sort items by (owner, random) and take the first `most` of each owner."""
     items = owner.size
     item_bits = max(1, (items - 1).bit_length())
-    random_bits = 64 - item_bits - max(1, int(owner.max()).bit_length())
-    random = random_words(items, fill)
+    random_bits = min(32, 64 - item_bits - max(1, int(owner.max()).bit_length()))
+    random = random_words(items, fill, np.uint32)
     if random_bits >= FEWEST_RANDOM_BITS:
         # one 64-bit key owner | random | item, one sort
         key = owner.astype(np.uint64) << np.uint64(random_bits)
-        key |= random >> np.uint64(64 - random_bits)
+        key |= random >> np.uint32(32 - random_bits)
         key <<= np.uint64(item_bits)
         key |= np.arange(items, dtype=np.uint64)
         key.sort()

@@ -178,33 +178,22 @@ def power_sums(lattice: Lattice, raw: Raw, degree: int) -> list[int]:
     Parameters
     ----------
     lattice : Lattice
-        For degree 2 with at most 2**23 cells.
+        For degree 2 with at most 2**22 cells.
     raw : (values, present)
-        `present` is None when no row is missing; NaN counts as missing in any case.
+        At most 2**17 rows. `present` is None when no row is missing; NaN counts as missing in any case.
     degree : {1, 2}
 
     Returns
     -------
     list of int
-        Exact for all inputs: the sums of a chunk stay below 2**15 * 2**31 and 2**15 * 2**46 in int64.
+        Exact for all inputs: the sums stay below 2**17 * 2**31 and 2**17 * 2**44 in int64.
     """
     values, present = raw
-    write = lattice.rule(values.dtype)
-    buffer, squares = np.empty((2, min(CHUNK, values.size)), dtype=np.int64)
-    sums = [0] * (degree + 1)
-    with np.errstate(all="ignore"):
-        for at in range(0, values.size, CHUNK):
-            part = values[at : at + CHUNK]
-            out = buffer[: part.size]
-            write(part, out)
-            mask = present_mask(part, None if present is None else present[at : at + CHUNK])
-            if mask is not None:
-                out *= mask  # a missing row adds nothing
-            sums[0] += part.size if mask is None else int(np.count_nonzero(mask))
-            sums[1] += int(np.add.reduce(out))
-            if degree == 2:
-                sums[2] += int(np.add.reduce(np.multiply(out, out, out=squares[: part.size])))
-    return sums
+    offsets, mask = lattice.offsets(values), present_mask(values, present)
+    if mask is not None:
+        offsets *= mask  # a missing row adds nothing
+    sums = [values.size if mask is None else int(np.count_nonzero(mask)), int(np.add.reduce(offsets))]
+    return sums if degree == 1 else [*sums, int(np.add.reduce(np.multiply(offsets, offsets, out=offsets)))]
 
 
 def present_mask(values: NDArray[np.generic], present: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:

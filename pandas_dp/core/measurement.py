@@ -42,6 +42,9 @@ class View(Protocol):
     def parts(self, partition: Partition) -> NDArray[np.intp]:
         """Part of each row, -1 for none."""
 
+    def coded(self, partition: Partition) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.intp]]:
+        """Code of each row, -2 or more, and the part of each code from -2 on, -1 for none: rows stay in few bytes."""
+
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Unit of each row (-1: the key is missing, the row does not count) and the number of units."""
 

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from pandas_dp.core.lattice import CHUNK, Lattice, integer_info
 FEW_ROWS = 1000  # below, a table costs more than a search
 MOST_GRID = 1 << 17  # most widths of the narrowest bin that a table is made for
 SMALLEST_SPACING = 1e-250
+LEAST_CODE = -2
+MOST_COMBINED = (1 << 15) - 1  # combinations of codes in two bytes
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,50 @@ class Cross:
 
 
 Partition = Keys | Bins | Cross
+Codes = NDArray[np.signedinteger[Any]]
+
+
+def uncoded(parts: Codes, count: int) -> tuple[Codes, NDArray[np.intp]]:
+    """Parts as codes of themselves, and the part of each code from LEAST_CODE on."""
+    return parts, np.maximum(np.arange(LEAST_CODE, count), -1)
+
+
+def places(codes: Codes) -> NDArray[np.int64]:
+    """Place of each code in a table that begins at LEAST_CODE."""
+    return np.subtract(codes, LEAST_CODE, dtype=np.int64)
+
+
+def decoded(codes: Codes, parts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Part of each row, from its code and the part of each code."""
+    return np.roll(parts, LEAST_CODE)[codes]  # the parts of codes -2 and -1 come last; a plain index beats take() here
+
+
+def cross_coded(cross: Cross, columns: Sequence[tuple[Codes, NDArray[np.intp]]]) -> tuple[Codes, NDArray[np.intp]]:
+    """Codes of combinations of the factors' codes, in one or two bytes where they are few, and the part of each."""
+    size = math.prod(parts.size for _, parts in columns)
+    if size > MOST_COMBINED:
+        return uncoded(cross.codes([decoded(*column) for column in columns]), cross.count)
+    combined = np.zeros(columns[0][0].size, dtype=np.min_scalar_type(-size))
+    for codes, parts in columns:
+        combined *= parts.size
+        combined += codes
+        combined -= LEAST_CODE
+    grid = np.meshgrid(*(parts for _, parts in columns), indexing="ij")
+    return combined, np.append([-1] * -LEAST_CODE, cross.codes([parts.ravel() for parts in grid]))
+
+
+def code_counts(codes: Codes, size: int) -> NDArray[np.int64]:
+    """Rows of each code LEAST_CODE, LEAST_CODE + 1, ..., shape (size,); chunks of wider integers are all that is copied."""
+    counts = np.zeros(size, dtype=np.int64)
+    paired = codes.size & -2 if codes.itemsize == 1 and codes.size >= MOST_GRID else 0
+    for at in range(paired, codes.size, max(CHUNK, size)):
+        counts += np.bincount(places(codes[at : at + max(CHUNK, size)]), minlength=size)
+    # codes of one byte two rows at a time: half the steps; a pair has a place in a table of both bytes
+    pairs, table = np.ascontiguousarray(codes[:paired]).view(np.uint16), np.zeros((256, 256), dtype=np.int64)
+    for at in range(0, pairs.size, table.size):
+        table += np.bincount(pairs[at : at + table.size], minlength=table.size).reshape(table.shape)
+    # bytes 254 and 255 are codes -2 and -1
+    return counts + np.roll(table.sum(axis=0) + table.sum(axis=1), -LEAST_CODE)[:size] if paired else counts
 
 
 def match(

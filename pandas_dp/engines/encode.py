@@ -48,8 +48,11 @@ class Listed(Protocol):
         """Position of each value among `keys`, NO_KEY or MISSING, shape (values,)."""
 
 
-class Stored(Listed, Protocol):
+class Stored(Protocol):
     """One column in one of the three ways."""
+
+    def coded(self, keys: Keys) -> tuple[Positions, Positions]:
+        """A code of each row, -2 or more, and the position among `keys`, NO_KEY or MISSING, of each code from -2 on."""
 
     def numbers(self) -> Numbers:
         """Return the column as numbers, as near as float64 where it must be."""
@@ -193,8 +196,8 @@ class Numbers:
         """Which rows hold a value; None when all do."""
         return present_mask(self.values, self.mask)
 
-    def positions(self, keys: Keys) -> Positions:
-        """Position of each row's value among `keys`; see `Listed`."""
+    def coded(self, keys: Keys) -> tuple[Positions, Positions]:
+        """Codes are positions; see `Stored`."""
         listed: dict[Any, int] = {}
         for place, key in enumerate(keys):
             number = self._number(key)
@@ -209,7 +212,7 @@ class Numbers:
         present = self.present()
         if present is not None:
             np.copyto(position, MISSING, where=~present)
-        return position.astype(_position_dtype(keys))
+        return position.astype(_position_dtype(keys)), np.arange(MISSING, len(keys))
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Stored`."""
@@ -250,18 +253,17 @@ class ArrowValues:
         """Which rows hold a value; None when all do."""
         return _valid(self.column)
 
-    def positions(self, keys: Keys) -> Positions:
-        """Position of each row's value among `keys`; see `Listed`."""
+    def coded(self, keys: Keys) -> tuple[Positions, Positions]:
+        """Codes are places among the keys that the column can hold; see `Stored`."""
         listed: dict[Any, int] = {}
         for place, key in enumerate(keys):
             scalar = self._scalar(key)
             if scalar is not None:
                 listed.setdefault(scalar, place)
         # null is listed last, so that one look-up tells what is missing
-        places = np.array([*listed.values(), MISSING, NO_KEY], dtype=_position_dtype(keys))
         found = pc.index_in(self.column, value_set=pa.array([*listed, None], self.column.type))
-        positions: Positions = places.take(found.fill_null(-1).to_numpy(), mode="wrap")
-        return positions
+        codes = found.fill_null(-1).to_numpy().astype(_position_dtype(keys))  # narrow: they are kept
+        return codes, np.array([NO_KEY, NO_KEY, *listed.values(), MISSING], dtype=np.intp)
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Stored`."""
@@ -318,16 +320,14 @@ class Coded:
         present = self.codes != -1
         return None if present.all() else present
 
-    def positions(self, keys: Keys) -> Positions:
-        """Position of each row's value among `keys`; see `Listed`."""
+    def coded(self, keys: Keys) -> tuple[Positions, Positions]:
+        """Codes are those of the column, which are not copied; see `Stored`."""
         if self.cells is not None:
             # a row looks for its own cell: one that pandas finds equal to it, from another row, may equal other keys
             found = Objects(self.cells).positions(keys)
             found[self.codes == -1] = MISSING
-            return found
-        # codes -2 and -1 wrap around to the last two
-        table = np.append(self.values.positions(keys), [NO_KEY, MISSING]).astype(_position_dtype(keys))
-        return table.take(self.codes, mode="wrap")
+            return found, np.arange(MISSING, len(keys))
+        return self.codes, np.append([NO_KEY, MISSING], self.values.positions(keys))
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Stored`."""

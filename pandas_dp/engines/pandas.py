@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
-from pandas_dp.core.partition import Bins, Cross, Partition
+from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
 from pandas_dp.core.randomness import Fill, random_bytes
 from pandas_dp.engines.encode import DURATIONS, MISSING, NUMBERS, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys
@@ -72,19 +72,21 @@ class PandasView:
 
     def parts(self, partition: Partition) -> NDArray[np.intp]:
         """Part of each row, -1 for none, shape (rows,)."""
+        codes, parts = self.coded(partition)
+        return codes if isinstance(partition, Bins) else decoded(codes, parts)
+
+    def coded(self, partition: Partition) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.intp]]:
+        """Code of each row, shape (rows,), in few bytes, and the part of each code from -2 on, -1 for none."""
         if isinstance(partition, Cross):
-            return partition.codes([self.parts(factor) for factor in partition.factors])
+            return cross_coded(partition, [self.coded(factor) for factor in partition.factors])
         if isinstance(partition, Bins):
             values, present = self.column(partition.column)
-            return partition.codes(values, present_mask(values, present))
-        key = ("keys", partition, self._nulls.get(partition.column))
+            return uncoded(partition.codes(values, present_mask(values, present)), partition.count)
+        key = ("keys", partition.column, partition.keys, self._nulls.get(partition.column))
         if key not in self._cache:
-            position = self._values(partition.column).positions(partition.keys)
-            missing = position == MISSING
-            # never written into: a read-only flag would say so, but makes numpy's bincount copy
-            self._cache[key] = partition.codes(position.astype(np.intp), ~missing if missing.any() else None)
-        codes: NDArray[np.intp] = self._cache[key]
-        return codes
+            self._cache[key] = self._values(partition.column).coded(partition.keys)
+        codes, positions = self._cache[key]
+        return codes, partition.codes(positions, positions != MISSING)
 
     def units(self, column: str) -> tuple[NDArray[np.int64], int]:
         """Dense codes of the units, -1 where the key is missing or unhashable, and the number of units."""

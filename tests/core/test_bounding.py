@@ -38,8 +38,8 @@ def test_every_subset_is_equally_likely():
 def test_ties_of_short_random_keys_are_shuffled(monkeypatch):
     """With one random bit nearly every pair ties: without the shuffle row order would decide."""
 
-    def one_bit(n, fill):
-        return (np.frombuffer(fill(n), dtype=np.uint8) & 1).astype(np.uint64) << np.uint64(63)
+    def one_bit(n, fill, dtype):
+        return (np.frombuffer(fill(n), dtype=np.uint8) & 1).astype(dtype) << dtype(31)
 
     monkeypatch.setattr(bounding, "random_words", one_bit)
     owner = np.zeros(4, dtype=np.int64)

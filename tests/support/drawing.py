@@ -21,6 +21,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.measurement import Exact, Measurement
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.partition import uncoded
 from pandas_dp.core.samplers import selection
 from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
 from pandas_dp.core.statistics.distinct import Distinct
@@ -264,6 +265,9 @@ class _Copies:
     def present(self, name: str) -> Any:
         present = self.view.present(name)
         return None if present is None else np.tile(present, self.copies)
+
+    def coded(self, partition: _PartsOfCopies) -> Any:
+        return uncoded(self.parts(partition), partition.count)
 
     def parts(self, partition: _PartsOfCopies) -> Any:
         return self._apart(self.view.parts(partition.by), partition.by.count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pandas_dp.core.lattice import present_mask
-from pandas_dp.core.partition import Bins, Cross, Keys
+from pandas_dp.core.partition import Bins, Cross, Keys, uncoded
 from pandas_dp.core.randomness import random_bytes
 
 
@@ -47,6 +47,9 @@ class ArrayView:
         return partition.codes(
             np.array([place.get(c, -1) for c in cells], dtype=np.intp), self.present(partition.column)
         )
+
+    def coded(self, partition):
+        return uncoded(self.parts(partition), partition.count)
 
     def units(self, column):
         cells = self.columns[column]

@@ -5,17 +5,34 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes, random_words
-from pandas_dp.core.samplers import exponential_mechanism, uniform_below
+from pandas_dp.core.samplers import bernoulli_exp, exponential_mechanism, uniform_below
 from pandas_dp.core.statistics.lattice_counts import Points
 
+Ints = NDArray[np.int64]
+
+NEAR = 40  # farther points weigh less than exp(-40), each: they are looked at together
+FARTHEST = 1 << 60  # beyond all ranks
 TIES = 16  # random bits that spread the rows of one lattice point
 FINEST = 10**6  # largest denominator of a level: ranks in units of its inverse stay far below 2**63
+
+
+class Cells(NamedTuple):
+    """Occupied runs of points, ascending: where each starts, its points, and its rows.
+
+    Each row stands at a uniformly random point of its cell, drawn when somebody looks: `placed` makes cells of one point.
+    """
+
+    starts: Ints
+    sizes: Ints
+    counts: Ints
 
 
 @dataclass(frozen=True)
@@ -74,24 +91,49 @@ class Quantile:
         return [self.point(part, fill) for part in exact.open()]
 
     def point(self, points: Points, fill: Fill) -> int:
-        """Group lattice points of equal score: each occupied point, and each run of free points between them."""
-        values, counts = points
+        """One lattice offset, for the rows of one part."""
+        return self.choose(Cells(points.offsets, np.ones_like(points.offsets), points.counts), 0, self.cells, fill)[0]
+
+    def choose(self, cells: Cells, low: int, high: int, fill: Fill) -> tuple[int, Cells]:
+        """One point low..high, and the cells with the places of all rows that were drawn for it.
+
+        Candidates are near cells, the free runs between them, and all points on either side whose rows are far from the
+        target: their bound is the score of the nearest rank. Hardly ever one of these is chosen. Then a uniform point of
+        them is accepted with probability exp(rate (its score - bound)), or else no cell counts as far. For all data and all
+        places of rows this is the exponential mechanism on single points, by rejection from bounds, whatever they are.
+        """
         top, bottom = self.q.numerator, self.q.denominator  # ranks are counted in units of 1 / bottom
-        below = np.concatenate(([0], np.cumsum(counts)))  # rows below each occupied point, then all rows
-        target = top * int(below[-1])
-        ends = below * bottom
-        # occupied points: distance of the target from [below, below + count]; free runs: from their one rank
-        at_value = np.maximum(np.maximum(ends[:-1] - target, target - ends[1:]), 0)
-        in_run = np.abs(ends - target)
-        edges = np.concatenate(([-1], values, [self.cells + 1]))
-        free = np.diff(edges) - 1  # points in each run, shape (occupied + 1,)
-        scores = -np.concatenate((at_value, in_run))
-        sizes = np.concatenate((np.ones(values.size, dtype=np.int64), free))
-        chosen = exponential_mechanism(scores, self.rate / bottom, counts=sizes, fill=fill)
-        if chosen < values.size:
-            return int(values[chosen])
-        run = chosen - values.size
-        return int(edges[run]) + 1 + uniform_below(int(free[run]), fill=fill)
+        reach = min(int(NEAR * bottom / self.rate), FARTHEST)
+        while True:
+            ends = bottom * np.concatenate(([0], np.cumsum(cells.counts)))  # ranks between cells, shape (cells + 1,)
+            target = top * (int(ends[-1]) // bottom)
+            first = int(ends[1:].searchsorted(target - reach))
+            last = int(ends[:-1].searchsorted(target + reach, "right"))
+            if (cells.sizes[first:last] > 1).any():
+                cells = placed(cells, first, last, fill)
+                continue
+            # the near cells, and one for all points up to them and one for all beyond them, where there are cells
+            near, beyond = cells.starts[first:last], cells.starts[last : last + 1]  # beyond, upto: shape (0 or 1,)
+            upto = cells.starts[first - 1 : first] + cells.sizes[first - 1 : first]
+            starts = np.concatenate((np.full_like(upto, low), near, beyond))
+            stops = np.concatenate((upto, near + 1, np.full_like(beyond, high + 1)))
+            ranks = np.concatenate((0 * upto, ends[first : last + 1], np.full_like(beyond, ends[-1])))
+            # distance of the target from [below, below + count] at occupied points, and from the one rank of free runs
+            distances = np.concatenate((_distance(target, ranks[:-1], ranks[1:]), _distance(target, ranks, ranks)))
+            from_, to = np.concatenate((starts, [low], stops)), np.concatenate((stops, starts, [high + 1]))
+            sizes = to - from_  # shape (2 * occupied + 1,)
+            chosen = exponential_mechanism(-distances, self.rate / bottom, counts=sizes, fill=fill)
+            point = int(from_[chosen]) + (uniform_below(int(sizes[chosen]), fill=fill) if sizes[chosen] > 1 else 0)
+            if chosen >= starts.size or sizes[chosen] == 1:
+                return point, cells
+            k = max(int(cells.starts.searchsorted(point, "right")) - 1, 0)
+            cells = placed(cells, k, k + 1, fill)
+            split = cells.starts.searchsorted([point, point + 1])  # cells before the point, and up to it
+            below, at = (bottom * cells.counts[:i].sum() for i in split)
+            farther = int(_distance(target, below, at) - distances[chosen])
+            if bernoulli_exp(farther * self.rate / bottom, fill=fill):
+                return point, cells
+            reach = FARTHEST
 
     def rank_error(self, level: float) -> float:
         """Rows by which the answer's rank may miss, with probability at least `level`.
@@ -114,7 +156,8 @@ class RecursiveQuantiles:
 
     Notes
     -----
-    The bits of a row are independent of everything else: for any fixed bits neighbouring tables stay neighbours of rows
+    The bits of a row are independent of everything else, so it does not matter that they are drawn only when a choice looks
+    at the row, and for any fixed bits neighbouring tables stay neighbours of rows
     that move as many counts as before, and a mixture over the bits loses no more. Given all earlier answers each
     row counts in one of the choices of its depth. One row that comes or goes moves the scores of that choice, of
     relative level r, by amounts that differ by at most `spread_of_row(r)`, and the choice has rate
@@ -145,8 +188,9 @@ class RecursiveQuantiles:
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """One lattice offset for each level, rising, of one part after the other."""
         last, chosen = ((self.cells + 1) << TIES) - 1, []
-        for points in exact.open():
-            chosen += self._choose(self.levels, Fraction(0), Fraction(1), _apart(points, fill), 0, last, fill)
+        for offsets, counts in exact.open():
+            cells = Cells(offsets << TIES, np.full_like(offsets, 1 << TIES), counts)
+            chosen += self._choose(self.levels, Fraction(0), Fraction(1), cells, 0, last, fill)
         return [point >> TIES for point in chosen]
 
     def _choose(
@@ -154,7 +198,7 @@ class RecursiveQuantiles:
         levels: tuple[Fraction, ...],
         first: Fraction,
         last: Fraction,
-        points: Points,
+        cells: Cells,
         low: int,
         high: int,
         fill: Fill,
@@ -163,11 +207,10 @@ class RecursiveQuantiles:
         if not levels:
             return []
         middle = len(levels) // 2
-        level, (offsets, counts) = levels[middle], points
-        quantile = self.choice(level, first, last, high - low)
-        answer = low + quantile.point(Points(offsets - low, counts), fill)
-        cut = int(np.searchsorted(offsets, answer))
-        left, right = Points(offsets[:cut], counts[:cut]), Points(offsets[cut:], counts[cut:])
+        level = levels[middle]
+        answer, cells = self.choice(level, first, last, high - low).choose(cells, low, high, fill)
+        cut = int(np.searchsorted(cells.starts, answer))  # no cell lies on both sides: its rows would have been placed
+        left, right = Cells(*(each[:cut] for each in cells)), Cells(*(each[cut:] for each in cells))
         return [
             *self._choose(levels[:middle], first, level, left, low, answer, fill),
             answer,
@@ -185,9 +228,16 @@ def spread_of_row(q: Fraction) -> Fraction:
     return Fraction(1) if q in (0, 1) else 2 * max(q, 1 - q)
 
 
-def _apart(points: Points, fill: Fill) -> Points:
-    """Rows at lattice points that are 2**TIES times finer, each at a random one within its own."""
-    rows = np.repeat(points.offsets << TIES, points.counts)
-    rows |= random_words(rows.size, fill, np.uint16)
-    offsets, counts = np.unique(rows, return_counts=True)  # shape (occupied,)
-    return Points(offsets, counts.astype(np.int64, copy=False))
+def placed(cells: Cells, first: int, last: int, fill: Fill) -> Cells:
+    """The same, but that each row of the cells first..last - 1 has a uniformly random point of its cell for itself."""
+    starts, sizes, counts = (each[first:last] for each in cells)
+    rows = np.repeat(starts, counts)
+    rows |= random_words(rows.size, fill, np.uint16) & np.repeat(sizes - 1, counts)  # sizes are powers of two
+    points, rows_there = np.unique(rows, return_counts=True)  # shape (occupied points,)
+    own = points, np.ones_like(points), rows_there
+    return Cells(*(np.concatenate((a[:first], b, a[last:])) for a, b in zip(cells, own, strict=True)))
+
+
+def _distance(target: int, below: Ints, upto: Ints) -> Ints:
+    """How far the target lies from [below, upto]."""
+    return np.maximum(np.maximum(below - target, target - upto), 0)

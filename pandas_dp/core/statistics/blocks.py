@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from pandas_dp.core.bounding import bound_groups
 from pandas_dp.core.lattice import Lattice, present_mask
 from pandas_dp.core.measurement import Exact, View
-from pandas_dp.core.partition import Partition
+from pandas_dp.core.partition import Partition, places, uncoded
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.randomness import random_words
 from pandas_dp.core.statistics.lattice_counts import Points
-from pandas_dp.core.statistics.sums import group_sum
+from pandas_dp.core.statistics.sums import sums_by_place
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,25 @@ class BlockMeans:
 
     def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
         """Exact block values, shape (groups, blocks)."""
-        values, present = view.column(self.column)
-        rows, cell = _blocks_of_rows(view, unit, self.by, self.blocks, present_mask(values, present))
-        groups, size = _count(self.by), _count(self.by) * self.blocks
-        held = np.bincount(cell, minlength=size)  # shape (groups * blocks,)
-        sums = group_sum(self.lattice.offsets(values[rows]), cell, size, self.lattice.cells)
+        (values, present), blocks, groups = view.column(self.column), self.blocks, _count(self.by)
+        if unit.column is None:
+            codes, parts = uncoded(np.zeros(view.rows, dtype=np.int8), 1) if self.by is None else view.coded(self.by)
+        else:
+            rows, cell = _blocks_of_rows(view, unit, self.by, blocks, present_mask(values, present))
+            values, present, parts = values[rows], None, np.arange(groups)
+
+        def place(rows: slice) -> NDArray[np.int64]:
+            if unit.column is not None:
+                return cell[rows].copy()
+            return places(codes[rows]) * blocks + _random_blocks(rows.stop - rows.start, blocks)
+
+        by_code = sums_by_place(self.lattice, (values, present), place, parts.size * blocks, 1).reshape(2, -1, blocks)
+        totals = np.zeros((groups + 1, 2, blocks), dtype=by_code.dtype)  # the last: in no group
+        np.add.at(totals, parts, by_code.swapaxes(0, 1))
+        held, sums = totals[:-1, 0], totals[:-1, 1]  # shape (groups, blocks)
         means = (2 * sums + held) // np.maximum(2 * held, 1)  # floor(mean + 1/2), within 0..cells
         means = np.where(held == 0, self.lattice.cells // 2, means)
-        return means.astype(np.int64).reshape(groups, self.blocks)
+        return means.astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.bounding import bound_parts
 from pandas_dp.core.measurement import Additive, Exact, View
-from pandas_dp.core.partition import Partition
+from pandas_dp.core.partition import Partition, code_counts
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
 
@@ -50,14 +50,23 @@ class Count(Additive):
         """Exact counts: a list of one int, or one for each part."""
         present = None if self.column is None else view.present(self.column)
         if self.by is not None:
-            parts, _ = rows_in_parts(view, unit, self.by, present)
-            return Exact(np.bincount(parts, minlength=self.by.count).tolist())
+            return Exact(count_parts(view, unit, self.by, present).tolist())
         if unit.column is None:
             return Exact([view.rows if present is None else int(np.count_nonzero(present))])
         units, count = view.units(unit.column)
         kept = units >= 0 if present is None else (units >= 0) & present
         counts = np.bincount(units[kept], minlength=count)  # shape (units,)
         return Exact([int(np.minimum(counts, unit.rows).sum())])  # int64: at most the number of rows
+
+
+def count_parts(view: View, unit: PrivacyUnit, by: Partition, present: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """Rows of each part that count, shape (parts,), after contribution bounding."""
+    if unit.column is not None:
+        return np.bincount(rows_in_parts(view, unit, by, present)[0], minlength=by.count)
+    codes, parts = view.coded(by)
+    counts = np.zeros(by.count + 1, dtype=np.int64)  # the last: in no part
+    np.add.at(counts, parts, code_counts(codes if present is None else codes[present], parts.size))
+    return counts[:-1]
 
 
 def rows_in_parts(

@@ -14,7 +14,7 @@ import numpy as np
 from pandas_dp.core.measurement import Additive, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
-from pandas_dp.core.statistics.counts import rows_in_parts
+from pandas_dp.core.statistics.counts import count_parts
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Haar(Additive):
 
 def _levels(view: View, unit: PrivacyUnit, by: Partition, branching: int, levels: int) -> list[list[int]]:
     """Exact counts of runs of b^j parts, for each j < levels; the last run of a length may be shorter."""
-    counts = [np.bincount(rows_in_parts(view, unit, by, None)[0], minlength=by.count)]
+    counts = [count_parts(view, unit, by, None)]
     while len(counts) < levels:
         counts.append(np.add.reduceat(counts[-1], np.arange(0, counts[-1].size, branching)))
     return [level.tolist() for level in counts]

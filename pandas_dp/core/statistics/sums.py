@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isqrt
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import Lattice, power_sums, present_mask
+from pandas_dp.core.lattice import CHUNK, Lattice, Raw, present_mask
 from pandas_dp.core.measurement import Additive, Exact, View
 from pandas_dp.core.offset_sum import offset_sum
-from pandas_dp.core.partition import Partition
+from pandas_dp.core.partition import Partition, places, uncoded
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import rows_in_parts
 
@@ -63,13 +64,11 @@ class Total(Additive):
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact totals in lattice steps: a list of one Python int, or one for each part."""
         if self.by is not None:
-            parts, offsets = _offsets_in_parts(view, unit, self.by, self.column, self.lattice)
-            counts = np.bincount(parts, minlength=self.by.count).tolist()
-            sums = group_sum(offsets, parts, self.by.count, self.lattice.cells).tolist()
-            return Exact([s + n * self.lattice.low for s, n in zip(sums, counts, strict=True)])
+            rows, firsts = _sums_in_parts(view, unit, self.by, self, 1)
+            return Exact([s + n * self.lattice.low for s, n in zip(firsts, rows, strict=True)])
         if unit.column is None:
-            rows, total = offset_sum(self.lattice, view.column(self.column))
-            return Exact([total + rows * self.lattice.low])
+            held, total = offset_sum(self.lattice, view.column(self.column))
+            return Exact([total + held * self.lattice.low])
         owner, offsets, units = _offsets_by_unit(view, unit, self.column, self.lattice)
         a, b = self.lattice.low, self.lattice.low + self.lattice.cells
         counts = np.bincount(owner, minlength=units)  # shape (units,)
@@ -132,9 +131,7 @@ class Moments(Additive):
         if self.by is not None:
             return Exact(self._by_part(view, unit, self.by))
         if unit.column is None:
-            raw = view.column(self.column)
-            sums = offset_sum(self.lattice, raw) if self.degree == 1 else power_sums(self.lattice, raw, 2)
-            return Exact(self._features(*sums))
+            return Exact(self._features(*offset_sum(self.lattice, view.column(self.column), self.degree)))
         return Exact(self._by_unit(view, unit))
 
     def _features(self, rows: int, first: int, second: int = 0) -> list[int]:
@@ -145,13 +142,8 @@ class Moments(Additive):
         return [second, rows * m * m - 2 * m * first + second, 2 * m * first - 2 * second]
 
     def _by_part(self, view: View, unit: PrivacyUnit, by: Partition) -> list[int]:
-        parts, offsets = _offsets_in_parts(view, unit, by, self.column, self.lattice)
-        rows = np.bincount(parts, minlength=by.count).tolist()
-        first = group_sum(offsets, parts, by.count, self.lattice.cells).tolist()
-        second = [0] * by.count
-        if self.degree == 2:
-            second = group_sum(offsets * offsets, parts, by.count, self.lattice.cells**2).tolist()
-        return [f for n, s, q in zip(rows, first, second, strict=True) for f in self._features(n, s, q)]
+        sums = _sums_in_parts(view, unit, by, self, self.degree)
+        return [feature for part in zip(*sums, strict=True) for feature in self._features(*part)]
 
     def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
         owner, offsets, units = _offsets_by_unit(view, unit, self.column, self.lattice)
@@ -221,13 +213,40 @@ def _wide(values: Ints, largest: int) -> Ints:
     return values.astype(object) if largest >= 1 << 62 else values.astype(np.int64, copy=False)
 
 
-def _offsets_in_parts(
-    view: View, unit: PrivacyUnit, by: Partition, column: str, lattice: Lattice
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Part and lattice offset of each row that counts."""
-    values, present = view.column(column)
-    parts, positions = rows_in_parts(view, unit, by, present_mask(values, present))
-    return parts, lattice.offsets(values if positions is None else values[positions])
+def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Moments, degree: int) -> list[list[int]]:
+    """Exact `lattice.power_sums` of each part, after contribution bounding: for each power a list with one entry a part."""
+    values, present = view.column(of.column)
+    if unit.column is None:
+        codes, parts = view.coded(by)
+    else:
+        kept, positions = rows_in_parts(view, unit, by, present_mask(values, present))
+        (codes, parts), values, present = uncoded(kept, by.count), values[positions], None
+    sums = sums_by_place(of.lattice, (values, present), lambda rows: places(codes[rows]), parts.size, degree)
+    totals = np.zeros((by.count + 1, degree + 1), dtype=sums.dtype)  # the last: in no part
+    np.add.at(totals, parts, sums.T)
+    return totals[:-1].T.tolist()  # type: ignore[no-any-return]
+
+
+def sums_by_place(lattice: Lattice, raw: Raw, place: Callable[[slice], Ints], size: int, degree: int) -> Ints:
+    """Exact `lattice.power_sums` of the rows that have each place 0..size - 1, shape (degree + 1, size).
+
+    `place` says which places a slice of rows has, in a new array. Rows are handled in chunks, whose sums `group_sum` takes
+    exactly; a chunk is no shorter than the list of places, so that adding the lists costs little. What the chunks add up to
+    fits in int64, or Python ints are added.
+    """
+    (values, present), chunk, cells = raw, max(2 * CHUNK, size), lattice.cells
+    wide = cells**degree * values.size >= 1 << 62
+    sums = np.zeros((degree + 1, size + 1), dtype=object if wide else np.int64)  # the last place: no value
+    for at in range(0, values.size, chunk):
+        rows = slice(at, min(at + chunk, values.size))
+        places_, offsets = place(rows), lattice.offsets(values[rows])  # shape (rows of the chunk,)
+        mask = present_mask(values[rows], None if present is None else present[rows])
+        if mask is not None:
+            np.copyto(places_, size, where=~mask)
+        sums[0] += np.bincount(places_, minlength=size + 1)
+        for power, values_of in enumerate([offsets] if degree == 1 else [offsets, offsets * offsets], 1):
+            sums[power] += group_sum(values_of, places_, size + 1, cells**power)
+    return sums[:, :size]
 
 
 def _offsets_by_unit(

@@ -41,6 +41,7 @@ class Every:
         monkeypatch.setattr(quantiles, "exponential_mechanism", self._group)
         monkeypatch.setattr(quantiles, "uniform_below", lambda count, fill=None: self._choose([F(1, count)] * count))
         monkeypatch.setattr(quantiles, "random_words", self._words)
+        monkeypatch.setattr(quantiles, "bernoulli_exp", lambda x, fill=None: self._coin(x) == 0)
         self.ties = ties
 
     def law(self, draw) -> dict[tuple[int, ...], F]:
@@ -72,6 +73,10 @@ class Every:
             assert below.denominator == 1  # else the law would not be rational
             weights.append(F(int(counts[i])) / 2 ** int(below))
         return present[self._choose([w / sum(weights) for w in weights])]
+
+    def _coin(self, x: F) -> int:
+        assert x.denominator == 1
+        return self._choose([F(1, 2 ** int(x)), 1 - F(1, 2 ** int(x))] if x else [F(1)])
 
     def _words(self, count, fill, dtype):
         return np.array([self._choose([F(1, 2**self.ties)] * 2**self.ties) for _ in range(count)], dtype=dtype)
@@ -212,10 +217,47 @@ def test_levels_of_any_denominators_are_counted_in_millionths():
 
 # ------------------------------------------------------------------------------------------------------- ties
 def test_rows_keep_their_point_and_get_their_own_bits():
-    words = np.array([7, 65_535, 0, 7, 1], dtype=np.uint16)
-    spread = quantiles._apart(Points(np.array([3, 9]), np.array([4, 1])), lambda count: words.tobytes())
-    assert spread.offsets.tolist() == [3 << 16, (3 << 16) + 7, (3 << 16) + 65_535, (9 << 16) + 1]
-    assert spread.counts.tolist() == [1, 2, 1, 1]
+    words = np.array([7, 65_535, 0, 7, 5, 6, 1], dtype=np.uint16)  # those of the rows of one point tell nothing
+    starts, sizes = (
+        np.array([1 << 16, 3 << 16, 7 << 16, 9 << 16, 12 << 16]),
+        np.array([1 << 16, 1 << 16, 1, 1 << 16, 1 << 16]),
+    )
+    cells = quantiles.Cells(starts, sizes, np.array([6, 4, 2, 1, 8]))
+    spread = quantiles.placed(cells, 1, 4, lambda count: words.tobytes())
+    near = [3 << 16, (3 << 16) + 7, (3 << 16) + 65_535, 7 << 16, (9 << 16) + 1]
+    assert spread.starts.tolist() == [1 << 16, *near, 12 << 16]
+    assert spread.sizes.tolist() == [1 << 16, *[1] * 5, 1 << 16]
+    assert spread.counts.tolist() == [6, 1, 2, 1, 2, 1, 8]
+
+
+LOOKS = [  # levels, rate, lattice, random bits a row, most rows
+    (LEVELS["thirds"][0], 4, 4, 0, 4),
+    (LEVELS["five"][0], 2, 2, 0, 3),
+    (LEVELS["one"][0], 4, 2, 1, 3),
+    (LEVELS["quarters"][0], 2, 1, 1, 2),
+]
+
+
+def laws_with_near(monkeypatch, near, levels, rate, cells, ties, most):
+    """Laws of all tables of up to so many rows where rows up to `near` are near."""
+    monkeypatch.setattr(quantiles, "NEAR", near)
+    every, mechanism = Every(monkeypatch, ties), RecursiveQuantiles(levels, F(rate), cells)
+    tables = [rows for n in range(most + 1) for rows in combinations_with_replacement(range(0, cells + 1, 2), n)]
+    return [every.law(lambda rows=rows: mechanism.draw(points(rows))) for rows in tables]
+
+
+@pytest.mark.parametrize("near", [0, 2])
+@pytest.mark.parametrize("look", LOOKS)
+def test_how_far_is_far_changes_no_law(monkeypatch, look, near):
+    """To the last digit: far points that are drawn, accepted, refused and looked at one by one, and bits drawn late."""
+    assert laws_with_near(monkeypatch, near, *look) == laws_with_near(monkeypatch, 10**6, *look)
+
+
+def test_far_points_that_are_always_accepted_change_the_law(monkeypatch):
+    """The broken twin."""
+    right = laws_with_near(monkeypatch, 10**6, *LOOKS[0])
+    monkeypatch.setattr(Every, "_coin", lambda self, x: 0)
+    assert laws_with_near(monkeypatch, 0, *LOOKS[0]) != right
 
 
 HEAVY = Exact([Points(np.arange(101), np.array([92_000, *[80] * 100]))])  # 92 % at 0, the rest evenly from 1 to 100
