@@ -105,7 +105,7 @@ def test_answers_are_never_stored():
     streams = [df.dp(epsilon=1).above_threshold(3) for _ in range(3)]  # the same call: three charges
     assert df.dp.session.spent == "epsilon=3"
     assert len({id(stream._inner._run.started) for stream in streams}) == 3
-    assert not any(entry.recorded for entry in df.dp.session._entries)
+    assert not any(entry.recorded for entry in df.dp.session._ledger.entries(df.dp.session.name))
 
 
 def test_interleaved_with_other_queries_and_streams():

@@ -20,6 +20,7 @@ from pandas_dp.report.preview import Preview
 from pandas_dp.tables import Table
 
 NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
+NOTEWORTHY = 1.1  # an error less than so many times that of one row a unit is no reason to lower the bound
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ class Ahead:
         if unit.rows > 1 and known.half_width is not None and not isinstance(known.half_width, dict):
             single = replace(terms, unit=replace(unit, rows=1, groups=1, rows_per_group=1))
             least = outlook(query.aggregate, single, self.rows).half_width
-            if least:
-                times = float(known.half_width / least)
+            times = float(known.half_width / least) if least else 0.0
+            if times > NOTEWORTHY:  # where max_rows_per_group is 1, many an error is that of a single row already
                 notes += (
                     f"with max_rows=1 the error would be {times:.2g} times smaller; rows_per_unit() tells what it leaves out",
                 )

@@ -16,7 +16,7 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.parts import Parts, few_columns
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import BOUNDED, bounds_text, call_text, columns_text
+from pandas_dp.priced.text import BOUNDED, bounds_text, call_text, columns_text, more_parts
 from pandas_dp.release import Release
 
 
@@ -89,10 +89,9 @@ class KeyQuestions(PreparedFrame):
             return self._ask(call_text("value_counts", column, None), question, (column,))
         keyed, labels = self._keys("value_counts", column, keys, other, null)
         counts = CountBy(keyed, labels, name="count", sort=bool(sort))
-        if not shares:
-            return self._ask(call_text("value_counts", column, None, keys=keyed.keys), counts, (column,))
-        text = call_text("value_counts", column, None, keys=keyed.keys, normalize=True)
-        return self._ask(text, Shares(counts), (column,))
+        more = more_parts(other, null) | ({"normalize": True} if shares else {})
+        text = call_text("value_counts", column, None, keys=keyed.keys, **more)
+        return self._ask(text, Shares(counts) if shares else counts, (column,))
 
     def unique(self, column: str | list[str]) -> Release:
         """List the keys of a column that many units hold; a rare one, or one of a single unit, is not listed.

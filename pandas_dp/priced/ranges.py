@@ -9,7 +9,7 @@ from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.ranges import Ecdf, RangeCounts
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import call_text, edges
+from pandas_dp.priced.text import call_text, edges, more_parts
 from pandas_dp.release import Release
 
 
@@ -65,5 +65,6 @@ class RangeQuestions(PreparedFrame):
                 f"histogram({column!r}, bins=range(0, 101, 10), workload='ranges')"
             )
         binned, labels = arguments.bins(bins, other, null, self._kind(column), "histogram", column)
-        text = call_text("histogram", column, None, bins=edges(labels.values, binned.bins), workload="ranges")
+        more = {"workload": "ranges", **more_parts(other, null)}
+        text = call_text("histogram", column, None, bins=edges(labels.values, binned.bins), **more)
         return self._ask(text, RangeCounts(binned, labels), (column,))

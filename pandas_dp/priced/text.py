@@ -124,6 +124,11 @@ def bounds_text(bounds: Any) -> str:
     return "" if bounds is None else f"bounds=({value_text(bounds[0])}, {value_text(bounds[1])}), "
 
 
+def more_parts(other: bool, null: bool) -> dict[str, bool]:
+    """The arguments that ask for one more part, where they do: a question is recorded as it was asked."""
+    return {name: True for name, wanted in (("other", other), ("null", null)) if wanted}
+
+
 def call_text(name: str, column: str, bounds: Any, **more: Any) -> str:
     """Write a call for the ledger and for people."""
     parts = [

@@ -81,7 +81,8 @@ class Books(pd.DataFrame):
         """Show the same in a notebook."""
         short = self._short()
         shown = pd.DataFrame(self) if short is None else short
-        return shown.to_html(max_rows=pd.get_option("display.max_rows"), notebook=True)
+        with pd.option_context("display.max_colwidth", None):  # what is long is cut already, in the middle
+            return shown.to_html(max_rows=pd.get_option("display.max_rows"), notebook=True)
 
 
 def cut(text: str, most: int) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 from pandas_dp.report.plots import Column
 from pandas_dp.report.row_charts import ACCENT, row_charts
 
-MOST_CHARTED = 3  # columns: of a wider table the numbers alone have room
+MOST_CHARTED = 2  # columns: of a wider table the numbers alone have room on a page
 MUTED = "opacity: .75; font-size: 90%"
 # stands for a chart while pandas writes and escapes the table: characters that no text has by chance
 MARK, MARKED = "\ue000{}\ue001", re.compile("\ue000([0-9]{1,9})\ue001")

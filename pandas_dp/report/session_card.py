@@ -7,7 +7,7 @@ from html import escape
 
 from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.report import odometer
 from pandas_dp.report.allowance import more_calls
 from pandas_dp.report.books import PRICE, QUERY, cut
@@ -44,7 +44,11 @@ def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
     rule, state = ledger.rule(name), ledger.state(name)
     spent, left = odometer.spent(rule, state, unit), odometer.left(rule, state, unit, last)
     share = float(spent.epsilon) / float(rule.budget.epsilon)
-    lines = [f"spent {spent}", f"left {left}"]
+    # where divergences are counted, epsilons may add up to more than the total
+    comes_to = (
+        "" if isinstance(rule, PureFilter) else f": together epsilon={spent.epsilon:.3g} of {show(rule.budget.epsilon)}"
+    )
+    lines = [f"spent {spent}{comes_to}", f"left {left}"]
     if last is not None and isinstance(rule, PureFilter):  # the others say it beside what is left
         more = more_calls(rule, state, last[1])
         lines.append(f"about {more:,} more {'answer' if more == 1 else 'answers'} like the last one, at {last[0]}")

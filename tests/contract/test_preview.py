@@ -105,7 +105,7 @@ def test_the_price_is_what_is_then_charged(name, terms):
     assert not before.stored
     assert before.left == session.left
     assert session._state == state.plus(before.charge)
-    entry = session._entries[-1]
+    entry = session._ledger.entries(session.name)[-1]
     assert (before.call, before.price) == (entry.query, entry.price)
     assert entry.charge == before.charge
     assert (before.left == left) == (before.price == "nothing")
@@ -225,7 +225,7 @@ def test_nothing_is_read_drawn_charged_or_stored(monkeypatch, name, terms):
     df, ask = made(**terms), EVERY[name]
     session = df.dp.session
     ledger = session._ledger
-    before = session._entries, session._state, session._typical, session.left
+    before = session._ledger.entries(session.name), session._state, session._typical, session.left
     attrs, streams = dict(df.attrs), list(session._streams)
 
     def never(*args, **kwargs):
@@ -259,7 +259,7 @@ def test_nothing_is_read_drawn_charged_or_stored(monkeypatch, name, terms):
                 assert seen._repr_html_().startswith("<div>")
             else:
                 assert name in {*ROW_BY_ROW, *BY_UNIT, *REFUSED}
-    after = session._entries, session._state, session._typical, session.left
+    after = session._ledger.entries(session.name), session._state, session._typical, session.left
     assert after == before
     assert (dict(df.attrs), list(session._streams)) == (attrs, streams)
 
@@ -377,6 +377,13 @@ def test_durations_and_dates_are_said_in_their_unit():
     assert total.half_width == pytest.approx(pd.Timedelta("3h"), abs=pd.Timedelta("1min"))
     day = df.dp.preview(epsilon=1, rows=1000).mean("day", bounds=("2013-01-01", "2013-03-01"))
     assert day.error == "about ± 4.25 h with 1,000 rows (95 %)"
+
+
+def test_a_bound_on_rows_that_costs_nothing_is_not_spoken_of():
+    df = pd.DataFrame({"who": [1, 1, 2] * 50, "day": ["mon", "tue", "mon"] * 50})
+    df.dp.protect(epsilon=3, unit="who", max_rows=7, max_rows_per_group=1, name=fresh())
+    notes = df.dp.preview(epsilon=1).mode("day", keys=["mon", "tue"]).notes
+    assert not any("max_rows=1" in note for note in notes)
 
 
 def test_a_preview_says_what_a_loose_bound_on_rows_costs():

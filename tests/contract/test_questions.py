@@ -314,3 +314,15 @@ def test_answers_at_the_ends_of_what_types_can_hold():
             pd.DataFrame({"n": [1.0]}).dp.protect(epsilon=1, name=fresh(), schema={"n": {"nulls": rule}})
     with pytest.raises(ArgumentTypeError, match="nulls"):
         pd.DataFrame({"n": ["a"]}).dp.protect(epsilon=1, name=fresh(), schema={"n": {"nulls": "b"}})
+
+
+@pytest.mark.parametrize("asked", [{"other": True}, {"null": True}, {"other": True, "null": True}, {}])
+def test_parts_beside_the_listed_ones_are_on_record(asked):
+    df = protected(neighbors="replace_one", epsilon=100)
+    ask, listed = df.dp(epsilon=1), {"keys": ["x", "y"], **asked}
+    answers = [ask.value_counts("city", **listed), ask.value_counts("city", normalize=True, **listed)]
+    answers += [ask.histogram("city", **listed), ask.histogram("age", bins=[0, 50, 100], **asked)]
+    answers += [ask.histogram("age", bins=[0, 50, 100], workload="ranges", **asked)]
+    answers += [ask.randomized_response("city", **listed)]
+    for answer in answers:
+        assert {name for name in ("other", "null") if f"{name}=True" in str(answer.query)} == set(asked)

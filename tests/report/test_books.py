@@ -30,6 +30,7 @@ def test_it_prints_one_short_line_for_each_entry():
     html = books._repr_html_()
     assert html.count("<tr") == 4
     assert "&gt;= 18" in html
+    assert "(bounds=(0, 5000))" in html
 
 
 def test_columns_are_full_and_what_is_made_of_it_is_plain():

@@ -152,6 +152,19 @@ def test_a_budget_of_divergences_says_once_how_many_more():
     assert session._repr_html_().count("more") == 1
 
 
+def test_a_budget_of_divergences_says_what_its_epsilons_come_to():
+    df = people()
+    session = df.dp.protect(epsilon=1, delta=1e-6, name=fresh("card"))
+    for _ in range(120):
+        df.dp(epsilon=0.01, fresh=True).count()
+    together = f"{session.spent.epsilon:.3g}"
+    assert (
+        f"spent epsilon=1.2, Renyi divergence about {session.spent.rsplit(' ', 1)[1]}: together epsilon={together} of 1<br>"
+        in (session._repr_html_())
+    )
+    assert float(together) < 1
+
+
 def test_a_budget_in_a_file_names_it_and_a_lost_one_falls_back_to_text(tmp_path):
     df = people()
     session = df.dp.protect(epsilon=2, ledger=tmp_path / "budget.dpledger")
@@ -161,6 +174,13 @@ def test_a_budget_in_a_file_names_it_and_a_lost_one_falls_back_to_text(tmp_path)
     (tmp_path / "budget.dpledger").write_bytes(b"no ledger")
     assert session._repr_html_() is None
     assert "pandas_dp session" in repr(session)
+
+
+@pytest.mark.parametrize(("columns", "charts"), [(1, 2), (2, 4), (3, 0)])
+def test_of_a_wide_table_the_numbers_alone_are_shown(columns, charts):
+    drawn = [(name, pd.Series([1.0, 2.0]), None, None) for name in "abc"[:columns]]
+    table = pd.DataFrame({name: values for name, values, *_ in drawn})
+    assert table_html(table, [], drawn).count("<svg") == charts
 
 
 def test_bars_stay_in_their_frame():
