@@ -11,11 +11,11 @@ from typing import Any
 import matplotlib
 
 matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
 
-from pandas_dp import accounting  # noqa: E402
-from pandas_dp.commands import ledger, query, run  # noqa: E402
+from pandas_dp import accounting
+from pandas_dp.commands import ledger, query, run
 
 BLUE, ORANGE, GREY, GREEN = "#2a6fb0", "#d9730d", "#8a8f98", "#3a8f5c"
 STYLE = {
@@ -130,7 +130,9 @@ def keys(axes: Any) -> None:
     best = [0.0]
     for _ in rows[1:]:
         best.append(min(math.exp(epsilon) * best[-1] + delta, 1 - p * (1 - best[-1] - delta), 1.0))
-    above = [p ** (threshold - n) / (1 + p) if n < threshold else 1 - p ** (n - threshold + 1) / (1 + p) for n in rows[1:]]
+    above = [
+        p ** (threshold - n) / (1 + p) if n < threshold else 1 - p ** (n - threshold + 1) / (1 + p) for n in rows[1:]
+    ]
     axes.plot(rows, best, "o-", color=ORANGE, markersize=3, label="optimal, list alone")
     axes.plot(rows[1:], above, "s-", color=BLUE, markersize=3, label="threshold 15, with counts")
     axes.set(xlabel="rows of the key", ylabel="chance to be listed", title="ε = 1, δ = 10⁻⁶, one row a unit")
@@ -172,7 +174,9 @@ def budget(axes: Any) -> None:
         ("optimal", "declared as a plan", ORANGE),
     ):
         axes.plot(prices, [table[row] for table in found], "o-", color=colour, markersize=3, label=text)
-    axes.set(xscale="log", yscale="log", xlabel="epsilon of a question", ylabel="questions", title="total ε = 3, δ = 10⁻⁶")
+    axes.set(
+        xscale="log", yscale="log", xlabel="epsilon of a question", ylabel="questions", title="total ε = 3, δ = 10⁻⁶"
+    )
     axes.set_xticks(prices, [str(price) for price in prices])
     axes.minorticks_off()
     axes.legend()

@@ -156,6 +156,10 @@ class Query:
         ----------
         plan : dict
 
+        Returns
+        -------
+        Query
+
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, AttributeError

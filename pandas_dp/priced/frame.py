@@ -101,7 +101,13 @@ class PricedFrame(
         return self._ask(f"count({column!r})", Count(column), (column,))
 
     def size(self) -> Release:
-        """Count the rows; the same question as ``count()``."""
+        """Count the rows; the same question as ``count()``.
+
+        Returns
+        -------
+        Release
+            An int.
+        """
         return self.count()
 
     def sum(self, column: str, *, bounds: Any = None) -> Release:
@@ -256,6 +262,11 @@ class PricedFrame(
         column : str
         bounds : (lower, upper) or "private", optional
         ddof : {0, 1}
+
+        Returns
+        -------
+        Release
+            A float.
         """
         return self._variance("std", column, bounds, ddof)
 
