@@ -111,7 +111,7 @@ def test_every_page_is_in_a_table_of_contents_once():
         (page.parent / f"{name}.md").resolve()
         for page in PAGES
         for _, entries in re.findall(r"```\{toctree\}\n((?::.*\n)*)\n(.*?)```", page.read_text(), re.DOTALL)
-        for name in entries.split()
+        for name in re.findall(r"([^<>\s]+)>?$", entries, re.MULTILINE)
     ]
     assert sorted(listed) == sorted(page.resolve() for page in PAGES if page != DOCS / "index.md")
 
