@@ -95,7 +95,7 @@ def smooth(axes: Any) -> None:
     axes.plot(spreads, soft, color=ORANGE, label="smooth bound, β = 0.1")
     axes.plot(spreads, local, color=BLUE, label="this table")
     axes.set(yscale="log", xlabel="spread of the values", ylabel="move of the median", ylim=(1e-7, 1e3))
-    axes.legend(loc=(0.2, 0.68), ncols=3)
+    axes.legend(loc=(0.02, 0.68), ncols=3)
 
 
 def boxes(axes: Any, places: list[tuple[float, float, float, str, str]], height: float = 0.7) -> None:
@@ -119,8 +119,8 @@ def blocks(axes: Any) -> None:
         arrow(axes, (2, 1.85), (3.6, i + 0.35))
         arrow(axes, (5.8, i + 0.35), (7, i + 0.35))
         arrow(axes, (8.8, i + 0.35), (10, 1.85))
-    boxes(axes, [(10, 1.5, 2.6, "private median", ORANGE)])
-    axes.set(xlim=(0, 12.8), ylim=(-0.1, 3.9))
+    boxes(axes, [(10, 1.5, 3.2, "private median", ORANGE)])
+    axes.set(xlim=(0, 13.4), ylim=(-0.1, 3.9))
 
 
 def keys(axes: Any) -> None:

@@ -34,9 +34,9 @@ class Accessor(Frames):
 
     Every question names its price and gets a plain number or Series with ``.interval()``, ``.table()`` and ``.notes``::
 
-        df.dp.protect(epsilon=3)  # the total, once; unit="patient_id", max_rows=10 where a person owns several rows
-        df.dp(epsilon=0.5).mean("age", bounds=(0, 100))  # one question at that price
-        df.dp.session  # what is spent and left; .releases, .report("certificate.html")
+        df.dp.protect(epsilon=3)  # the total; also unit="patient_id", max_rows=10
+        df.dp(epsilon=0.5).mean("age", bounds=(0, 100))  # a question at that price
+        df.dp.session  # spent, left; .releases, .report("certificate.html")
 
     **Before the price**
 
