@@ -32,10 +32,34 @@ def _questions() -> type[PricedFrame]:
 class Accessor(Frames):
     """Differentially private answers from this DataFrame.
 
-    ``df.dp.protect(epsilon=3, unit="patient_id", max_rows=10)`` opens the session once;
-    ``df.dp(epsilon=0.5).mean("cost", bounds=(0, 20_000))`` asks one question at that price;
-    ``df.dp.query("age >= 65")`` and the other steps give a frame that is still protected;
-    ``df.dp.session`` shows what is spent and left.
+    Every question names its price and gets a plain number or Series with ``.interval()``, ``.table()`` and ``.notes``::
+
+        df.dp.protect(epsilon=3)  # the total; also unit="patient_id", max_rows=10
+        df.dp(epsilon=0.5).mean("age", bounds=(0, 100))  # a question at that price
+        df.dp.session  # spent, left; .releases, .report("certificate.html")
+
+    **Before the price**
+
+    * ``df.dp.protect(...)``: open the budget, or join it. ``df.dp.allot(...)``, ``df.dp.partition(...)``: parts of it.
+    * ``df.dp.preview(epsilon=0.5)``: price and error of a question; reads and charges nothing.
+    * ``df.dp(epsilon=0.5)``, with ``delta=1e-7`` for Gaussian noise and unlisted keys, ``df.dp(rho=0.01)``: a price.
+    * ``df.dp(within=20)``: the least price for that error.
+    * ``query``, ``filter``, ``assign``, ``eval``, ``clip``, ``fillna``, ``dropna``, ``drop``, ``rename``, ``merge``,
+      ``explode``: frames that stay protected.
+
+    **After the price**, with bounds, bins and keys that are public, never from the data
+
+    * How many: ``count``, ``size``, ``nunique``, ``value_counts``, ``histogram``, ``unique``, ``rows_per_unit``.
+    * How much: ``sum``, ``mean``, ``var``, ``std``, ``agg``, ``describe``.
+    * Ranks: ``median``, ``quantile``, ``min``, ``max``, ``ecdf``.
+    * Groups and tables: ``groupby("sex", keys=[...])["age"].mean()``, ``crosstab``, ``pivot_table``.
+    * Several columns: ``cov``, ``corr``, ``linear_regression``, ``kmeans``, ``mst_cost``.
+    * The best of a list: ``mode``, ``top_k``, ``select``, ``best_price``.
+    * Your own function: ``sample_and_aggregate``, ``groupby_mean_sa``.
+    * Many questions for one price: ``above_threshold``, ``oracle``. One answer a row: ``randomized_response``.
+    * One column: ``df.dp(epsilon=0.5)["age"].median()``.
+
+    ``help(df.dp(epsilon=1).mean)`` explains a question and costs nothing.
     """
 
     __slots__ = ()
@@ -250,6 +274,10 @@ class Accessor(Frames):
         object
             What it returns: a Release for a query.
 
+        Raises
+        ------
+        ArgumentTypeError
+
         Examples
         --------
         >>> import pandas as pd, pandas_dp
@@ -312,6 +340,10 @@ def dp(frame: pd.DataFrame) -> Accessor:
     Returns
     -------
     Accessor
+
+    Raises
+    ------
+    ArgumentTypeError
     """
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentTypeError("dp() takes a pandas DataFrame")

@@ -37,31 +37,126 @@ class Frames:
         -------
         DataFrame
             Still protected by the same session and budget.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
         """
         return self._made(steps.query(expr, self._empty()))
 
     def filter(self, condition: Any) -> pd.DataFrame:
-        """Keep rows for which ``pd.col("age") > 65`` or ``lambda d: d.age > 65`` is true; see `query`."""
+        """Keep rows for which a condition is true; see `query`.
+
+        Parameters
+        ----------
+        condition : expression or callable
+            ``pd.col("age") > 65`` or ``lambda d: d.age > 65``; it may not look at other rows.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
         return self._made(steps.filter_(condition, self._empty()))
 
     def assign(self, **columns: Any) -> pd.DataFrame:
-        """Add or replace columns computed row by row, from ``pd.col`` expressions, callables or constants."""
+        """Add or replace columns computed row by row.
+
+        Parameters
+        ----------
+        **columns : expression, callable or constant
+            By the new column's name: ``pd.col("cost") / 5``, ``lambda d: d.visit.dt.hour`` or ``"A"``.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
         return self._made(steps.assign(self._empty(), **columns))
 
     def eval(self, expr: str) -> pd.DataFrame:
-        """Add a column by an expression such as ``"bmi = weight / height ** 2"``."""
+        """Add a column by an expression.
+
+        Parameters
+        ----------
+        expr : str
+            Such as ``"bmi = weight / height ** 2"``.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
         return self._made(steps.eval_(expr, self._empty()))
 
     def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> pd.DataFrame:
-        """Cut the values of numeric columns to public limits."""
+        """Cut the values of numeric columns to public limits.
+
+        Parameters
+        ----------
+        lower, upper : number, optional
+        columns : str or list of str, optional
+            All numeric ones where left out.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
         return self._made(steps.clip(lower, upper, self._empty(), columns=columns))
 
     def fillna(self, value: Any) -> pd.DataFrame:
-        """Replace missing values by a public constant, or by one for each column in a dict."""
+        """Replace missing values by public constants.
+
+        Parameters
+        ----------
+        value : constant, or dict of str to constant
+            One for all columns, or one for each that is named.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
         return self._made(steps.fillna(value, self._empty()))
 
     def dropna(self, subset: Any = None) -> pd.DataFrame:
-        """Leave out rows in which one of these columns is missing, or any column where none is named."""
+        """Leave out rows with missing values.
+
+        Parameters
+        ----------
+        subset : str or list of str, optional
+            Columns that must be there; all where left out.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
         return self._made(steps.dropna(subset, self._empty()))
 
     def merge(self, lookup: Any, on: str, how: str = "left") -> pd.DataFrame:
@@ -139,11 +234,40 @@ class Frames:
         return self._made(steps.explode(column, max, self._empty()))
 
     def drop(self, columns: Any) -> pd.DataFrame:
-        """Leave columns out."""
+        """Leave columns out.
+
+        Parameters
+        ----------
+        columns : str or list of str
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
         return self._made(steps.drop(columns, self._empty()))
 
     def rename(self, columns: Mapping[str, str]) -> pd.DataFrame:
-        """Give columns other names."""
+        """Give columns other names.
+
+        Parameters
+        ----------
+        columns : dict of str to str
+            New names by old ones.
+
+        Returns
+        -------
+        DataFrame
+            Still protected by the same session and budget.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+        """
         return self._made(steps.rename(columns, self._empty()))
 
     def allot(self, name: str, epsilon: Any) -> pd.DataFrame:

@@ -148,6 +148,20 @@ def estimate(
 def epsilon_of(alpha: Any, *, keys: Any) -> float:
     """Return the exact epsilon of keeping an answer with probability alpha: ln(1 + k alpha / (1 - alpha)) for k keys.
 
+    Parameters
+    ----------
+    alpha : number
+        In (0, 1).
+    keys : list
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+
     Examples
     --------
     >>> round(epsilon_of(0.5, keys=["no", "yes"]), 6)

@@ -155,6 +155,10 @@ class Query:
         ----------
         plan : dict
 
+        Returns
+        -------
+        Query
+
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, AttributeError

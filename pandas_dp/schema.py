@@ -178,7 +178,17 @@ class Schema:
 
     @classmethod
     def of(cls, schema: Schema | Mapping[str, Mapping[str, Any]] | None) -> Schema:
-        """Return a schema from what ``protect`` accepts."""
+        """Return a schema from what ``protect`` accepts.
+
+        Parameters
+        ----------
+        schema : Schema, dict of str to dict, or None
+            Facts by column: ``{"age": {"bounds": (0, 100)}, "sex": {"keys": ["Female", "Male"]}}``.
+
+        Returns
+        -------
+        Schema
+        """
         return schema if isinstance(schema, Schema) else cls(schema or {})
 
     def __getitem__(self, column: str) -> ColumnFacts:
@@ -191,6 +201,14 @@ class Schema:
         A column of labels, mapped values or parts of dates has them for keys, and numbers among them for bounds. What was
         said of a column that a step replaces is not said of the new one, but what was said of a column of lists is said of
         their entries.
+
+        Parameters
+        ----------
+        steps : iterable of Step
+
+        Returns
+        -------
+        Schema
         """
         columns = dict(self._columns)
         for step in steps:

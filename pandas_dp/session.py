@@ -102,6 +102,10 @@ class Session(Statements):
         -------
         Session
 
+        Raises
+        ------
+        ArgumentTypeError
+
         Notes
         -----
         Sound are operations in which each row depends on its own row only. Where rows may repeat, the frame needs the

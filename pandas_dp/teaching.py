@@ -97,7 +97,13 @@ class Sensitivities:
         return [_log(a) - beta * k for k, a in enumerate(self.largest)]
 
     def table(self) -> pd.DataFrame:
-        """NOT PRIVATE: A(k), exp(-beta k) A(k) and the ends of the widest window, one row for each distance k."""
+        """NOT PRIVATE: A(k), exp(-beta k) A(k) and the ends of the widest window.
+
+        Returns
+        -------
+        DataFrame
+            One row for each distance k.
+        """
         x, largest = (self.bounds[0], *self.values, self.bounds[1]), self.largest
         columns = {
             "A(k)": [float(a) for a in largest],

@@ -6,6 +6,7 @@ import ast
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,16 @@ def test_imports_point_downwards(module):
             # `from pandas_dp import x` names the package; what counts is x
             continue
         assert LEVELS[room(target)] <= LEVELS[room(module)], f"{module} imports {target}"
+
+
+def test_the_levels_are_told_to_contributors():
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text()
+    told = {
+        {"pandas_dp": ""}.get(name, name): int(level)
+        for level, names in re.findall(r"^(\d+)\. (`.*)$", text, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    assert told == LEVELS
 
 
 def test_no_cycles():

@@ -1,4 +1,4 @@
-"""What the documentation shows runs: the README's first block, and every example of a docstring."""
+"""What the documentation shows runs: every block of every page, every example of a docstring; every link leads somewhere."""
 
 from __future__ import annotations
 
@@ -8,23 +8,36 @@ import inspect
 import math
 import os
 import pkgutil
+import pydoc
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from support import pages
 
 import pandas_dp
+from pandas_dp import postprocess
+from pandas_dp.accessor import Accessor
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.priced.column import PricedColumn
+from pandas_dp.priced.frame import PricedFrame
+from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.report.allowance import more_calls
+from pandas_dp.report.base import Release
+from pandas_dp.report.preview import Preview
+from pandas_dp.streams import OracleStream, ThresholdStream
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-GUIDE = (ROOT / "docs" / "guide.md").read_text()
+DOCS = ROOT / "docs"
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "_build" not in page.parts]
 MODULES = [m.name for m in pkgutil.walk_packages(pandas_dp.__path__, "pandas_dp.") if not m.name.endswith("__main__")]
 
 
@@ -49,16 +62,58 @@ def test_there_are_examples():
     assert "pandas_dp.accounting.composition.compose" in {t.name for t in found}
 
 
-def test_the_first_block_of_the_readme():
-    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[:1]
-    *lines, refused = [line for line in block.splitlines() if line.strip()]
-    code = (
-        "\n".join(lines) + f"\ntry:\n    {refused}\nexcept pandas_dp.BudgetExceededError as error:\n    print(error)\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
+def runs(page: Path, folder: Path) -> None:
+    """Run a page's blocks in an empty folder and a process of its own, warnings being errors."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+    command = [sys.executable, "-W", "error", str(ROOT / "tests" / "support" / "pages.py"), str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "would fit" in done.stdout
+
+
+def test_the_readme_runs(tmp_path):
+    runs(ROOT / "README.md", tmp_path)
+
+
+SLOW = {"audit", "groups"}
+RUN = [
+    pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else [])
+    for page in PAGES
+    if "```python" in page.read_text()
+]
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_a_page_runs(page, tmp_path):
+    runs(page, tmp_path)
+
+
+def test_a_page_that_is_wrong_fails():
+    scope: dict[str, object] = {}
+    with pytest.raises(ZeroDivisionError):
+        pages.run_python("1 / 0\n", scope)
+    with pytest.raises(ZeroDivisionError):
+        pages.run_python("1 / 0  # KeyError: another one\n", scope)
+    with pytest.raises(AssertionError):
+        pages.run_python("1  # KeyError: never raised\n", scope)
+    pages.run_python("{}[1]  # KeyError: as it says\n", scope)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.stem)
+def test_links_lead_to_files(page):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        found = (page.parent / target).resolve()
+        assert found.exists() or found.parent.name == "_generated", target
+        assert found.suffix != ".md" or found in PAGES or found.parent == ROOT, target
+
+
+def test_every_page_is_in_a_table_of_contents_once():
+    listed = [
+        (page.parent / f"{name}.md").resolve()
+        for page in PAGES
+        for _, entries in re.findall(r"```\{toctree\}\n((?::.*\n)*)\n(.*?)```", page.read_text(), re.DOTALL)
+        for name in re.findall(r"([^<>\s]+)>?$", entries, re.MULTILINE)
+    ]
+    assert sorted(listed) == sorted(page.resolve() for page in PAGES if page != DOCS / "index.md")
 
 
 def test_the_section_on_looking_first_is_short_and_its_output_true():
@@ -71,20 +126,21 @@ def test_the_section_on_looking_first_is_short_and_its_output_true():
     assert session.spent == "epsilon=0"
 
 
-def test_the_section_on_choosing_runs_and_its_numbers_are_true():
-    section = GUIDE.split("## Choosing\n")[1].split("\n## ")[0]
-    assert len(section.strip().splitlines()) <= 35
-    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    *_, last = lines = block.strip().splitlines()
-    code = "\n".join([*lines[:-1], f"print(type({last.split('  #')[0]}).__name__, flights.dp.session.spent)"])
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout == "Timestamp epsilon=1.5\n", done.stderr
+def test_numbers_of_the_pages_are_true():
+    choosing, keys, filters = (
+        (DOCS / name).read_text() for name in ("howto/epsilon.md", "howto/unknown-keys.md", "mechanisms/accountants.md")
+    )
     rule = filter_for(Budget.of(3, Fraction(1, 10**6)))
     calls = {price: more_calls(rule, State.zero(), PrivacyLoss.pure(Fraction(price))) for price in ("0.01", "0.3")}
     assert calls == {"0.01": 3676, "0.3": 10}
-    assert "admits 3,676 calls at 0.01 instead of 300" in section
+    assert "admits 3,676 calls at 0.01 instead of 300, but no more at 0.3" in choosing
     assert [round(math.e**total, 1) for total in (1, 3)] == [2.7, 20.1]
+    assert "a factor of\nat most 2.7, at 3 by 20" in choosing
+    assert pandas_dp.accounting.queries_for(0.1, (3, 1e-6)).loc["optimal", "queries"] == 46
+    assert "`plan={0.1: 46}` pays 46 calls" in filters
+    least = next(t for t in range(1, 99) if math.exp(1 - t) / (1 + math.exp(-1)) <= 1e-6)
+    assert least == 15
+    assert "The threshold is 15 at epsilon 1 and delta 1e-6" in keys
 
 
 def test_the_two_commands_of_the_readme():
@@ -116,3 +172,103 @@ def test_public_names_have_docstrings(name):
     if isinstance(thing, type):
         for member in (m for m in vars(thing) if not m.startswith("_")):
             assert getattr(thing, member).__doc__, f"{name}.{member}"
+
+
+ROOTS = {"PricedFrame": PricedFrame, "df.dp": Accessor}
+CLASSES = [PricedFrame, PricedGroups, PricedColumn, Accessor, ThresholdStream, OracleStream, Release, Preview]
+
+
+def public_functions() -> dict[str, Callable[..., object]]:
+    """All functions and methods that users call, by name."""
+    things: dict[str, object] = {kind.__name__: kind for kind in CLASSES}
+    for name in pandas_dp.__all__:
+        thing = getattr(pandas_dp, name)
+        parts = thing.__all__ if inspect.ismodule(thing) else None
+        things |= {name: thing} if parts is None else {f"{name}.{part}": getattr(thing, part) for part in parts}
+    things |= {name: getattr(postprocess, name) for name in ("nonnegative", "to_simplex", "round_to_total", "isotonic")}
+    found = {}
+    for name, thing in things.items():
+        if not isinstance(thing, type):
+            found[name] = thing
+            continue
+        for member in (m for m in dir(thing) if m == "__call__" or not m.startswith("_")):
+            method = inspect.getattr_static(thing, member)
+            method = getattr(method, "__func__", method)
+            if inspect.isfunction(method) and method.__module__.startswith("pandas_dp"):
+                found[f"{name}.{member}"] = method
+    return found
+
+
+def lacking(function: Callable[..., object]) -> list[str]:
+    """Sections and parameters that a docstring lacks; one that says "see `PricedFrame.mean`" has those of that method."""
+    own, text = inspect.unwrap(function), inspect.getdoc(function) or ""
+    other = re.search(r"[Ss]ee (?:`(PricedFrame)\.|``(df\.dp)\.)(\w+)", text)
+    if other is not None and "---" not in text:
+        text = inspect.getdoc(getattr(ROOTS[other[1] or other[2]], other[3])) or ""
+    sections = dict(re.findall(r"^(\w+)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE))
+    heads = re.findall(r"^(\S.*?)(?: : .*)?$", sections.get("Parameters", ""), re.MULTILINE)
+    listed = {name.strip(" *") for head in heads for name in head.split(",")}
+    signature = inspect.signature(own)
+    lacks = [f"parameter {name}" for name in signature.parameters if name not in {"self", "cls", *listed}]
+    if signature.return_annotation not in ("None", None) and "Returns" not in sections:
+        lacks.append("Returns")
+    if re.search(r"^\s+raise ", inspect.getsource(own), re.MULTILINE) and "Raises" not in sections:
+        lacks.append("Raises")
+    return lacks if text else ["all"]
+
+
+def test_docstrings_have_the_sections_that_their_kind_needs():
+    functions = public_functions()
+    assert len(functions) > 140
+    assert {name: lacks for name, function in functions.items() if (lacks := lacking(function))} == {}
+
+
+def test_a_docstring_without_its_sections_is_found():
+    def undocumented(rows: int, bounds: int) -> int:
+        """Count.
+
+        Parameters
+        ----------
+        rows : int
+        """
+        raise ValueError
+
+    assert lacking(undocumented) == ["parameter bounds", "Returns", "Raises"]
+
+
+def test_help_of_the_accessor_is_a_guide_on_one_page():
+    page = inspect.getdoc(Accessor) or ""
+    assert len(page.splitlines()) <= 45
+    questions = {m for m in dir(PricedFrame) if not m.startswith("_")}
+    own = {m for m in dir(Accessor) if not m.startswith("_")} - {"pipe"}
+    missing = {name for name in questions | own if not re.search(rf"\b{name}\b", page)}
+    assert missing == set()
+    text = pydoc.render_doc(pd.DataFrame({"age": [1]}).dp, renderer=pydoc.plaintext)
+    assert " ".join(page.split()[:12]) in " ".join(text.replace("|", " ").split())
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    """Offline: nothing is fetched, and no page of what is built asks for anything from elsewhere."""
+    for module in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme", "matplotlib"):
+        pytest.importorskip(module)
+    options = ["-W", "--keep-going", "-q", "-d", str(tmp_path / "trees")]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options, "docs", str(tmp_path / "html")],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    for page in (tmp_path / "html").rglob("*.html"):
+        loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"(https?:[^\"]*)", page.read_text())
+        assert not loaded, (page.name, loaded)
+
+
+def test_words_are_spelt_right():
+    pytest.importorskip("codespell_lib")
+    texts = [str(ROOT / name) for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + [
+        str(page) for page in PAGES
+    ]
+    done = subprocess.run([sys.executable, "-m", "codespell_lib", *texts], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

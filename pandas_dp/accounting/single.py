@@ -29,6 +29,10 @@ def gaussian_sigma(epsilon: Any, delta: Any, sensitivity: Any = 1) -> float:
     sensitivity : number, default 1
         L2 sensitivity.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     ArgumentTypeError, ArgumentValueError

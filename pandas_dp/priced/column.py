@@ -34,7 +34,7 @@ class PricedColumn:
             raise AttributeError(name if name.startswith("_") else missing_question(type(self), name, ""))
 
     def count(self) -> Release:
-        """Count the non-null rows."""
+        """Count the non-null rows; see `PricedFrame.count`."""
         return self._frame.count(self._column)
 
     def sum(self, *, bounds: Any = None) -> Release:

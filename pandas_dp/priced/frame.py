@@ -101,7 +101,13 @@ class PricedFrame(
         return self._ask(f"count({column!r})", Count(column), (column,))
 
     def size(self) -> Release:
-        """Count the rows; the same question as ``count()``."""
+        """Count the rows; the same question as ``count()``.
+
+        Returns
+        -------
+        Release
+            An int.
+        """
         return self.count()
 
     def sum(self, column: str, *, bounds: Any = None) -> Release:
@@ -126,7 +132,7 @@ class PricedFrame(
         Notes
         -----
         Values are rounded to a lattice of 2**30 steps and summed as integers. With max_rows = k a unit moves the sum by
-        at most k max(|lower|, |upper|) under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one.
+        at most ``k max(|lower|, |upper|)`` under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one.
         Private bounds come from a noisy histogram over powers of two; the answer's notes say which were found.
         Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson,
         Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
@@ -256,6 +262,11 @@ class PricedFrame(
         column : str
         bounds : (lower, upper) or "private", optional
         ddof : {0, 1}
+
+        Returns
+        -------
+        Release
+            A float.
         """
         return self._variance("std", column, bounds, ddof)
 

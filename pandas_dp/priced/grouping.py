@@ -45,6 +45,10 @@ class GroupQuestions(KeyQuestions):
         other, null : bool
             One more group for unlisted values, and for missing ones, of each column.
 
+        Returns
+        -------
+        PricedGroups
+
         Raises
         ------
         ArgumentTypeError, ArgumentValueError

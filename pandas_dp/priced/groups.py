@@ -84,11 +84,11 @@ class PricedGroups:
         return PricedGroups(self._frame, self._parts, column)
 
     def size(self) -> Release:
-        """Count the rows of each group."""
+        """Count the rows of each group; see `PricedFrame.size`."""
         return self._ask("size", CountBy(self._parts.by, self._parts.labels, name="size"), None)
 
     def count(self, column: str | None = None) -> Release:
-        """Count the non-null rows of a column in each group; without a column, the rows."""
+        """Count the non-null rows of a column in each group, without a column the rows; see `PricedFrame.count`."""
         column = column or self._column
         if column is not None:
             self._frame._kind(column)
@@ -134,7 +134,7 @@ class PricedGroups:
         return self._ask(name, asked(self._frame, question, bounds, SQUARE_BITS), column, bounds, ddof=ddof)
 
     def median(self, column: str | None = None, *, bounds: Any = None, step: Any = None) -> Release:
-        """Median of a column in each group: ``quantile`` at 0.5."""
+        """Median of a column in each group, ``quantile`` at 0.5; see `PricedFrame.median`."""
         return self._quantile("median", self._named(column, "median"), 0.5, bounds, step)
 
     def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
@@ -193,6 +193,10 @@ class PricedGroups:
         Release
             A Series of keys. ``interval`` says how far the count of each may be below the largest of its group: a group
             of fewer rows than that may be given any key.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
 
         Notes
         -----

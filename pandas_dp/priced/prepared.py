@@ -63,19 +63,19 @@ class PreparedFrame:
         return self._then(steps.assign(self._empty(), **columns))
 
     def eval(self, expr: str) -> Self:
-        """Add a column by an expression such as ``"bmi = weight / height ** 2"``."""
+        """Add a column by an expression such as ``"bmi = weight / height ** 2"``; see ``df.dp.eval``."""
         return self._then(steps.eval_(expr, self._empty()))
 
     def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> Self:
-        """Cut values to public limits."""
+        """Cut values to public limits; see ``df.dp.clip``."""
         return self._then(steps.clip(lower, upper, self._empty(), columns=columns))
 
     def fillna(self, value: Any) -> Self:
-        """Replace missing values by public constants."""
+        """Replace missing values by public constants; see ``df.dp.fillna``."""
         return self._then(steps.fillna(value, self._empty()))
 
     def dropna(self, subset: Any = None) -> Self:
-        """Leave out rows in which one of these columns is missing, or any column where none is named."""
+        """Leave out rows with missing values; see ``df.dp.dropna``."""
         return self._then(steps.dropna(subset, self._empty()))
 
     def merge(self, lookup: Any, on: str, how: str = "left") -> Self:
@@ -88,11 +88,11 @@ class PreparedFrame:
         return self._then(steps.explode(column, max, self._empty()))
 
     def drop(self, columns: Any) -> Self:
-        """Leave columns out."""
+        """Leave columns out; see ``df.dp.drop``."""
         return self._then(steps.drop(columns, self._empty()))
 
     def rename(self, columns: Mapping[str, str]) -> Self:
-        """Give columns other names."""
+        """Give columns other names; see ``df.dp.rename``."""
         return self._then(steps.rename(columns, self._empty()))
 
     if not TYPE_CHECKING:  # a type checker shall still find a misspelt name

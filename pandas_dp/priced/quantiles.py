@@ -43,6 +43,11 @@ class QuantileQuestions(PreparedFrame):
         method, noise, error_bar : optional
             See ``quantile``.
 
+        Returns
+        -------
+        Release
+            As of ``quantile`` for one level.
+
         Examples
         --------
         >>> import pandas as pd, pandas_dp

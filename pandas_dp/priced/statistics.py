@@ -87,6 +87,11 @@ class StatisticQuestions(QuantileQuestions):
             See ``min``.
         q : float, optional
             The quantile to answer, at least 0.5, such as 0.99.
+
+        Returns
+        -------
+        Release
+            As of ``min``.
         """
         return self._extreme("max", column, bounds, q, step)
 

@@ -14,7 +14,7 @@ class UnitQuestions(PreparedFrame):
     __slots__ = ()
 
     def rows_per_unit(self, limit: int = 1000) -> Release:
-        """Number of units with 1, 2, 3, 4-5, 6-10, 11-20, 21-50, 51-100, ... rows: what to choose ``max_rows`` by.
+        """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on): what to choose ``max_rows`` by.
 
         Parameters
         ----------

@@ -190,7 +190,18 @@ class Release:
         return Interval(*error.bounds(self._released, level), level)
 
     def table(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return value, lower, upper and the extras as columns; value alone where no interval is known."""
+        """Return what to publish: value, lower, upper and the extras as columns.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals, 0.95 by default.
+
+        Returns
+        -------
+        DataFrame
+            The value alone where no interval is known.
+        """
         known = self.interval(level)
         columns = {"value": self._released}
         if isinstance(known, Interval):
@@ -203,7 +214,13 @@ class Release:
         return table
 
     def to_json(self) -> str:
-        """Return value, interval and provenance as a JSON object; dates and durations in ISO 8601."""
+        """Return value, interval and provenance as a JSON object.
+
+        Returns
+        -------
+        str
+            Dates and durations in ISO 8601.
+        """
         unit = self.unit
         record = {
             "value": self._released,

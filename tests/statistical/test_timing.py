@@ -1,7 +1,7 @@
 """X11: how long an answer takes, as an output. It is reported and gates nothing; that the audit would see a person in it does.
 
 A query reads whole columns, so its time depends on the number of rows and on what the columns hold; whoever sees times on a
-clock learns of them what no noise hides. The guide says so. ``-s`` shows the bounds.
+clock learns of them what no noise hides. The documentation says so. ``-s`` shows the bounds.
 """
 
 from __future__ import annotations

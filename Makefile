@@ -1,0 +1,18 @@
+# The few commands that people use; they take the tools of the active environment: pip install -e '.[test]'
+
+.PHONY: test fast docs lint
+
+test:
+	pytest
+
+fast:
+	pytest -m 'not slow and not nightly'
+
+docs:
+	sphinx-build -W --keep-going docs docs/_build/html
+
+lint:
+	ruff check .
+	ruff format --check .
+	mypy
+	codespell README.md CONTRIBUTING.md CHANGELOG.md docs --skip docs/_build,docs/_generated,docs/reference/api

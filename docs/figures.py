@@ -1,0 +1,198 @@
+"""What pages include and nobody could keep in step by hand: figures and the help texts of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from pandas_dp import accounting
+from pandas_dp.commands import ledger, query, run
+
+BLUE, ORANGE, GREY, GREEN = "#2a6fb0", "#d9730d", "#8a8f98", "#3a8f5c"
+STYLE = {
+    "svg.hashsalt": "pandas_dp",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+}
+
+
+def draw(folder: Path) -> None:
+    """Write everything into a folder; a page names its file as ``../_generated/NAME.svg``."""
+    folder.mkdir(exist_ok=True)
+    help_texts(folder)
+    with plt.rc_context(STYLE):
+        for figure in (laplace, gaussian, selection, smooth, blocks, keys, quantiles, bounding, budget):
+            save(figure, folder)
+
+
+def save(figure: Callable[[Any], None], folder: Path) -> None:
+    """Draw one figure, the same bytes each time."""
+    shape, axes = plt.subplots(figsize=(6, 2.6), layout="constrained")
+    figure(axes)
+    shape.savefig(folder / f"{figure.__name__}.svg", metadata={"Date": None})
+    plt.close(shape)
+
+
+def laplace(axes: Any) -> None:
+    """Noise around two neighbouring counts."""
+    x, p = np.arange(90, 112), math.exp(-0.5)
+    for centre, colour, shift in ((100, BLUE, -0.2), (101, ORANGE, 0.2)):
+        heights = (1 - p) / (1 + p) * p ** np.abs(x - centre)
+        axes.bar(x + shift, heights, width=0.4, color=colour, label=f"true count {centre}")
+    axes.set(xlabel="released count", ylabel="probability", title="ε = 0.5: no bar is more than 1.65 times its twin")
+    axes.legend()
+
+
+def gaussian(axes: Any) -> None:
+    """Deviation of each of m counts that share (1, 1e-6), every row in all of them."""
+    counts = np.arange(1, 101)
+    sigma = float(accounting.gaussian_sigma(1, 1e-6))
+    axes.plot(counts, math.sqrt(2) * counts, color=BLUE, label="Laplace, ε = 1")
+    axes.plot(counts, sigma * np.sqrt(counts), color=ORANGE, label="Gaussian, ε = 1, δ = 10⁻⁶")
+    axes.set(xlabel="counts that share the price", ylabel="standard deviation", xlim=(1, 100), ylim=(0, 145))
+    axes.legend()
+
+
+def selection(axes: Any) -> None:
+    """Chance of candidates 0..9 below the best by twice their number."""
+    scores = -2.0 * np.arange(10)
+    weights = np.exp(scores / 2)
+    grid = (np.arange(20_000) + 0.5) / 20_000  # of t in the integral over the order of visits
+    others = np.prod(1 - np.outer(weights, grid), axis=0)
+    flips = [w * np.mean(others / (1 - w * grid)) for w in weights]
+    axes.bar(np.arange(10) - 0.2, weights / weights.sum(), width=0.4, color=BLUE, label="exponential mechanism")
+    axes.bar(np.arange(10) + 0.2, flips, width=0.4, color=ORANGE, label="permute-and-flip")
+    axes.set(xlabel="rows below the best candidate", ylabel="chance", title="counts under replace_one, ε = 1")
+    axes.set_xticks(range(10), [str(2 * i) for i in range(10)])
+    axes.legend()
+
+
+def smooth(axes: Any) -> None:
+    """How far one row may move a median of 201 values in 0..100, by their spread."""
+    rows, beta, top = 201, 0.1, 100.0
+    spreads = np.linspace(0.5, 45, 60)
+    local, soft = [], []
+    for spread in spreads:
+        values = np.concatenate([[0.0], np.clip(50 + spread * np.linspace(-1, 1, rows) ** 3, 0, top), [top]])
+        middle = (rows + 1) // 2
+        left, right = np.meshgrid(np.arange(middle + 1), np.arange(middle, rows + 2), indexing="ij")
+        apart = np.maximum(right - left - 1, 0)
+        soft.append(((values[right] - values[left]) * np.exp(-beta * apart)).max())
+        local.append(max(values[middle + 1] - values[middle], values[middle] - values[middle - 1]))
+    axes.axhline(top, color=GREY, label="worst table")
+    axes.plot(spreads, soft, color=ORANGE, label="smooth bound, β = 0.1")
+    axes.plot(spreads, local, color=BLUE, label="this table")
+    axes.set(yscale="log", xlabel="spread of the values", ylabel="move of the median", ylim=(1e-7, 1e3))
+    axes.legend(loc=(0.02, 0.68), ncols=3)
+
+
+def boxes(axes: Any, places: list[tuple[float, float, float, str, str]], height: float = 0.7) -> None:
+    """Labelled boxes, (left, bottom, width, text, colour) each, on bare axes."""
+    for left, bottom, width, text, colour in places:
+        axes.add_patch(plt.Rectangle((left, bottom), width, height, facecolor=colour, alpha=0.25, edgecolor=colour))
+        axes.text(left + width / 2, bottom + height / 2, text, ha="center", va="center")
+    axes.set_axis_off()
+
+
+def arrow(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """One arrow."""
+    axes.annotate("", xy=end, xytext=start, arrowprops={"arrowstyle": "->", "color": GREY})
+
+
+def blocks(axes: Any) -> None:
+    """Rows to blocks to one answer."""
+    boxes(axes, [(0, 1.5, 2, "rows", BLUE)])
+    for i in range(4):
+        boxes(axes, [(3.6, i, 2.2, f"block {i + 1}", GREEN), (7, i, 1.8, f"f(block {i + 1})", GREY)])
+        arrow(axes, (2, 1.85), (3.6, i + 0.35))
+        arrow(axes, (5.8, i + 0.35), (7, i + 0.35))
+        arrow(axes, (8.8, i + 0.35), (10, 1.85))
+    boxes(axes, [(10, 1.5, 3.2, "private median", ORANGE)])
+    axes.set(xlim=(0, 13.4), ylim=(-0.1, 3.9))
+
+
+def keys(axes: Any) -> None:
+    """Chance that a key is listed at (1, 1e-6), by its rows."""
+    epsilon, delta, threshold = 1.0, 1e-6, 15
+    rows, p = np.arange(31), math.exp(-epsilon)
+    best = [0.0]
+    for _ in rows[1:]:
+        best.append(min(math.exp(epsilon) * best[-1] + delta, 1 - p * (1 - best[-1] - delta), 1.0))
+    above = [
+        p ** (threshold - n) / (1 + p) if n < threshold else 1 - p ** (n - threshold + 1) / (1 + p) for n in rows[1:]
+    ]
+    axes.plot(rows, best, "o-", color=ORANGE, markersize=3, label="optimal, list alone")
+    axes.plot(rows[1:], above, "s-", color=BLUE, markersize=3, label="threshold 15, with counts")
+    axes.set(xlabel="rows of the key", ylabel="chance to be listed", title="ε = 1, δ = 10⁻⁶, one row a unit")
+    axes.legend()
+
+
+def quantiles(axes: Any) -> None:
+    """The recursion for seven levels."""
+    for depth, colour in enumerate((ORANGE, BLUE, GREEN)):
+        parts = 2**depth
+        for i in range(parts):
+            low, width = 8 * i / parts, 8 / parts
+            level = (2 * i + 1) * 4 // parts
+            boxes(axes, [(low + 0.05, 2 - depth, width - 0.1, f"{level}/8", colour)])
+    axes.text(8.1, 2.35, "all rows", va="center")
+    axes.text(8.1, 1.35, "below, above", va="center")
+    axes.text(8.1, 0.35, "four parts", va="center")
+    axes.set(xlim=(0, 10), ylim=(-0.1, 2.9))
+
+
+def bounding(axes: Any) -> None:
+    """Rows of five units, of which at most three each count."""
+    owned = np.array([1, 5, 2, 9, 3])
+    kept = np.minimum(owned, 3)
+    axes.bar(range(5), kept, color=BLUE, label="count: a random 3 at most")
+    axes.bar(range(5), owned - kept, bottom=kept, color=GREY, alpha=0.35, label="in no answer")
+    axes.set_xticks(range(5), [f"unit {letter}" for letter in "ABCDE"])
+    axes.set(ylabel="rows", title="max_rows = 3")
+    axes.legend(loc="upper left")
+
+
+def budget(axes: Any) -> None:
+    """How many answers of one price fit into (3, 1e-6)."""
+    prices = [0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3]
+    found = [accounting.queries_for(price, (3, 1e-6))["queries"] for price in prices]
+    for row, text, colour in (
+        ("basic", "sum of epsilons", GREY),
+        ("hybrid", "hybrid filter", BLUE),
+        ("optimal", "declared as a plan", ORANGE),
+    ):
+        axes.plot(prices, [table[row] for table in found], "o-", color=colour, markersize=3, label=text)
+    axes.set(
+        xscale="log", yscale="log", xlabel="epsilon of a question", ylabel="questions", title="total ε = 3, δ = 10⁻⁶"
+    )
+    axes.set_xticks(prices, [str(price) for price in prices])
+    axes.minorticks_off()
+    axes.legend()
+
+
+def help_texts(folder: Path) -> None:
+    """One text file for each command, as ``--help`` prints it on a terminal of 100 columns."""
+    parser = argparse.ArgumentParser(prog="pandas-dp")
+    commands = parser.add_subparsers()
+    for command in (query, run, ledger):
+        command.add(commands)
+    texts = dict(commands.choices)
+    for name, command in commands.choices.items():
+        for action in command._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                texts |= {f"{name} {part}": inner for part, inner in action.choices.items()}
+    for name, command in texts.items():
+        command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=100)
+        (folder / f"{name.replace(' ', '_')}.txt").write_text(command.format_help())
