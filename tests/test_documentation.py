@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from support import pages
+from support import page_runs
 
 import pandas_dp
 from pandas_dp import postprocess
@@ -65,7 +65,7 @@ def test_there_are_examples():
 def runs(page: Path, folder: Path) -> None:
     """Run a page's blocks in an empty folder and a process of its own, warnings being errors."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
-    command = [sys.executable, "-W", "error", str(ROOT / "tests" / "support" / "pages.py"), str(page)]
+    command = [sys.executable, "-W", "error", str(ROOT / "tests" / "support" / "page_runs.py"), str(page)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
     assert done.returncode == 0, done.stderr
 
@@ -90,12 +90,12 @@ def test_a_page_runs(page, tmp_path):
 def test_a_page_that_is_wrong_fails():
     scope: dict[str, object] = {}
     with pytest.raises(ZeroDivisionError):
-        pages.run_python("1 / 0\n", scope)
+        page_runs.run_python("1 / 0\n", scope)
     with pytest.raises(ZeroDivisionError):
-        pages.run_python("1 / 0  # KeyError: another one\n", scope)
+        page_runs.run_python("1 / 0  # KeyError: another one\n", scope)
     with pytest.raises(AssertionError):
-        pages.run_python("1  # KeyError: never raised\n", scope)
-    pages.run_python("{}[1]  # KeyError: as it says\n", scope)
+        page_runs.run_python("1  # KeyError: never raised\n", scope)
+    page_runs.run_python("{}[1]  # KeyError: as it says\n", scope)
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.stem)
