@@ -20,7 +20,6 @@ from typing import Any
 
 HERE = Path(__file__).parent
 OURS = "pandas_dp"
-UNITS = {"median": "rank, %", "five quantiles": "rank, %", "most common key": "misses, %", "unknown keys": "rows"}
 Runs = dict[str, dict[str, Any]]
 
 
@@ -63,11 +62,8 @@ def warm(runs: Runs) -> str:
 
     def cell(library: str, name: str) -> str:
         cost = runs[library]["found"][name]
-        beside = (
-            f"{cost['cpu'] / cost['plain']:.2g} pandas"
-            if library == OURS
-            else f"**{cost['cpu'] / ours[name]['cpu']:.2g}**"
-        )
+        ratio = cost["cpu"] / (cost["plain"] if library == OURS else ours[name]["cpu"])
+        beside = f"{ratio:.2g} pandas" if library == OURS else f"**{ratio:.2g}**"
         return f"{shown_time(cost['cpu'])}, {beside}"
 
     return table(runs, cell)
