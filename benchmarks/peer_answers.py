@@ -27,7 +27,12 @@ QS = [0.1, 0.25, 0.5, 0.75, 0.9]
 GRID = np.linspace(*MONEY, 501).tolist()  # for libraries that choose among listed candidates
 UNIT_ROWS, DELTA = 5, 1e-6
 PACKAGES = {"pydp": "python-dp", "pandas_dp": "pandas-dp"}
-MODULES = {"opendp": "opendp.prelude", "privjail": "privjail.pandas", "pydp": "pydp.algorithms.laplacian"}
+MODULES = {
+    "pandas_dp": "pandas_dp.priced.frame",
+    "opendp": "opendp.prelude",
+    "privjail": "privjail.pandas",
+    "pydp": "pydp.algorithms.laplacian",
+}
 Answers = dict[str, Callable[[float], object]]
 
 
