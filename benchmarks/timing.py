@@ -22,7 +22,7 @@ class Effort:
     seconds: float
 
 
-FULL = Effort(5, 25, 1.5)
+FULL = Effort(3, 25, 1.2)
 QUICK = Effort(1, 3, 0.05)
 
 
