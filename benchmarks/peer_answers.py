@@ -56,10 +56,11 @@ def pandas_dp(df: pd.DataFrame) -> Answers:
     """Add or remove a row; for units, a person with at most five rows."""
     import pandas_dp  # noqa: F401
 
-    people = df.copy()
-    df.dp.protect(epsilon=10**6, delta=1e-3, name=f"rows {len(df)}")
-    people.dp.protect(epsilon=10**6, unit="uid", max_rows=UNIT_ROWS, name=f"people {len(df)}")
-    ask = lambda e, **terms: df.dp(epsilon=e, fresh=True, **terms)  # noqa: E731
+    people, keyed = df.copy(deep=False), df.copy(deep=False)
+    df.dp.protect(epsilon=10**6, name="rows")
+    people.dp.protect(epsilon=10**6, unit="uid", max_rows=UNIT_ROWS, name="people")
+    keyed.dp.protect(epsilon=10**6, delta=2e-3, delta_reserved=1e-3, name="unknown keys")
+    ask = lambda e: df.dp(epsilon=e, fresh=True)  # noqa: E731
     unit = lambda e: people.dp(epsilon=e, fresh=True)  # noqa: E731
     return {
         "count": lambda e: ask(e).count(),
@@ -73,7 +74,7 @@ def pandas_dp(df: pd.DataFrame) -> Answers:
         "five quantiles": lambda e: ask(e).quantile("income", QS, bounds=MONEY).to_numpy(),
         "most common key": lambda e: str(ask(e).mode("state", keys=STATES)),
         "grouped mean": lambda e: ask(e).groupby("state", keys=STATES).mean("income", bounds=MONEY).to_numpy(),
-        "unknown keys": lambda e: dict(ask(e, delta=DELTA).groupby("state").count()),
+        "unknown keys": lambda e: dict(keyed.dp(epsilon=e, delta=DELTA, fresh=True).groupby("state").count()),
         "unit count": lambda e: unit(e).count(),
         "unit mean": lambda e: unit(e).mean("income", bounds=MONEY),
     }
