@@ -2,8 +2,8 @@
 
 Usage: python -m benchmarks [--only WORD ...] [--rows N ...] [--calls N] [--quick] [--out FILE]
 
-Parts: `ratios` of CPU time to plain pandas (column "of") and to the fastest way by numpy or pyarrow ("fastest x"); `memory`, the
-peak on top of the columns that are read; `fixed` costs of calls, ledgers and the import; `noise` per entry; `growth`, the
+Parts: `ratios` of CPU time to plain pandas (column "of") and to the fastest way by numpy or pyarrow ("fastest x"); `memory`,
+the peak on top of the columns that are read; `fixed` costs of calls, ledgers and the import; `noise` per entry; `growth`, the
 slope of cost in powers of ten; `cores`, two threads at once. "floor" is the most that "value" may be; verdicts are met, MISSED,
 or small: a ratio below 100,000 rows, where the fixed cost of a call rules. With `--rows 1000000` all takes under five minutes
 on two quiet cores.

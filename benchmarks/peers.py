@@ -46,6 +46,11 @@ def shown_time(seconds: float) -> str:
     return f"{seconds * 1e3:,.3g} ms" if seconds < 1 else f"{seconds:,.3g} s"
 
 
+def times(ratio: float) -> str:
+    """A ratio in bold, two digits."""
+    return f"**{ratio:.2g}**" if ratio < 100 else f"**{ratio:,.0f}**"
+
+
 def table(runs: Runs, cell: Any) -> str:
     """Questions down, libraries across."""
     names = list(runs[OURS]["found"])
@@ -63,7 +68,7 @@ def warm(runs: Runs) -> str:
     def cell(library: str, name: str) -> str:
         cost = runs[library]["found"][name]
         ratio = cost["cpu"] / (cost["plain"] if library == OURS else ours[name]["cpu"])
-        beside = f"{ratio:.2g} pandas" if library == OURS else f"**{ratio:.2g}**"
+        beside = f"{ratio:.2g} pandas" if library == OURS else times(ratio)
         return f"{shown_time(cost['cpu'])}, {beside}"
 
     return table(runs, cell)
@@ -76,7 +81,7 @@ def with_set_up(runs: Runs) -> str:
         runs,
         lambda library, name: (
             shown_time(total(library, name))
-            + ("" if library == OURS else f", **{total(library, name) / total(OURS, name):.2g}**")
+            + ("" if library == OURS else f", {times(total(library, name) / total(OURS, name))}")
         ),
     )
 
