@@ -15,7 +15,8 @@ Call = Callable[[], object]
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure one question: at least `turns` turns, at most `most`, and no new one after `seconds`."""
+    """How long to measure one question: at least `turns` turns (fewer where that takes four times as long), at most
+    `most`, and no new one after `seconds`."""
 
     turns: int
     most: int
