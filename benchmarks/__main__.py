@@ -71,15 +71,17 @@ def run(options: argparse.Namespace) -> Iterator[rows.Row]:
 
 
 def main() -> None:
-    """Run, print, keep."""
+    """Run, print, and keep line by line, so that an interrupted run is not lost."""
     options = parse()
+    shown = {"only": options.only, "rows": options.rows, "calls": options.calls, "quick": options.quick}
+    found: list[rows.Row] = []
     gc.disable()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = list(run(options))
+        for row in run(options):
+            found.append(row)
+            rows.keep(found, shown, options.out)
     print("\n" + rows.summary(found))
-    shown = {"only": options.only, "rows": options.rows, "calls": options.calls, "quick": options.quick}
-    rows.keep(found, shown, options.out)
 
 
 if __name__ == "__main__":
