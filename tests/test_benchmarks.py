@@ -17,7 +17,7 @@ def run(tmp_path: Path, *options: str) -> tuple[str, dict]:
     out = tmp_path / "run.json"
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--quick", "--rows", "1000", "--calls", "50", "--out", str(out), *options],
-        cwd=ROOT, capture_output=True, text=True, timeout=300,
+        cwd=ROOT, capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads(out.read_text())
