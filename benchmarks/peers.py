@@ -87,12 +87,13 @@ def with_set_up(runs: Runs) -> str:
 
 
 def error_table(runs: Runs) -> str:
-    """Errors at epsilon 1."""
+    """Errors at epsilon 1; the number of answers in brackets where it is under 100."""
 
     def cell(library: str, name: str) -> str:
-        error = runs[library]["found"][name]["error"]
+        error, trials = (runs[library]["found"][name][key] for key in ("error", "trials"))
+        few = f" [{trials}]" if trials < 100 else ""
         rows = "count" in name or name.startswith(("histogram", "unknown"))
-        return f"{error:.3g}" if rows else f"{100 * error:.3g} %"
+        return (f"{error:.3g}" if rows else f"{100 * error:.3g} %") + few
 
     return table(runs, cell)
 
