@@ -96,3 +96,23 @@ def test_the_other_parts(tmp_path):
     assert len(names(kept, "cores")) == 9
     if Path("/proc/self/clear_refs").exists():
         assert names(kept, "memory") == {"mean float32", "unit count, sparse ids"}
+
+
+@pytest.mark.slow
+def test_the_comparison_with_other_libraries_runs_with_this_one_alone(tmp_path):
+    out = tmp_path / "peers.json"
+    options = ["--rows", "1000", "--turns", "1", "--seconds", "0.01", "--error-rows", "0", "--out", str(out)]
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / "peers.py", *options],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(out.read_text())["time 1000"]["pandas_dp"]["found"]
+    assert len(found) == 14
+    for name, costs in found.items():
+        assert costs.keys() == {"cpu", "plain", "first"}
+        assert f"| {name} | " in done.stdout
+    assert "missed: none" in done.stdout
