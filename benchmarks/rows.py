@@ -56,7 +56,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether the floor is met; "small" where a ratio is ruled by the fixed cost of a call."""
+        """Whether the floor is met; "small" where it is not and the fixed cost of a call rules the ratio."""
         if self.floor is None:
             return ""
         if self.value <= self.floor:
