@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -354,9 +355,9 @@ scan.dp(epsilon=1).query("a < 0.9 and b > 0.2").median("a", bounds=(0, 1))
 scan.dp(epsilon=1).cov(["a", "b"], bounds={"a": (0, 1), "b": (0, 1)})
 print(held())
 """
-UNITS = MEMORY.replace("100, name", "100, unit='a', max_rows=2, name").replace(
-    "def held", "pandas_dp.scans.WHOLE = 6 << 20\n\ndef held"
-)
+UNITS = MEMORY.replace("100, name", "100, unit='a', max_rows=2, name")
+UNITS = UNITS.replace("def held", "pandas_dp.scans.WHOLE = 6 << 20\n\ndef held")
+UNITS = re.sub(r"scan\.dp\(epsilon=1\)\.(query|cov).*\n", "", UNITS)  # each reads the files once for each part
 
 
 @pytest.mark.slow
