@@ -185,7 +185,7 @@ def cross_coded(cross: Cross, columns: Sequence[tuple[Codes, NDArray[np.intp]]])
     size = math.prod(parts.size for _, parts in columns)
     if size > MOST_COMBINED:
         return uncoded(cross.codes([decoded(*column) for column in columns]), cross.count)
-    combined = np.zeros(columns[0][0].size, dtype=np.min_scalar_type(-size))
+    combined = np.zeros(columns[0][0].size, dtype=np.min_scalar_type(-size - 1))  # `size` itself fits
     for codes, parts in columns:
         combined *= parts.size
         combined += codes

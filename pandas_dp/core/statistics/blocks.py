@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from pandas_dp.core.bounding import bound_groups
 from pandas_dp.core.lattice import Lattice, present_mask
 from pandas_dp.core.measurement import Exact, View
-from pandas_dp.core.partition import Partition, places, uncoded
+from pandas_dp.core.partition import Partition, decoded, places, uncoded
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.randomness import random_words
 from pandas_dp.core.statistics.lattice_counts import Points
 from pandas_dp.core.statistics.sums import sums_by_place
+
+MOST_UNLISTED = 1 << 8  # codes beside those of groups that a table has room for
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class BlockMeans:
         (values, present), blocks, groups = view.column(self.column), self.blocks, _count(self.by)
         if unit.column is None:
             codes, parts = uncoded(np.zeros(view.rows, dtype=np.int8), 1) if self.by is None else view.coded(self.by)
+            if parts.size > 4 * groups + MOST_UNLISTED:  # many unlisted categories: no table of all of them by block
+                codes, parts = uncoded(decoded(codes, parts), groups)
         else:
             rows, cell = _blocks_of_rows(view, unit, self.by, blocks, present_mask(values, present))
             values, present, parts = values[rows], None, np.arange(groups)

@@ -20,7 +20,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
 from pandas_dp.core.partition import Cross, Keys
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.revenue import Revenue
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
@@ -311,3 +311,19 @@ def test_each_part_has_its_own_scores():
     exact = Exact([0, 10**9, 0, 10**9, 0, 0, 0, 0, 10**9])
     for family in (PermuteAndFlip, ExponentialMechanism):
         assert PartByPart(family(Fraction(1)), 3).draw(exact) == [1, 0, 2]
+
+
+@pytest.mark.parametrize("family", [PermuteAndFlip, ExponentialMechanism])
+def test_bounded_range_is_claimed_where_it_holds(family):
+    """Scores (0, 0) beside (0, -1): flipping moves one chance up by 3/2 and the other down to a half, a range of 3 > 2."""
+    ranges = set()
+    for before in product(range(-2, 1), repeat=3):
+        for change in product((-1, 0), repeat=3):
+            one = law_of(family, before)
+            other = law_of(family, tuple(score + moved for score, moved in zip(before, change, strict=True)))
+            ratios = [one[pick] / other[pick] for pick in one]
+            ranges.add(max(ratios) / min(ratios))
+    [(loss, times)] = family(Fraction(1)).loss(Sensitivity(l1=1, l2_squared=1, linf=1, range=1)).parts
+    assert times == 1
+    assert loss.bounded_range == (max(ranges) <= 2)
+    assert max(ranges) >= 2  # neighbours as far apart as the claim has it are among them

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from support.views import ArrayView
 
-from pandas_dp.core.statistics.sums import group_sum
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.statistics.sums import Moments, Total, group_sum
 
 
 @pytest.mark.parametrize("bits", [20, 40, 44, 52, 61])
@@ -19,3 +24,21 @@ def test_they_are_those_of_python(bits, groups):
     for code, value in zip(codes.tolist(), values.tolist(), strict=True):
         exact[code] += value
     assert group_sum(values, codes, groups, largest).tolist() == exact
+
+
+def test_products_of_a_heavy_unit_do_not_wrap():
+    """1000 rows at the upper bound scaled to 600: 600 times their squares is above 2**63."""
+    rows, kept, cells = 1000, 600, 1 << 22
+    view, unit = ArrayView({"x": [float(cells)] * rows, "u": ["a"] * rows}), PrivacyUnit("u", kept, kept, kept)
+    moments = Moments("x", Lattice(Fraction(1), 0, cells), 2)
+    assert moments.compute(view, unit).open() == [kept * cells**2, 0, 0]
+
+
+def test_totals_far_from_zero_do_not_wrap():
+    """1000 rows of 2**55 steps are above 2**63; so is the sum to which they are clipped."""
+    rows, low = 1000, 1 << 55
+    view = ArrayView({"x": [float(low)] * rows, "u": ["a"] * rows})
+    for kept in (500, rows):
+        total = Total("x", Lattice(Fraction(1), low, 1 << 20)).compute(view, PrivacyUnit("u", kept, kept, kept))
+        # all rows together are at most `kept` times the upper bound
+        assert total.open() == [min(rows * low, kept * (low + (1 << 20)))]
