@@ -223,7 +223,8 @@ def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit:
         mark += "_"
 
     meta = kept.assign(**{mark: np.empty(0, dtype=np.int64)})
-    work = partial(_placed, prepare, names, unit, mark, count)
+    # behind a guard of its own: where the owner shuffles by messages, tasks have no other one
+    work = Guarded(partial(_placed, prepare, names, unit, mark, count))
     placed = frame.map_partitions(work, meta=meta, enforce_metadata=False)
     return placed.shuffle(mark, ignore_index=True, npartitions=count, shuffle_method="tasks")[names]
 

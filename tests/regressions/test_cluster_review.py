@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from support.frames import fresh
 
 import pandas_dp.dask  # noqa: F401 - gives Dask DataFrames their accessor
 from pandas_dp import ArgumentValueError, QueryFailedError
+from pandas_dp.partitions import Failed, Guarded, Preparation, by_unit
 
 SURE = 10**5  # at this epsilon a count is off with probability 2 exp(-10**5)
 HUGE = 2**53
@@ -72,8 +74,6 @@ class Panic(BaseException):
 
 
 def test_no_exception_of_any_class_leaves_a_task():
-    from pandas_dp.partitions import Failed, Guarded
-
     def panic() -> None:
         raise Panic("a cell of Alice")
 
@@ -112,3 +112,21 @@ def test_no_warning_leaves_where_rows_are_counted():
         warnings.simplefilter("always")
         assert ddf.dp(epsilon=1).count() == 6
     assert not caught
+
+
+class Failing:
+    """A step that fails."""
+
+    reads = frozenset({"a"})
+
+    def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
+        raise ValueError("a cell of Alice")
+
+
+def test_a_shuffle_shows_no_cell_where_its_tasks_have_no_guard_as_after_one_by_messages():
+    frame = dd.from_pandas(pd.DataFrame({"a": range(9)}), npartitions=3)
+    empty = frame._meta
+    together = by_unit(frame, Preparation(empty, (Failing(),)), empty, "a")  # type: ignore[arg-type]
+    with pytest.raises(Exception) as caught:  # of whatever class: workers log it
+        together.compute()
+    assert "Alice" not in "".join(traceback.format_exception(caught.value))
