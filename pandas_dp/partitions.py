@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ import pandas as pd
 from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
 
+from pandas_dp.core.gate import guarded
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.partitioned import PartitionedView, Summary, places
 from pandas_dp.engines.rows import has_kernel, rows_at
@@ -24,6 +25,7 @@ from pandas_dp.steps.changes import Step
 
 TOGETHER = 8  # summaries that are added in one task
 PLACE = "_place"
+RESERVED = "_partitions"  # what Dask calls a column of its own while it shuffles
 REFUSAL = (
     "this Dask DataFrame object is not protected: a session answers the very object that was protected and what its steps "
     "made, such as ddf.dp.query('age >= 65'); whatever Dask itself makes of it is another one. For a whole table about "
@@ -72,9 +74,13 @@ class Partitions:
         ------
         ArgumentValueError
         """
-        prepare, frame = self._reading(())
-        with contextlib.suppress(QueryFailedError):
+
+        def count() -> int:
+            prepare, frame = self._reading(())
             return added(frame, partial(_counted, prepare), sum)  # type: ignore[no-any-return]
+
+        with contextlib.suppress(QueryFailedError):
+            return guarded(count, QueryFailedError)  # Dask itself reads cells where it has to find divisions first
         raise ArgumentValueError(UNCOUNTED)
 
     def after(self, steps: tuple[Step, ...]) -> Partitions:
@@ -104,12 +110,15 @@ class Partitions:
             unit = summary.unit.column
             if unit is None:
                 return added(frame, partial(_summarized, prepare, summary), summary.total)
-            if places(kept[unit], 1) is None or not all(map(_moves, kept.dtypes)):
+            if places(kept[unit], 1) is None or not all(map(_moves, kept.dtypes)) or RESERVED in kept:
                 return None
             together = by_unit(frame, prepare, kept, unit)
             return added(together, partial(_summarized, Preparation(kept, ()), summary), summary.total)
 
-        return PartitionedView(lambda: iter(gathered(frame, partial(_prepared, prepare, names))), nulls, add)
+        def read() -> Iterator[pd.DataFrame]:
+            return iter([joined(gathered(frame, partial(_prepared, prepare, names)))])
+
+        return PartitionedView(read, nulls, add)
 
     def _reading(self, columns: Iterable[str]) -> tuple[Preparation, dd.DataFrame]:
         """What makes some columns of those that are read, and the frame of these."""
@@ -144,7 +153,7 @@ def _summarized(prepare: Preparation, summary: Summary, rows: Any, number: int) 
 
 def _prepared(prepare: Preparation, columns: list[str], rows: Any, number: int) -> pd.DataFrame:
     """The rows of a partition, where they have to go to the driver."""
-    return prepare(rows)[columns]
+    return _listed_alike(prepare(rows)[columns])
 
 
 def _counted(prepare: Preparation, rows: Any, number: int) -> int:
@@ -158,6 +167,45 @@ def _alike(rows: pd.DataFrame, empty: pd.DataFrame) -> bool:
         one == other or (isinstance(one, pd.CategoricalDtype) and isinstance(other, pd.CategoricalDtype))
         for one, other in zip(rows.dtypes, empty.dtypes, strict=True)
     )
+
+
+def _listed_alike(rows: pd.DataFrame) -> pd.DataFrame:
+    """The same rows, all lists of categories as objects, which can be put together whatever dtype each of them has."""
+    made = rows.copy(deep=False)
+    for place, dtype in enumerate(rows.dtypes):
+        if isinstance(dtype, pd.CategoricalDtype):
+            column = rows.iloc[:, place].array
+            made.isetitem(place, pd.Categorical.from_codes(column.codes, _index(column.categories.astype(object))))
+    return made
+
+
+def joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Rows of all parts, whose categories are lists of objects.
+
+    Pandas makes plain columns of categories whose lists differ: of whole numbers, floats where a row of another part lacks
+    one, and then takes several of them for one.
+    """
+    bare = [part.copy(deep=False) for part in parts]
+    for place, dtype in enumerate(parts[0].dtypes):
+        if isinstance(dtype, pd.CategoricalDtype):
+            listed: dict[Any, int] = {}
+            codes = []
+            for part in parts:
+                column = part.iloc[:, place].array
+                known = [listed.setdefault(cell, len(listed)) for cell in column.categories]
+                codes.append(np.array([*known, -1], dtype=np.intp)[column.codes])  # -1, the last one, stays -1
+            categories = _index(listed)
+            for part, own in zip(bare, codes, strict=True):
+                part.isetitem(place, pd.Categorical.from_codes(own, categories))
+    return pd.concat(bare, ignore_index=True)
+
+
+def _index(cells: Iterable[Any]) -> pd.Index[Any]:
+    """Cells as they are: pandas would make levels of tuples."""
+    listed = list(cells)
+    objects = np.empty(len(listed), dtype=object)
+    objects[:] = listed
+    return pd.Index(objects, dtype=object, tupleize_cols=False)
 
 
 def _moves(dtype: Any) -> bool:
@@ -175,14 +223,15 @@ def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit:
         mark += "_"
 
     meta = kept.assign(**{mark: np.empty(0, dtype=np.int64)})
-    work = partial(_placed, prepare, names, unit, mark, count)
+    # behind a guard of its own: where the owner shuffles by messages, tasks have no other one
+    work = Guarded(partial(_placed, prepare, names, unit, mark, count))
     placed = frame.map_partitions(work, meta=meta, enforce_metadata=False)
     return placed.shuffle(mark, ignore_index=True, npartitions=count, shuffle_method="tasks")[names]
 
 
 def _placed(prepare: Preparation, columns: list[str], unit: str, mark: str, count: int, rows: Any) -> pd.DataFrame:
     """Prepared rows that have a unit, and beside them in which partition it belongs."""
-    rows = prepare(rows)[columns]
+    rows = _listed_alike(prepare(rows)[columns])
     place = places(rows[unit], count)
     if place is None:
         raise TypeError
@@ -209,7 +258,9 @@ class Guarded:
         try:
             with np.errstate(all="ignore"):
                 return self._function(*given)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # readers in other languages raise some that are no Exception
             if type(error).__module__.partition(".")[0] == "distributed":
                 raise  # how a scheduler is asked to try again; it holds no rows
             return Failed()
