@@ -46,7 +46,8 @@ class DaskAccessor(Accessor):
     itself: those before a shuffle by messages, and those by which ``sort_values`` and ``set_index`` look for divisions.
 
     Partitions must hold the same rows whenever they are computed. In ``protect`` two Dask DataFrames of the same work on the
-    same input are the same table, whose answers are stored; where that input was changed give a ``table`` and a new ``version``.
+    same input are the same table, whose answers are stored; where that input was changed give a ``table`` and a new
+    ``version``.
 
     Examples
     --------
