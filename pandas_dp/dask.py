@@ -42,9 +42,12 @@ class DaskAccessor(Accessor):
     the columns that they read to this process.
 
     A partition whose columns or dtypes are not those that Dask says it has, and any other failure of a worker, gives the one
-    fixed text and its price stays spent. Partitions must hold the same rows whenever they are computed. In ``protect`` two
-    Dask DataFrames of the same work on the same input are the same table, whose answers are stored; where that input was
-    changed give a ``table`` and a new ``version``.
+    fixed text and its price stays spent. Nor do logs of workers quote the exception, but for two kinds of tasks that Dask runs
+    itself: those before a shuffle by messages, and those by which ``sort_values`` and ``set_index`` look for divisions.
+
+    Partitions must hold the same rows whenever they are computed. In ``protect`` two Dask DataFrames of the same work on the
+    same input are the same table, whose answers are stored; where that input was changed give a ``table`` and a new
+    ``version``.
 
     Examples
     --------
