@@ -131,6 +131,11 @@ class CrossTable(SingleLook):
         return repr(self.question)
 
     @property
+    def totals(self) -> bool:
+        """As its question; of shares both parts lack what is left out."""
+        return self.question.totals and self.normalize is None
+
+    @property
     def drawing(self) -> str:  # type: ignore[override]
         """Margins are sums of the other cells."""
         return "cells and sums" if self.margins else "cells"

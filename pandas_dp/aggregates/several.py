@@ -106,6 +106,11 @@ class Several(Aggregate):
     parts: tuple[Part, ...]
     single: bool = False
 
+    @property
+    def totals(self) -> bool:
+        """Whether one of its questions counts or sums."""
+        return any(part.question.totals for part in self.parts)
+
     @once
     def lots(self, terms: Terms) -> tuple[Lot, ...]:
         """What is bought, in the order of the first parts."""
