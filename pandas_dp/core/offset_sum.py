@@ -79,6 +79,7 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
         if degree == 2:
             rounded -= origin  # offset * step
             runs, rest = np.split(rounded, [part.size // run * run])
+            # exact in floats, in any order: a run's sum is a whole number of steps squared, at most run * cells**2 <= 2**53
             squares = np.append(np.vecdot(*[runs.reshape(-1, run)] * 2), np.vecdot(rest, rest))  # shape (runs + 1,)
             sums.append(int((squares * square).astype(np.int64).sum()))
         return sums
