@@ -199,7 +199,7 @@ class Session(Statements):
             name=self.name,
             rule=self._rule,
             key=None if not loss.parts else query.key(repr(content), unit, steps),
-            query=str(replace(query, steps=steps)),
+            query=str(replace(query, steps=steps) if table.steps else query),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
             unit=unit,

@@ -135,7 +135,7 @@ class Table:
             raise UnverifiedFrameError
         for column in columns:
             same = column in names and column in self.source.columns
-            if not same or not same_storage(frame[column].array, self.column(column).array):
+            if not same or not same_storage(_array(frame, column), _array(self.source, column)):
                 raise UnverifiedFrameError
 
 
@@ -246,10 +246,17 @@ def new_token() -> str:
     return f"unversioned-{uuid.uuid4().hex}"
 
 
+def _array(frame: pd.DataFrame, column: str) -> Any:
+    """The array behind a column as pandas itself takes it out; a Series around it would cost more than a small sum."""
+    return frame._get_column_array(frame.columns.get_loc(column))  # type: ignore[operator]  # not in the stubs
+
+
 def same_storage(a: Any, b: Any) -> bool:
     """Whether two columns are the same memory: by address, never by content."""
     if type(a) is not type(b) or len(a) != len(b):
         return False
+    if isinstance(a, np.ndarray):
+        return _same_memory(a, b)
     if isinstance(a, pd.Categorical):
         return a.categories is b.categories and _same_memory(a.codes, b.codes)
     if isinstance(a, pd.arrays.IntervalArray):

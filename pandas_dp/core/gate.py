@@ -238,7 +238,7 @@ class _Run:
     def __init__(self, request: Request) -> None:
         self.request, self.view, self.recipe = request, request.view(), request.recipe()
         self.transcript: list[Noisy | Listing] = []
-        self.spent, self.declared = PrivacyLoss(), request.rule.charge(request.loss)
+        self.spent = PrivacyLoss()
         self.started: dict[Interactive, Mechanism] = {}
 
     def resume(self, sent: Any = None) -> Reply:
@@ -259,7 +259,8 @@ class _Run:
         if isinstance(mechanism, Interactive) and mechanism in self.started:
             mechanism = self.started[mechanism]
         self.spent += mechanism.loss(sensitivity)
-        if not covers(self.declared, request.rule.charge(self.spent)):
+        paid, spent = request.loss, self.spent
+        if spent != paid and not covers(request.rule.charge(paid), request.rule.charge(spent)):
             raise QueryFailedError  # a recipe that looks more often than it declared
         if isinstance(mechanism, Interactive):
             self.started[mechanism] = mechanism.start(sensitivity, random_bytes)

@@ -252,8 +252,8 @@ class Ledger:
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(
                 f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - one of two words
-                "WHERE budget = ? AND sequence = ? AND kind = 'query'",
-                (text, records.fingerprint(text), self._row(connection, name).id, sequence),
+                "WHERE budget = (SELECT id FROM budgets WHERE name = ?) AND sequence = ? AND kind = 'query'",
+                (text, records.fingerprint(text), records.plain(name), sequence),
             )
 
         self._store.transact(RELAXED, write)

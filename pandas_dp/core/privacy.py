@@ -239,6 +239,8 @@ class PrivacyLoss:
     def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
         """Adaptive sequential composition; a part like the last one only counts, so that long sums stay short."""
         parts, more = self.parts, other.parts
+        if not parts and not self.delta:
+            return other
         if parts and len(more) == 1 and parts[-1][0] == more[0][0]:
             parts, more = parts[:-1], ((more[0][0], parts[-1][1] + more[0][1]),)
         return PrivacyLoss(parts + more, self.delta + other.delta)
@@ -288,15 +290,14 @@ def round_up(x: float, relative: float = 1e-12) -> Fraction:
 
 def show(x: Fraction) -> str:
     """Write a rational as an exact decimal if it has one of moderate length, else as a fraction."""
-    denominator = x.denominator
+    denominator, digits = x.denominator, 0
     for prime in (2, 5):
+        power = 0
         while denominator % prime == 0:
-            denominator //= prime
+            denominator, power = denominator // prime, power + 1
+        digits = max(digits, power)
     if denominator != 1:
         return f"{x.numerator}/{x.denominator}"
-    digits = 0
-    while (x * 10**digits).denominator != 1:
-        digits += 1
     if digits > 12:
         return f"{float(x):.12g}"
     text = f"{x.numerator * 10**digits // x.denominator:0{digits + 1}d}"
