@@ -334,7 +334,9 @@ def _written(asked: BestPrice) -> str:
 
 
 def _ratio(price: Any) -> tuple[int, int]:
-    """Exact price in lowest terms; for floats, of which there may be many, by the quick way."""
+    """Exact price in lowest terms; for plain numbers, of which there may be many, by the quick way."""
+    if type(price) is int and 0 < price < LARGEST_PRICE:
+        return price, 1
     if type(price) is float and SMALLEST_PRICE < price < LARGEST_PRICE:
         return Decimal(repr(price)).as_integer_ratio()
     return _positive(price, "prices", "[1, 2, 5]").as_integer_ratio()

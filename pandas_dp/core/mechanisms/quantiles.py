@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -223,6 +224,7 @@ class RecursiveQuantiles:
         return Quantile(relative, self.rate / spread_of_row(relative), cells)
 
 
+@lru_cache(maxsize=256)
 def spread_of_row(q: Fraction) -> Fraction:
     """How far one more row moves the scores of two points of a quantile apart: see `Quantile`."""
     return Fraction(1) if q in (0, 1) else 2 * max(q, 1 - q)
