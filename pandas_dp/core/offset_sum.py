@@ -61,19 +61,18 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
     if dtype.kind != "f" or terms is None:
         return None
     least, most, magic, origin = terms
-    base, square = int(origin.view(np.int64)), float(lattice.step) ** -2
+    within, base, square = _within(dtype, least, most), int(origin.view(np.int64)), float(lattice.step) ** -2
     buffer, run = np.empty(CHUNK), min((1 << 53) // lattice.cells**2, LONGEST_RUN)
-    # bits of non-negative floats, as unsigned integers, are in the floats' order; signs and NaN lie above them all
-    top = most.view(np.uint64) if least == 0 and dtype == np.float64 else None
 
     def quick(part: NDArray[Any]) -> list[int] | None:
-        if top is not None and part.flags.c_contiguous:
-            inside = np.maximum.reduce(part.view(np.uint64)) <= top
-        else:  # false for NaN
-            inside = np.minimum.reduce(part) >= least and np.maximum.reduce(part) <= most
-        if not inside:
+        if not within(part):
             return None
-        rounded = np.add(part, magic, out=buffer[: part.size])
+        rounded = buffer[: part.size]
+        if dtype == np.float64:
+            np.add(part, magic, out=rounded)
+        else:  # a plain copy widens faster than an addition does
+            np.copyto(rounded, part)
+            rounded += magic
         # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**17 * 2**31
         sums = [part.size, (int(np.add.reduce(rounded.view(np.int64))) - part.size * base) % WRAP]
         if degree == 2:
@@ -85,6 +84,15 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
         return sums
 
     return quick
+
+
+def _within(dtype: np.dtype[Any], least: float, most: float) -> Callable[[NDArray[Any]], bool]:
+    """Whether all numbers of a chunk lie in least..most, so that none is NaN; in one pass over it where least is 0."""
+    if least == 0 and dtype.isnative and dtype.itemsize <= 8:
+        # read as unsigned integers, numbers from 0 on keep their order, and all with a sign, and NaN, lie above them
+        unsigned = np.dtype(f"u{dtype.itemsize}")
+        return lambda part: bool(0 <= np.maximum.reduce(part.view(unsigned)).view(dtype).item() <= most)
+    return lambda part: bool(least <= np.minimum.reduce(part).item() and np.maximum.reduce(part).item() <= most)
 
 
 @lru_cache(maxsize=256)
@@ -106,9 +114,10 @@ def _integers(lattice: Lattice, dtype: np.dtype[Any]) -> Inside | None:
     first, last, factor = _integer_terms(lattice, dtype)
     if factor is None:
         return None
+    within = _within(dtype, first, last)
 
     def quick(part: NDArray[Any]) -> list[int] | None:
-        if not (first <= int(np.minimum.reduce(part)) and int(np.maximum.reduce(part)) <= last):
+        if not within(part):
             return None
         total = int(np.add.reduce(part, dtype=np.uint64 if dtype.kind == "u" else np.int64))
         return [part.size, (total * factor - part.size * lattice.low) % WRAP]
