@@ -53,6 +53,14 @@ def test_all_codes_of_a_byte_have_a_count():
     assert set(code_counts(codes, 130).tolist()) == {1100}
 
 
+@pytest.mark.parametrize("size", [partition.MOST_PAIRED - 1, partition.MOST_PAIRED, partition.MOST_PAIRED + 1])
+def test_counts_where_pairs_begin_and_cease_to_have_a_table(size):
+    for rows in (size * size - 1, size * size, 2 * partition.AT_ONCE + 3):
+        codes = RNG.integers(LEAST_CODE, size + LEAST_CODE, rows).astype(np.int16)
+        codes[-3:] = size - 1 + LEAST_CODE
+        assert code_counts(codes, size).tolist() == np.bincount(codes.astype(int) - LEAST_CODE, minlength=size).tolist()
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     rows=st.lists(st.tuples(st.integers(-2, 9), st.sampled_from([-1.0, 0.0, 0.3, 1.0, 7.5, 8.0, 99.0, float("nan")]))),
