@@ -9,19 +9,17 @@ floats, in runs of rows so short that every sum is a whole number of steps below
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import FAR, Lattice, Raw, integer_info, power_sums
+from pandas_dp.core.lattice import Lattice, Raw, float_terms, integer_info, power_sums, rounded_to_lattice, within_bounds
 
 CHUNK = 1 << 17  # rows handled at once: longer than elsewhere, as little is done to them
 WRAP = 1 << 64
 LONGEST_RUN = 1 << 12  # of squares: longer ones wake the threads of a BLAS
-FINEST, COARSEST = Fraction(1, 1 << 400), 1 << 400  # steps whose squares are floats
 
 Inside = Callable[[NDArray[Any]], "list[int] | None"]
 
@@ -57,22 +55,17 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
     """Sums over a chunk that lies within the bounds, or None; no function where there is no quick way."""
     if dtype.kind in "iu" and dtype.itemsize > 1 and degree == 1:
         return _integers(lattice, dtype)
-    terms = _float_terms(lattice)
+    terms = float_terms(lattice)
     if dtype.kind != "f" or terms is None:
         return None
     least, most, magic, origin = terms
-    within, base, square = _within(dtype, least, most), int(origin.view(np.int64)), float(lattice.step) ** -2
+    within, base, square = within_bounds(dtype, least, most), int(origin.view(np.int64)), float(lattice.step) ** -2
     buffer, run = np.empty(CHUNK), min((1 << 53) // lattice.cells**2, LONGEST_RUN)
 
     def quick(part: NDArray[Any]) -> list[int] | None:
         if not within(part):
             return None
-        rounded = buffer[: part.size]
-        if dtype == np.float64:
-            np.add(part, magic, out=rounded)
-        else:  # a plain copy widens faster than an addition does
-            np.copyto(rounded, part)
-            rounded += magic
+        rounded = rounded_to_lattice(part, magic, buffer[: part.size])
         # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**17 * 2**31
         sums = [part.size, (int(np.add.reduce(rounded.view(np.int64))) - part.size * base) % WRAP]
         if degree == 2:
@@ -86,35 +79,12 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
     return quick
 
 
-def _within(dtype: np.dtype[Any], least: float, most: float) -> Callable[[NDArray[Any]], bool]:
-    """Whether all numbers of a chunk lie in least..most, so that none is NaN; in one pass over it where least is 0."""
-    if least == 0 and dtype.isnative and dtype.itemsize <= 8:
-        # read as unsigned integers, numbers from 0 on keep their order, and all with a sign, and NaN, lie above them
-        unsigned = np.dtype(f"u{dtype.itemsize}")
-        return lambda part: bool(0 <= np.maximum.reduce(part.view(unsigned)).view(dtype).item() <= most)
-    return lambda part: bool(least <= np.minimum.reduce(part).item() and np.maximum.reduce(part).item() <= most)
-
-
-@lru_cache(maxsize=256)
-def _float_terms(lattice: Lattice) -> tuple[np.float64, np.float64, np.float64, np.float64] | None:
-    """Lower and upper end, what is added to round to the lattice, and what offset 0 becomes.
-
-    The ends are float64: numpy would round a Python float to a narrower column before it compares the two.
-    """
-    power_of_two = all(x & (x - 1) == 0 for x in lattice.step.as_integer_ratio())
-    if not power_of_two or abs(lattice.low) >= FAR or not FINEST <= lattice.step <= COARSEST:
-        return None
-    # value + magic lies in [2**52, 2**53) steps, where float64 holds multiples of the step only
-    magic = np.float64(((1 << 52) - lattice.low) * lattice.step)
-    return np.float64(lattice.lower), np.float64(lattice.upper), magic, np.float64((1 << 52) * lattice.step)
-
-
 def _integers(lattice: Lattice, dtype: np.dtype[Any]) -> Inside | None:
     """For integers that are lattice points: offset = value / step - low, summed modulo 2**64."""
     first, last, factor = _integer_terms(lattice, dtype)
     if factor is None:
         return None
-    within = _within(dtype, first, last)
+    within = within_bounds(dtype, first, last)
 
     def quick(part: NDArray[Any]) -> list[int] | None:
         if not within(part):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.core import offset_sum as module
-from pandas_dp.core.lattice import Lattice, power_sums
+from pandas_dp.core.lattice import Lattice, power_sums, within_bounds
 from pandas_dp.core.offset_sum import offset_sum
 
 BOUNDS = [(0, 500_000), (-3, 5), (2, 7), (-7, -2), (0, 1), (-(2**40), 2**41), (10**6, 10**6 + 1), (0.5, 10.5)]
@@ -99,8 +99,8 @@ def test_one_pass_tells_whether_a_chunk_from_zero_on_is_inside(dtype, lattice):
 def test_which_chunks_are_inside():
     """Chunks that reach the ends themselves go the quick way; one step more does not."""
     for kind, beyond in (("f8", np.nextafter(9.0, 10)), ("f4", np.float32(9.000001)), ("i8", 10), ("u2", 10), ("i4", -1)):
-        within = module._within(np.dtype(kind), 0, 9)
+        within = within_bounds(np.dtype(kind), 0, 9)
         assert within(np.array([0, 9], dtype=kind))
         assert not within(np.array([0, beyond], dtype=kind))
-    assert module._within(np.dtype("f8"), 0, 9)(np.array([-0.0, 1.0]))
-    assert not module._within(np.dtype("f8"), 0, 9)(np.array([1.0, np.copysign(np.nan, -1)]))
+    assert within_bounds(np.dtype("f8"), 0, 9)(np.array([-0.0, 1.0]))
+    assert not within_bounds(np.dtype("f8"), 0, 9)(np.array([1.0, np.copysign(np.nan, -1)]))
