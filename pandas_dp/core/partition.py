@@ -173,7 +173,9 @@ def uncoded(parts: Codes, count: int) -> tuple[Codes, NDArray[np.intp]]:
 
 def places(codes: Codes) -> NDArray[np.int64]:
     """Place of each code in a table that begins at LEAST_CODE."""
-    return np.subtract(codes, LEAST_CODE, dtype=np.int64)
+    place = codes.astype(np.int64)  # a plain copy widens faster than a subtraction does
+    place -= LEAST_CODE
+    return place
 
 
 def decoded(codes: Codes, parts: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.core import partition
-from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.lattice import CHUNK, Lattice
 from pandas_dp.core.partition import LEAST_CODE, Cross, Keys, code_counts, cross_coded, decoded
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics import sums
@@ -99,6 +99,27 @@ def test_sums_of_squares_by_part_beyond_int64_do_not_wrap():
     squares = Moments("x", lattice, 2, FIVE).compute(view, PrivacyUnit()).open()
     assert squares == [0] * 6 + [rows * lattice.cells**2, 0, 0] + [0] * 6
     assert squares[6] > 1 << 61
+
+
+@pytest.mark.parametrize("cells", [(1 << 31) - 1, 1 << 31])  # rows and sum of a chunk fit in 64 bits side by side, or not
+@pytest.mark.parametrize("least", [0, 1])
+def test_sums_by_place_where_rows_and_offsets_fill_a_word(cells, least):
+    """Whole chunks of one place whose rows all have the largest offset, or all but one do."""
+    lattice, rows = Lattice(Fraction(1), 0, cells), 4 * CHUNK + 3
+    for place in (0, 6):
+        values = np.full(rows, float(cells))
+        values[5] -= least
+        found = sums.sums_by_place(lattice, (values, None), lambda at, own=place: np.full(at.stop - at.start, own), 7, 1)
+        assert found[:, place].tolist() == [rows, rows * cells - least]
+        assert found.sum() == rows + rows * cells - least
+
+
+def test_sums_by_place_with_more_places_than_a_chunk_has_rows():
+    lattice, size = Lattice(Fraction(1), 0, 1 << 30), 2 * CHUNK + 9
+    codes, values = np.arange(2 * size) % size, (np.arange(2 * size) * 7919.0) % (1 << 30)
+    found = sums.sums_by_place(lattice, (values, None), lambda at: codes[at].copy(), size, 1)
+    assert (found[0] == 2).all()
+    assert found[1].tolist() == (values[:size] + values[size:]).astype(int).tolist()
 
 
 @pytest.mark.parametrize("most", [partition.MOST_COMBINED, 0])
