@@ -192,7 +192,7 @@ class Lattice:
         high = np.int64(int(low) + self.cells)
 
         def rule(values: NDArray[np.generic], out: NDArray[np.int64]) -> None:
-            rounded_to_lattice(values, magic, out.view(np.float64))
+            shifted(values, magic, out.view(np.float64))
             if values.size and not within(values):
                 np.clip(out, low, high, out=out)
             out -= low
@@ -223,12 +223,13 @@ def within_bounds(dtype: np.dtype[Any], least: float, most: float) -> Callable[[
     return lambda part: bool(least <= np.minimum.reduce(part).item() and np.maximum.reduce(part).item() <= most)
 
 
-def rounded_to_lattice(values: NDArray[Any], magic: np.float64, out: NDArray[np.float64]) -> NDArray[np.float64]:
-    """values + magic, which rounds to multiples of the step; see `float_terms`."""
+def shifted(values: NDArray[Any], magic: np.float64, out: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of values and `magic`, which lies on the lattice; see `float_terms`."""
     if values.dtype == np.float64:
-        return np.add(values, magic, out=out)
-    np.copyto(out, values)  # a plain copy widens faster than an addition does
-    out += magic
+        np.add(values, magic, out=out)
+    else:  # a plain copy widens faster than an addition does
+        np.copyto(out, values)
+        out += magic
     return out
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import Lattice, Raw, float_terms, integer_info, power_sums, rounded_to_lattice, within_bounds
+from pandas_dp.core.lattice import Lattice, Raw, float_terms, integer_info, power_sums, shifted, within_bounds
 
 CHUNK = 1 << 17  # rows handled at once: longer than elsewhere, as little is done to them
 WRAP = 1 << 64
@@ -65,7 +65,7 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
     def quick(part: NDArray[Any]) -> list[int] | None:
         if not within(part):
             return None
-        rounded = rounded_to_lattice(part, magic, buffer[: part.size])
+        rounded = shifted(part, magic, buffer[: part.size])
         # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**17 * 2**31
         sums = [part.size, (int(np.add.reduce(rounded.view(np.int64))) - part.size * base) % WRAP]
         if degree == 2:

@@ -157,9 +157,11 @@ def test_a_row_keeps_its_offset_whatever_its_chunk_holds(low, cells, exponent, s
     """Chunks within the bounds are not clipped: rows inside must come out as beside others that are outside."""
     lattice = Lattice(Fraction(2) ** exponent, low, cells)
     kind = np.dtype(dtype)
-    info = np.iinfo("uint8" if kind == bool else kind) if kind.kind != "f" else np.finfo(kind)
+    info = np.iinfo("uint8" if kind.kind == "b" else kind) if kind.kind != "f" else np.finfo(kind)
     with np.errstate(all="ignore"):
-        near = [min(max((low + s * cells) * lattice.step, Fraction(float(info.min))), int(float(info.max))) for s in steps]
+        near = [
+            min(max((low + s * cells) * lattice.step, Fraction(float(info.min))), int(float(info.max))) for s in steps
+        ]
         values = np.array([float(x) for x in near]).astype(kind)
         values = values[(values >= float(lattice.lower)) & (values <= float(lattice.upper))]
         outside = np.array([info.min, info.max]).astype(kind)

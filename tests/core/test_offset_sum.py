@@ -98,7 +98,13 @@ def test_one_pass_tells_whether_a_chunk_from_zero_on_is_inside(dtype, lattice):
 
 def test_which_chunks_are_inside():
     """Chunks that reach the ends themselves go the quick way; one step more does not."""
-    for kind, beyond in (("f8", np.nextafter(9.0, 10)), ("f4", np.float32(9.000001)), ("i8", 10), ("u2", 10), ("i4", -1)):
+    for kind, beyond in (
+        ("f8", np.nextafter(9.0, 10)),
+        ("f4", np.float32(9.000001)),
+        ("i8", 10),
+        ("u2", 10),
+        ("i4", -1),
+    ):
         within = within_bounds(np.dtype(kind), 0, 9)
         assert within(np.array([0, 9], dtype=kind))
         assert not within(np.array([0, beyond], dtype=kind))

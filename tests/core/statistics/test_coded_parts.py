@@ -101,7 +101,9 @@ def test_sums_of_squares_by_part_beyond_int64_do_not_wrap():
     assert squares[6] > 1 << 61
 
 
-@pytest.mark.parametrize("cells", [(1 << 31) - 1, 1 << 31])  # rows and sum of a chunk fit in 64 bits side by side, or not
+@pytest.mark.parametrize(
+    "cells", [(1 << 31) - 1, 1 << 31]
+)  # rows and sum of a chunk fit in 64 bits side by side, or not
 @pytest.mark.parametrize("least", [0, 1])
 def test_sums_by_place_where_rows_and_offsets_fill_a_word(cells, least):
     """Whole chunks of one place whose rows all have the largest offset, or all but one do."""
@@ -109,7 +111,9 @@ def test_sums_by_place_where_rows_and_offsets_fill_a_word(cells, least):
     for place in (0, 6):
         values = np.full(rows, float(cells))
         values[5] -= least
-        found = sums.sums_by_place(lattice, (values, None), lambda at, own=place: np.full(at.stop - at.start, own), 7, 1)
+        found = sums.sums_by_place(
+            lattice, (values, None), lambda at, own=place: np.full(at.stop - at.start, own), 7, 1
+        )
         assert found[:, place].tolist() == [rows, rows * cells - least]
         assert found.sum() == rows + rows * cells - least
 
