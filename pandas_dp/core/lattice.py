@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 CHUNK = 1 << 15  # rows handled at once: the buffers stay in the second-level cache
 MOST_CELLS = 1 << 31
 FAR = 1 << 51  # float64 resolves a quarter of a step up to here
+FINEST, COARSEST = Fraction(1, 1 << 400), 1 << 400  # steps whose squares are floats
 
 # Fineness by use: 2**30 cells for sums, 2**20 for sums of squares (n cells^2 stays far below 2**62), 2**16
 # for ranks.
@@ -110,7 +111,7 @@ class Lattice:
             Writes the offsets of `values`; the caller silences overflow, which depends on the data.
         """
         if dtype.kind == "f":
-            return self._float_rule(self.lower)
+            return self._float_rule(dtype, self.lower)
         info = integer_info(dtype)
         first, last = int(self.lower // 1), -int(-self.upper // 1)
         first, last = min(max(first, info.min), info.max), min(max(last, info.min), info.max)
@@ -120,8 +121,8 @@ class Lattice:
             within = ends[0] >= 0 and ends[1] <= self.cells
             return self._whole_rule(info.dtype, first, last, int(factor), within)
         if abs(self.low) < FAR:  # float64 drops digits worth a quarter of a step at most
-            return self._float_rule(self.lower)
-        from_distance = self._float_rule(self.lower - first)
+            return self._float_rule(dtype, self.lower)
+        from_distance = self._float_rule(dtype, self.lower - first)
         least, most = info.dtype.type(first), info.dtype.type(last)
 
         def rule(values: NDArray[np.generic], out: NDArray[np.int64]) -> None:
@@ -140,24 +141,36 @@ class Lattice:
         # two's complement arithmetic is exact modulo 2**64, and the caller checked that results fit in int64
         wrapped_factor, wrapped_low = (np.uint64(x % (1 << 64)).view(np.int64) for x in (factor, self.low))
         least, most, cells = dtype.type(first), dtype.type(last), np.int64(self.cells)
+        inside = within_bounds(dtype, first, last)
 
         def rule(values: NDArray[np.generic], out: NDArray[np.int64]) -> None:
-            target = out.view(np.uint64) if dtype == np.uint64 else out
-            np.clip(values.view(dtype), least, most, out=target)
-            out *= wrapped_factor
-            out -= wrapped_low
+            target, whole = out.view(np.uint64) if dtype == np.uint64 else out, values.view(dtype)
+            if whole.size and inside(whole):  # the clip would change none
+                np.copyto(target, whole)
+            else:
+                np.clip(whole, least, most, out=target)
+            if factor != 1:
+                out *= wrapped_factor
+            if self.low != 0:
+                out -= wrapped_low
             if not within:  # bounds need not be integers, nor values of the dtype
                 np.clip(out, 0, cells, out=out)
 
         return rule
 
-    def _float_rule(self, lower: Fraction) -> Rule:
+    def _float_rule(self, dtype: np.dtype[Any], lower: Fraction) -> Rule:
         """For numbers measured from an origin in which the lower bound is `lower`.
 
         From 2**52 on float64 holds whole numbers only, so adding 2**52 rounds to the nearest, and the bits of
         the sum, read as an integer, count from those of 2**52. The order of bits is that of the numbers, so a
         clip of the bits is a clip of the numbers, and NaN and infinities are clipped like any other bits.
+
+        Where the step is a power of two, numbers need not be counted in steps: multiples of it are added as they are, in
+        which floats have the same digits. And where all numbers lie within the bounds the clip would change none.
         """
+        terms = float_terms(self) if lower == self.lower else None
+        if terms is not None:
+            return self._rounding_rule(dtype, *terms)
         scale, shift = np.float64(1 / self.step), np.float64((1 << 52) - lower / self.step)
         bits = int(np.float64(1 << 52).view(np.int64))
         low, high = np.int64(bits), np.int64(bits + self.cells)
@@ -170,6 +183,54 @@ class Lattice:
             out -= low
 
         return rule
+
+    def _rounding_rule(
+        self, dtype: np.dtype[Any], least: np.float64, most: np.float64, magic: np.float64, origin: np.float64
+    ) -> Rule:
+        """For numbers whose lower bound has the bits of `origin` once `magic` is added; see `_float_rule`."""
+        within, low = within_bounds(dtype, least, most), origin.view(np.int64)
+        high = np.int64(int(low) + self.cells)
+
+        def rule(values: NDArray[np.generic], out: NDArray[np.int64]) -> None:
+            shifted(values, magic, out.view(np.float64))
+            if values.size and not within(values):
+                np.clip(out, low, high, out=out)
+            out -= low
+
+        return rule
+
+
+@lru_cache(maxsize=256)
+def float_terms(lattice: Lattice) -> tuple[np.float64, np.float64, np.float64, np.float64] | None:
+    """Lower and upper end, what is added to round to the lattice, and what offset 0 becomes.
+
+    The ends are float64: numpy would round a Python float to a narrower column before it compares the two.
+    """
+    power_of_two = all(x & (x - 1) == 0 for x in lattice.step.as_integer_ratio())
+    if not power_of_two or abs(lattice.low) >= FAR or not FINEST <= lattice.step <= COARSEST:
+        return None
+    # value + magic lies in [2**52, 2**53) steps, where float64 holds multiples of the step only
+    magic = np.float64(((1 << 52) - lattice.low) * lattice.step)
+    return np.float64(lattice.lower), np.float64(lattice.upper), magic, np.float64((1 << 52) * lattice.step)
+
+
+def within_bounds(dtype: np.dtype[Any], least: float, most: float) -> Callable[[NDArray[Any]], bool]:
+    """Whether all numbers of a chunk lie in least..most, so that none is NaN; in one pass over it where least is 0."""
+    if least == 0 and dtype.isnative and dtype.itemsize <= 8:
+        # read as unsigned integers, numbers from 0 on keep their order, and all with a sign, and NaN, lie above them
+        unsigned = np.dtype(f"u{dtype.itemsize}")
+        return lambda part: bool(0 <= np.maximum.reduce(part.view(unsigned)).view(dtype).item() <= most)
+    return lambda part: bool(least <= np.minimum.reduce(part).item() and np.maximum.reduce(part).item() <= most)
+
+
+def shifted(values: NDArray[Any], magic: np.float64, out: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of values and `magic`, which lies on the lattice; see `float_terms`."""
+    if values.dtype == np.float64:
+        np.add(values, magic, out=out)
+    else:  # a plain copy widens faster than an addition does
+        np.copyto(out, values)
+        out += magic
+    return out
 
 
 def power_sums(lattice: Lattice, raw: Raw, degree: int) -> list[int]:

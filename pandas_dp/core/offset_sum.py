@@ -9,19 +9,17 @@ floats, in runs of rows so short that every sum is a whole number of steps below
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import FAR, Lattice, Raw, integer_info, power_sums
+from pandas_dp.core.lattice import Lattice, Raw, float_terms, integer_info, power_sums, shifted, within_bounds
 
 CHUNK = 1 << 17  # rows handled at once: longer than elsewhere, as little is done to them
 WRAP = 1 << 64
 LONGEST_RUN = 1 << 12  # of squares: longer ones wake the threads of a BLAS
-FINEST, COARSEST = Fraction(1, 1 << 400), 1 << 400  # steps whose squares are floats
 
 Inside = Callable[[NDArray[Any]], "list[int] | None"]
 
@@ -57,23 +55,17 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
     """Sums over a chunk that lies within the bounds, or None; no function where there is no quick way."""
     if dtype.kind in "iu" and dtype.itemsize > 1 and degree == 1:
         return _integers(lattice, dtype)
-    terms = _float_terms(lattice)
+    terms = float_terms(lattice)
     if dtype.kind != "f" or terms is None:
         return None
     least, most, magic, origin = terms
-    base, square = int(origin.view(np.int64)), float(lattice.step) ** -2
+    within, base, square = within_bounds(dtype, least, most), int(origin.view(np.int64)), float(lattice.step) ** -2
     buffer, run = np.empty(CHUNK), min((1 << 53) // lattice.cells**2, LONGEST_RUN)
-    # bits of non-negative floats, as unsigned integers, are in the floats' order; signs and NaN lie above them all
-    top = most.view(np.uint64) if least == 0 and dtype == np.float64 else None
 
     def quick(part: NDArray[Any]) -> list[int] | None:
-        if top is not None and part.flags.c_contiguous:
-            inside = np.maximum.reduce(part.view(np.uint64)) <= top
-        else:  # false for NaN
-            inside = np.minimum.reduce(part) >= least and np.maximum.reduce(part) <= most
-        if not inside:
+        if not within(part):
             return None
-        rounded = np.add(part, magic, out=buffer[: part.size])
+        rounded = shifted(part, magic, buffer[: part.size])
         # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**17 * 2**31
         sums = [part.size, (int(np.add.reduce(rounded.view(np.int64))) - part.size * base) % WRAP]
         if degree == 2:
@@ -87,28 +79,15 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
     return quick
 
 
-@lru_cache(maxsize=256)
-def _float_terms(lattice: Lattice) -> tuple[np.float64, np.float64, np.float64, np.float64] | None:
-    """Lower and upper end, what is added to round to the lattice, and what offset 0 becomes.
-
-    The ends are float64: numpy would round a Python float to a narrower column before it compares the two.
-    """
-    power_of_two = all(x & (x - 1) == 0 for x in lattice.step.as_integer_ratio())
-    if not power_of_two or abs(lattice.low) >= FAR or not FINEST <= lattice.step <= COARSEST:
-        return None
-    # value + magic lies in [2**52, 2**53) steps, where float64 holds multiples of the step only
-    magic = np.float64(((1 << 52) - lattice.low) * lattice.step)
-    return np.float64(lattice.lower), np.float64(lattice.upper), magic, np.float64((1 << 52) * lattice.step)
-
-
 def _integers(lattice: Lattice, dtype: np.dtype[Any]) -> Inside | None:
     """For integers that are lattice points: offset = value / step - low, summed modulo 2**64."""
     first, last, factor = _integer_terms(lattice, dtype)
     if factor is None:
         return None
+    within = within_bounds(dtype, first, last)
 
     def quick(part: NDArray[Any]) -> list[int] | None:
-        if not (first <= int(np.minimum.reduce(part)) and int(np.maximum.reduce(part)) <= last):
+        if not within(part):
             return None
         total = int(np.add.reduce(part, dtype=np.uint64 if dtype.kind == "u" else np.int64))
         return [part.size, (total * factor - part.size * lattice.low) % WRAP]

@@ -24,6 +24,7 @@ MOST_GRID = 1 << 17  # most widths of the narrowest bin that a table is made for
 SMALLEST_SPACING = 1e-250
 LEAST_CODE = -2
 MOST_COMBINED = (1 << 15) - 1  # combinations of codes in two bytes
+MOST_PAIRED, AT_ONCE = 1 << 8, 1 << 17  # codes whose pairs have a table, and rows that are paired at once
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,9 @@ def uncoded(parts: Codes, count: int) -> tuple[Codes, NDArray[np.intp]]:
 
 def places(codes: Codes) -> NDArray[np.int64]:
     """Place of each code in a table that begins at LEAST_CODE."""
-    return np.subtract(codes, LEAST_CODE, dtype=np.int64)
+    place = codes.astype(np.int64)  # a plain copy widens faster than a subtraction does
+    place -= LEAST_CODE
+    return place
 
 
 def decoded(codes: Codes, parts: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -195,17 +198,25 @@ def cross_coded(cross: Cross, columns: Sequence[tuple[Codes, NDArray[np.intp]]])
 
 
 def code_counts(codes: Codes, size: int) -> NDArray[np.int64]:
-    """Rows of each code LEAST_CODE, LEAST_CODE + 1, ..., shape (size,); chunks of wider integers are all that is copied."""
-    counts = np.zeros(size, dtype=np.int64)
-    paired = codes.size & -2 if codes.itemsize == 1 and codes.size >= MOST_GRID else 0
+    """Rows of each code LEAST_CODE, LEAST_CODE + 1, ..., shape (size,); chunks of wider integers are all that is copied.
+
+    Few codes of one or two bytes are counted two rows at a time, in a table of all pairs: half the steps.
+    """
+    counts, table = np.zeros(size, dtype=np.int64), np.zeros((size, size) if size <= MOST_PAIRED else 0, dtype=np.int64)
+    paired = codes.size & -2 if codes.itemsize <= 2 and 0 < table.size <= codes.size else 0
     for at in range(paired, codes.size, max(CHUNK, size)):
         counts += np.bincount(places(codes[at : at + max(CHUNK, size)]), minlength=size)
-    # codes of one byte two rows at a time: half the steps; a pair has a place in a table of both bytes
-    pairs, table = np.ascontiguousarray(codes[:paired]).view(np.uint16), np.zeros((256, 256), dtype=np.int64)
-    for at in range(0, pairs.size, table.size):
-        table += np.bincount(pairs[at : at + table.size], minlength=table.size).reshape(table.shape)
-    # bytes 254 and 255 are codes -2 and -1
-    return counts + np.roll(table.sum(axis=0) + table.sum(axis=1), -LEAST_CODE)[:size] if paired else counts
+    bits = 8 * codes.itemsize
+    for at in range(0, paired, AT_ONCE):
+        one = np.subtract(
+            codes[at : min(at + AT_ONCE, paired)], LEAST_CODE, dtype=codes.dtype
+        )  # wraps, back when unsigned
+        two = one.view(f"u{2 * codes.itemsize}")  # first + second * 2**bits, shape (pairs,)
+        second = two >> bits
+        second *= (1 << bits) - size
+        two -= second  # a power of two from one pair to the next would leave most of the processor's caches unused
+        table += np.bincount(two, minlength=table.size).reshape(table.shape)
+    return counts + table.sum(axis=0) + table.sum(axis=1) if paired else counts
 
 
 def match(

@@ -145,6 +145,37 @@ def test_an_offset_depends_on_its_own_row_only() -> None:
     assert (lattice.offsets(values[::-3]) == lattice.offsets(values)[::-3]).all()  # a column of a wide block
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    low=st.integers(-(2**52), 2**52) | st.integers(-9, 9),
+    cells=st.integers(1, 20) | st.integers(1, 2**31),
+    exponent=st.sampled_from([-402, -400, -30, -1, 0, 1, 40, 400, 402]),
+    steps=st.lists(st.fractions(-1, 2, max_denominator=64), min_size=1, max_size=9),
+    dtype=st.sampled_from(["float64", "float32", "int64", "int8", "uint64", "bool"]),
+)
+def test_a_row_keeps_its_offset_whatever_its_chunk_holds(low, cells, exponent, steps, dtype) -> None:
+    """Chunks within the bounds are not clipped: rows inside must come out as beside others that are outside."""
+    lattice = Lattice(Fraction(2) ** exponent, low, cells)
+    kind = np.dtype(dtype)
+    info = np.iinfo("uint8" if kind.kind == "b" else kind) if kind.kind != "f" else np.finfo(kind)
+    with np.errstate(all="ignore"):
+        near = [
+            min(max((low + s * cells) * lattice.step, Fraction(float(info.min))), int(float(info.max))) for s in steps
+        ]
+        values = np.array([float(x) for x in near]).astype(kind)
+        values = values[(values >= float(lattice.lower)) & (values <= float(lattice.upper))]
+        outside = np.array([info.min, info.max]).astype(kind)
+        strange = np.array(STRANGE).astype(kind) if kind.kind == "f" else outside
+    alone = lattice.offsets(values)
+    beside = lattice.offsets(np.concatenate((values, outside, strange)))
+    assert alone.tolist() == [int(lattice.offsets(values[i : i + 1])[0]) for i in range(values.size)]
+    assert beside[: values.size].tolist() == alone.tolist()
+    assert 0 <= beside.min() <= beside.max() <= cells
+    if kind == np.float64 and abs(low) < 2**51 and abs(exponent) <= 400:  # nearest point, ties as 2**52 has them
+        exact = [round(Fraction(x) / lattice.step - low + 2**52) - 2**52 for x in values.tolist()]
+        assert alone.tolist() == exact
+
+
 def test_minus_zero_is_zero() -> None:
     for lower in (-1, 0):
         lattice = Lattice.between(Fraction(lower), Fraction(1), SUM_BITS)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.core import offset_sum as module
-from pandas_dp.core.lattice import Lattice, power_sums
+from pandas_dp.core.lattice import Lattice, power_sums, within_bounds
 from pandas_dp.core.offset_sum import offset_sum
 
 BOUNDS = [(0, 500_000), (-3, 5), (2, 7), (-7, -2), (0, 1), (-(2**40), 2**41), (10**6, 10**6 + 1), (0.5, 10.5)]
@@ -78,3 +78,35 @@ def test_squares_round_nowhere(monkeypatch, cells):
     offsets = cells - 2 * (np.arange(rows) % 7) - (cells + 1) % 2
     values = (lattice.low + offsets) * float(lattice.step)
     assert offset_sum(lattice, (values, None), 2) == [rows, int(offsets.sum()), sum(v * v for v in offsets.tolist())]
+
+
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f4", ">f8", "<i2", "<i8", ">i8", "<u2", "<u4", ">u8"])
+@pytest.mark.parametrize("lattice", [Lattice.between(Fraction(0), Fraction(1000), 16), Lattice(Fraction(1), 0, 1000)])
+def test_one_pass_tells_whether_a_chunk_from_zero_on_is_inside(dtype, lattice):
+    """At the ends, one step beyond them, and where a sign or NaN makes the bits the largest of all."""
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        step = np.spacing(np.array(1000, dtype=kind))
+        odd = [-0.0, 1000.0, 1000 + step, 1000 - step, -np.spacing(kind.type(0)), np.nan, -np.nan, np.inf, -np.inf]
+    else:
+        info = np.iinfo(kind)
+        odd = [0, 1000, 1001, 999, info.min, info.max, -1 if info.min else info.max - 1]
+    for cell in odd:
+        values = np.array([3, cell, 7], dtype=kind)
+        assert offset_sum(lattice, (values, None)) == power_sums(lattice, (values, None), 1), cell
+
+
+def test_which_chunks_are_inside():
+    """Chunks that reach the ends themselves go the quick way; one step more does not."""
+    for kind, beyond in (
+        ("f8", np.nextafter(9.0, 10)),
+        ("f4", np.float32(9.000001)),
+        ("i8", 10),
+        ("u2", 10),
+        ("i4", -1),
+    ):
+        within = within_bounds(np.dtype(kind), 0, 9)
+        assert within(np.array([0, 9], dtype=kind))
+        assert not within(np.array([0, beyond], dtype=kind))
+    assert within_bounds(np.dtype("f8"), 0, 9)(np.array([-0.0, 1.0]))
+    assert not within_bounds(np.dtype("f8"), 0, 9)(np.array([1.0, np.copysign(np.nan, -1)]))

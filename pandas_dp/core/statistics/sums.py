@@ -230,22 +230,34 @@ def _sums_in_parts(view: View, unit: PrivacyUnit, by: Partition, of: Total | Mom
 def sums_by_place(lattice: Lattice, raw: Raw, place: Callable[[slice], Ints], size: int, degree: int) -> Ints:
     """Exact `lattice.power_sums` of the rows that have each place 0..size - 1, shape (degree + 1, size).
 
-    `place` says which places a slice of rows has, in a new array. Rows are handled in chunks, whose sums `group_sum` takes
-    exactly; a chunk is no shorter than the list of places, so that adding the lists costs little. What the chunks add up to
-    fits in int64, or Python ints are added.
+    `place` says which places a slice of rows has, in a new array. Rows are handled in chunks; a chunk is no shorter than the
+    list of places, so that adding the lists costs little. Where a chunk's number of rows and sum of offsets fit in 64 bits
+    side by side, one addition a row finds both. What the chunks add up to fits in int64, or Python ints are added.
     """
     (values, present), chunk, cells = raw, max(2 * CHUNK, size), lattice.cells
+    shift = (chunk * cells).bit_length()  # the digits of a chunk's sum of offsets
+    paired = chunk.bit_length() + shift <= 64
     wide = cells**degree * values.size >= 1 << 62
     sums = np.zeros((degree + 1, size + 1), dtype=object if wide else np.int64)  # the last place: no value
+    write, buffer = lattice.rule(values.dtype), np.empty(min(chunk, values.size), dtype=np.int64)
     for at in range(0, values.size, chunk):
         rows = slice(at, min(at + chunk, values.size))
-        places_, offsets = place(rows), lattice.offsets(values[rows])  # shape (rows of the chunk,)
+        places_, offsets = place(rows), buffer[: rows.stop - at]  # shape (rows of the chunk,)
+        with np.errstate(all="ignore"):
+            write(values[rows], offsets)
         mask = present_mask(values[rows], None if present is None else present[rows])
         if mask is not None:
             np.copyto(places_, size, where=~mask)
-        sums[0] += np.bincount(places_, minlength=size + 1)
-        for power, values_of in enumerate([offsets] if degree == 1 else [offsets, offsets * offsets], 1):
-            sums[power] += group_sum(values_of, places_, size + 1, cells**power)
+        if degree == 2:
+            sums[2] += group_sum(offsets * offsets, places_, size + 1, cells**2)
+        if paired:
+            found = np.zeros(size + 1, dtype=np.uint64)
+            offsets += 1 << shift
+            np.add.at(found.view(np.int64), places_, offsets)  # wraps modulo 2**64, as the sums in `found` do not
+            sums[:2] += np.stack((found >> shift, found & ((1 << shift) - 1))).astype(np.int64)
+        else:
+            sums[0] += np.bincount(places_, minlength=size + 1)
+            sums[1] += group_sum(offsets, places_, size + 1, cells)
     return sums[:, :size]
 
 

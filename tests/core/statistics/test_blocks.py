@@ -22,6 +22,7 @@ from pandas_dp.engines.pandas import PandasView
 BLOCKS, OUTPUTS = 4, 3
 LATTICE = Lattice(Fraction(1), 0, 2**30)
 RELATIONS = list(NeighboringRelation)
+RANDOM_BLOCKS = module._random_blocks  # which a fixture replaces
 
 
 def number(block: pd.DataFrame) -> int:
@@ -217,3 +218,31 @@ def test_twin_blocks_by_row_order_is_caught(monkeypatch: pytest.MonkeyPatch):
 def test_twin_slices_that_are_not_rebuilt_are_caught(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(engine, "_rebuilt", lambda table, rows: table.take(rows))
     assert changed_blocks() == BLOCKS
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 20, 1000, 1 << 20, 999_999])
+@pytest.mark.parametrize("count", [0, 1, 7, 100])
+def test_every_item_has_random_bits_of_its_own(monkeypatch, blocks, count):
+    """Each takes bits of a word that no other takes, and its block is the share of the range that they show."""
+    drawn = []
+
+    def words(number):
+        drawn.append(np.random.default_rng(7).integers(0, 2**64 - 1, number, dtype=np.uint64, endpoint=True))
+        return drawn[-1]
+
+    monkeypatch.setattr(module, "random_words", words)
+    found = RANDOM_BLOCKS(count, blocks)
+    bits = module.FAIR_BITS + (blocks - 1).bit_length()
+    each = 64 // bits
+    fields = [word >> bits * i & (1 << bits) - 1 for i in range(each) for word in drawn[0].tolist()]
+    assert found.dtype == np.intp
+    assert found.tolist() == [field * blocks >> bits for field in fields[:count]]
+    assert len(drawn[0]) == -(-count // each)
+
+
+def test_blocks_are_about_equally_likely():
+    """Of all values of an item's bits each block has as many as any other, to 1 in 16."""
+    for blocks in range(1, 200):
+        bits = module.FAIR_BITS + (blocks - 1).bit_length()
+        shares = np.bincount(np.arange(1 << bits) * blocks >> bits, minlength=blocks)
+        assert shares.max() - shares.min() <= shares.max() / 16 + 1e-9

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.core import partition
-from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.lattice import CHUNK, Lattice
 from pandas_dp.core.partition import LEAST_CODE, Cross, Keys, code_counts, cross_coded, decoded
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics import sums
@@ -53,6 +53,14 @@ def test_all_codes_of_a_byte_have_a_count():
     assert set(code_counts(codes, 130).tolist()) == {1100}
 
 
+@pytest.mark.parametrize("size", [partition.MOST_PAIRED - 1, partition.MOST_PAIRED, partition.MOST_PAIRED + 1])
+def test_counts_where_pairs_begin_and_cease_to_have_a_table(size):
+    for rows in (size * size - 1, size * size, 2 * partition.AT_ONCE + 3):
+        codes = RNG.integers(LEAST_CODE, size + LEAST_CODE, rows).astype(np.int16)
+        codes[-3:] = size - 1 + LEAST_CODE
+        assert code_counts(codes, size).tolist() == np.bincount(codes.astype(int) - LEAST_CODE, minlength=size).tolist()
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     rows=st.lists(st.tuples(st.integers(-2, 9), st.sampled_from([-1.0, 0.0, 0.3, 1.0, 7.5, 8.0, 99.0, float("nan")]))),
@@ -91,6 +99,31 @@ def test_sums_of_squares_by_part_beyond_int64_do_not_wrap():
     squares = Moments("x", lattice, 2, FIVE).compute(view, PrivacyUnit()).open()
     assert squares == [0] * 6 + [rows * lattice.cells**2, 0, 0] + [0] * 6
     assert squares[6] > 1 << 61
+
+
+@pytest.mark.parametrize(
+    "cells", [(1 << 31) - 1, 1 << 31]
+)  # rows and sum of a chunk fit in 64 bits side by side, or not
+@pytest.mark.parametrize("least", [0, 1])
+def test_sums_by_place_where_rows_and_offsets_fill_a_word(cells, least):
+    """Whole chunks of one place whose rows all have the largest offset, or all but one do."""
+    lattice, rows = Lattice(Fraction(1), 0, cells), 4 * CHUNK + 3
+    for place in (0, 6):
+        values = np.full(rows, float(cells))
+        values[5] -= least
+        found = sums.sums_by_place(
+            lattice, (values, None), lambda at, own=place: np.full(at.stop - at.start, own), 7, 1
+        )
+        assert found[:, place].tolist() == [rows, rows * cells - least]
+        assert found.sum() == rows + rows * cells - least
+
+
+def test_sums_by_place_with_more_places_than_a_chunk_has_rows():
+    lattice, size = Lattice(Fraction(1), 0, 1 << 30), 2 * CHUNK + 9
+    codes, values = np.arange(2 * size) % size, (np.arange(2 * size) * 7919.0) % (1 << 30)
+    found = sums.sums_by_place(lattice, (values, None), lambda at: codes[at].copy(), size, 1)
+    assert (found[0] == 2).all()
+    assert found[1].tolist() == (values[:size] + values[size:]).astype(int).tolist()
 
 
 @pytest.mark.parametrize("most", [partition.MOST_COMBINED, 0])
