@@ -90,7 +90,7 @@ def scan_parquet(path: Any) -> ScannedTable:
     -----
     Answers have the law they have for the same table in memory. Counts, sums, means, variances, covariances, histograms,
     quantiles, scores by row and ``rows_per_unit``, and numbers of units, add up piece by piece. Where each row is its own
-    unit, of the columns that such a question reads one group of rows, as the files have them, or 262,144 rows are held at
+    unit, of the columns that such a question reads one group of rows, as the files have them, or 524,288 rows are held at
     once, however many there are. Where units own several rows, these columns are held whole up to 128 MB; of larger ones
     the files are read several times, each time for the rows of all units that fall into one part by a hash of the unit, so
     that what a unit adds is bounded as in memory. Such a question takes about seven times 128 MB, or more where one unit
