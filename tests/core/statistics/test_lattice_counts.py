@@ -65,4 +65,5 @@ def test_points_of_parts_are_added(cells: int, most: int, monkeypatch) -> None:
     parts = (statistic.compute(RawView(part), PrivacyUnit()) for part in np.split(values, [0, 10, 900, 4_000]))
     ((offsets, found),) = statistic.merge(parts).open()
     ((wanted, once),) = statistic.compute(RawView(values), PrivacyUnit()).open()
-    assert (offsets == wanted).all() and (found == once).all()
+    assert (offsets == wanted).all()
+    assert (found == once).all()
