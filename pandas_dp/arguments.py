@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -24,6 +23,7 @@ from pandas_dp.schema import ColumnFacts
 
 Checked = TypeVar("Checked")
 MOST_PARTS = 10_000_000
+PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
 BINS = {
@@ -311,21 +311,37 @@ def bins(
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
     if isinstance(edges, int | np.integer | float | str) or not isinstance(edges, Iterable):
         raise ArgumentTypeError(f"bins must be the list of public edges, not their number: {line}")
-    if isinstance(edges, Sized) and len(edges) > MOST_PARTS:
-        raise ArgumentValueError("bins may hold at most 10,000,000 edges")
-    given = tuple(edges)
+    if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
+        raise ArgumentValueError("bins may hold at most 10,000,001 edges, those of 10,000,000 bins")
+    given = _listed(edges)
     if len(given) < 2:
         raise ArgumentValueError(f"bins needs at least two edges: {line}")
-    raw: tuple[int | float, ...] = given
-    if kind.name != "number" or set(map(type, given)) != {int} or not -(2**63) < min(given) <= max(given) < 2**63:
-        exact = [kind.number(edge, "bins") for edge in given]
-        raw = tuple(int(e) if e.denominator == 1 and abs(e) < 2**63 else float(e) for e in exact)
-    if not all(isinstance(e, int) for e in raw):
-        raw = tuple(float(e) for e in raw)
-    if any(not a < b for a, b in pairwise(raw)):
+    raw = _raw_edges(given, kind)
+    rising = np.array(raw)  # int64 or float64: there may be millions
+    if not (rising[:-1] < rising[1:]).all():
         raise ArgumentValueError(f"bins must rise from edge to edge: {line}")
     make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
     return make(column, raw, isinstance(raw[0], int), other, null, kind)
+
+
+def _listed(edges: Iterable[Any]) -> tuple[Any, ...]:
+    """Edges one by one; those of an array as Python's numbers where these are the very same."""
+    plain = isinstance(edges, np.ndarray | pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES
+    return tuple(cast(Any, edges).tolist() if plain else edges)
+
+
+def _raw_edges(given: tuple[Any, ...], kind: Kind) -> tuple[int | float, ...]:
+    """Edges in the raw unit of the column: all int where all are whole, else all float."""
+    types = set(map(type, given)) if kind.name == "number" else set()
+    if types == {int} and -(2**63) < min(given) <= max(given) < 2**63:
+        return given
+    # there may be millions, and a fraction of each takes ten times as long; NaN is in no range
+    if types and types <= {int, float} and all(-(2**53) < edge < 2**53 for edge in given):
+        whole = all(edge % 1 == 0 for edge in given)
+        return tuple(map(int, given)) if whole else tuple(edge + 0.0 for edge in given)
+    exact = [kind.number(edge, "bins") for edge in given]
+    raw = tuple(int(e) if e.denominator == 1 and abs(e) < 2**63 else float(e) for e in exact)
+    return raw if all(isinstance(e, int) for e in raw) else tuple(map(float, raw))
 
 
 @lru_cache(maxsize=64)
@@ -333,10 +349,9 @@ def _binned(
     column: str, raw: tuple[int | float, ...], whole: bool, other: bool, null: bool, kind: Kind
 ) -> tuple[Bins, Labels]:
     """Partition and labels of checked edges, all int where `whole`, else all float; kept like those of keys."""
-    shown = raw if kind.name == "number" else [kind.value(Fraction(edge)) for edge in raw]
-    pairs: tuple[Any, ...] = tuple(pairwise(shown))
-    labels = pairs + (("other",) if other else ()) + ((None,) if null else ())
-    return Bins(column, raw, other, null), Labels(column, labels, bins=True)
+    shown = raw if kind.name == "number" else tuple(kind.value(Fraction(edge)) for edge in raw)
+    more = (("other",) if other else ()) + ((None,) if null else ())
+    return Bins(column, raw, other, null), Labels(column, more, shown)
 
 
 def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:

@@ -124,8 +124,9 @@ class Partitions:
         """What makes some columns of those that are read, and the frame of these."""
         empty = self.empty
         named = set(columns).union(*(step.reads for step in self.steps))
-        # not every reader counts the rows of no column
-        names = [name for name in empty.columns if name in named] or list(empty.columns[:1])
+        # not every reader counts the rows of no column; one of numbers is read soonest
+        soonest = [*empty.select_dtypes("number").columns, *empty.columns][:1]
+        names = [name for name in empty.columns if name in named] or soonest
         return Preparation(empty[names], self.steps), self.frame[names]
 
 

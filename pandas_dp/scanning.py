@@ -90,11 +90,12 @@ def scan_parquet(path: Any) -> ScannedTable:
     -----
     Answers have the law they have for the same table in memory. Counts, sums, means, variances, covariances, histograms,
     quantiles, scores by row and ``rows_per_unit``, and numbers of units, add up piece by piece. Where each row is its own
-    unit, of the columns that such a question reads one group of rows, as the files have them, or 262,144 rows are held at
-    once, however many there are. Where units own several rows, these columns are held whole up to 128 MB; of larger ones
-    the files are read several times, each time for the rows of all units that fall into one part by a hash of the unit, so
-    that what a unit adds is bounded as in memory. Such a question takes about seven times 128 MB, or more where one unit
-    has a large share of all rows. How often the files are read follows from their size; no answer depends on it.
+    unit, of the columns that such a question reads one group of rows, as the files have them, or 524,288 rows are looked at
+    while the next ones are read, however many there are. Where units own several rows, these columns are held whole up to
+    128 MB; of larger ones the files are read several times, each time for the rows of all units that fall into one part by a
+    hash of the unit, so that what a unit adds is bounded as in memory. Such a question takes about seven times 128 MB, or
+    more where one unit has a large share of all rows. How often the files are read follows from their size; no answer
+    depends on it.
 
     These questions hold their columns whole: ``nunique`` of a column that does not name the units, ``unique`` and groups
     whose keys nobody listed, ``best_price``, ``mst_cost``, ``randomized_response``, what is asked of blocks, and functions of

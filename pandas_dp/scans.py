@@ -7,9 +7,10 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import pandas as pd
 import pyarrow as pa
@@ -20,9 +21,10 @@ from pandas_dp.errors import UnverifiedFrameError
 from pandas_dp.pushdown import pushed
 from pandas_dp.steps.changes import Step
 
-BATCH = 1 << 18  # rows that are looked at together, unless a group of rows in a file holds more
+BATCH = 1 << 19  # rows that are looked at together, unless a group of rows in a file holds more
 WHOLE = 1 << 27  # bytes of columns; questions about units of several rows hold some seven times as much at once
 PATIENCE = 2.0  # seconds before a line says how far it is
+Item = TypeVar("Item")
 CHANGED = (
     "files of this scan were changed, moved or deleted since pandas_dp.scan_parquet(...) looked at them, so nothing was "
     "charged. Scan them again and protect that as what it is now, on the same budget: "
@@ -165,18 +167,34 @@ class Scan:
         held: list[pa.RecordBatch] = []
         rows = given = 0
         with _Progress(files.pieces) as progress:
-            # one after the other: a scanner of all of them reads ahead of a slow statistic without end
-            for place, piece in enumerate(files.pieces):
-                for batch in piece.to_batches(schema=files.schema, columns=names, filter=condition, batch_size=BATCH):
-                    held.append(batch)
-                    rows += batch.num_rows
-                    if rows >= BATCH:  # small files, or few rows that are left of many, are put together
-                        yield self._prepared(held, schema, rows)
-                        held, rows, given = [], 0, given + 1
+            for place, batch in _ahead(self._batches(names, condition)):
+                held.append(batch)
+                rows += batch.num_rows
+                if rows >= BATCH:  # small files, or few rows that are left of many, are put together
+                    yield self._prepared(held, schema, rows)
+                    held, rows, given = [], 0, given + 1
                 progress.tell(place)
         if rows or not given:
             yield self._prepared(held, schema, rows)
         files.check()
+
+    def _batches(self, names: list[str], condition: Any) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """What is read of some columns, and of which piece it is, one after the other.
+
+        A scanner of all pieces reads ahead of a slow statistic without end.
+        """
+        from pyarrow.dataset import ParquetFragmentScanOptions  # importing the package shall cost little
+
+        options = ParquetFragmentScanOptions(pre_buffer=False)  # which is for stores far away, and copies once more
+        for place, piece in enumerate(self.files.pieces):
+            for batch in piece.to_batches(
+                schema=self.files.schema,
+                columns=names,
+                filter=condition,
+                batch_size=BATCH,
+                fragment_scan_options=options,
+            ):
+                yield place, batch
 
     def passes(self, columns: Iterable[str]) -> int:
         """How often to read columns for parts of whole units: no part has many more than `WHOLE` bytes of them."""
@@ -192,6 +210,15 @@ class Scan:
         for step in self.steps:
             frame = step.apply(frame)
         return frame
+
+
+def _ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items, of which the next one is made in another thread while one is in use."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = thread.submit(next, items, None)
+            yield item
 
 
 def stamp(path: str) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -96,6 +97,18 @@ def test_the_other_parts(tmp_path):
     assert len(names(kept, "cores")) == 9
     if Path("/proc/self/clear_refs").exists():
         assert names(kept, "memory") == {"mean float32", "unit count, sparse ids"}
+
+
+@pytest.mark.slow
+def test_the_parts_for_large_tables(tmp_path):
+    _, kept = run(tmp_path, "--only", "scans: mean", "cluster: mean", "--big", "10000")
+    assert kept["options"]["big"] == 10_000
+    against = {"read_parquet, pandas, CPU", "read_parquet, pandas, wall"}
+    against |= {"whole process"} if Path("/proc/self/clear_refs").exists() else set()
+    against |= {"plain Dask, wall"} if importlib.util.find_spec("distributed") else set()
+    large = [row for row in kept["rows"] if row["part"] in ("scans", "cluster")]
+    assert {row["against"] for row in large} == against
+    assert {row["size"] for row in large} == {10_000}
 
 
 @pytest.mark.slow

@@ -131,14 +131,18 @@ class Labels:
     name : str or None
         Name of the index.
     values : tuple
-        One label for each part; bins are pairs of edges.
-    bins : bool
-        Whether the first labels are bins.
+        One label for each part that is no bin.
+    edges : tuple
+        Those of the bins, which are the first parts: two or more, or none.
     """
 
     name: str | None
     values: tuple[Any, ...]
-    bins: bool = False
+    edges: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        """Number of parts."""
+        return max(len(self.edges) - 1, 0) + len(self.values)
 
     def index(self) -> pd.Index[Any]:
         """Return the index: intervals for bins, plain labels otherwise; a copy, since arrays below an index can be changed."""
@@ -146,14 +150,12 @@ class Labels:
 
     @cached_property
     def _index(self) -> pd.Index[Any]:
-        if not self.bins:
+        if not self.edges:
             dtype = None if _encodable(self.values) and not _rounded(self.values) else object
             plain: pd.Index[Any] = pd.Index(list(self.values), dtype=dtype, tupleize_cols=False)
             return plain
-        pairs = [v for v in self.values if isinstance(v, tuple)]
-        rest = [v for v in self.values if not isinstance(v, tuple)]
-        binned: pd.Index[Any] = pd.IntervalIndex.from_tuples(pairs, closed="left")
-        return pd.Index([*binned, *rest], dtype=object) if rest else binned
+        binned: pd.Index[Any] = pd.IntervalIndex.from_breaks(list(self.edges), closed="left")
+        return pd.Index([*binned, *self.values], dtype=object) if self.values else binned
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ def crossed(labels: Labels | CrossLabels, more: Labels) -> CrossLabels:
     """Return the labels of every part with every one of another column, which changes fastest."""
     if isinstance(labels, Labels):
         return CrossLabels((labels, more))
-    size, allowed = len(more.values), labels.allowed
+    size, allowed = len(more), labels.allowed
     places = None if allowed is None else tuple(place * size + i for place in allowed for i in range(size))
     return CrossLabels((*labels.factors, more), places)
 

@@ -163,7 +163,7 @@ class CrossTable(SingleLook):
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the cells as a DataFrame."""
         found, noise = self.question.answer(noisy, look, terms), noise_of(look)
-        shape = len(self.rows.values), len(self.columns.values)
+        shape = len(self.rows), len(self.columns)
         sums = np.array(noisy, dtype=object).reshape(*shape, -1)  # shape (rows, columns, numbers of a cell)
         counts = np.ones((*shape, 1), dtype=object)  # cells that each sum is made of
         sums, counts = _with_margins(sums, self._summed), _with_margins(counts, self._summed)
@@ -217,7 +217,7 @@ class CrossTable(SingleLook):
 
     def _shares(self, sums: Cells, counts: Cells, noise: Noise) -> list[list[Share]]:
         """Each cell, and each margin, in the sum of its row, of its column or of all."""
-        body = slice(0, len(self.rows.values)), slice(0, len(self.columns.values))
+        body = slice(0, len(self.rows)), slice(0, len(self.columns))
         axis = {"index": 1, "columns": 0}.get(self.normalize or "all")
         whole, of = (np.broadcast_to(_total(cells, body, axis), cells.shape) for cells in (sums, counts))
         cells = zip(*(part.tolist() for part in (sums, whole, counts, of)), strict=True)

@@ -120,6 +120,8 @@ def bound_parts(
 
     The first two are not drawn where the last one implies them: k rows lie in at most k parts, at most k in each.
     """
+    if unit.groups >= unit.rows <= unit.rows_per_group:
+        return keep_at_most(units, count, unit.rows, fill)
     rows = np.arange(units.size, dtype=np.intp)
     if unit.groups < unit.rows:
         rows = rows[bound_groups(units, count, parts, part_count, unit, fill)]

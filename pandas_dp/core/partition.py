@@ -25,6 +25,7 @@ SMALLEST_SPACING = 1e-250
 LEAST_CODE = -2
 MOST_COMBINED = (1 << 15) - 1  # combinations of codes in two bytes
 MOST_PAIRED, AT_ONCE = 1 << 8, 1 << 17  # codes whose pairs have a table, and rows that are paired at once
+Codes = NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,13 @@ class Bins:
         """Number of parts."""
         return self.bins + self.other + self.null
 
-    def codes(self, values: NDArray[np.generic], present: NDArray[np.bool_] | None) -> NDArray[np.intp]:
-        """Part of each row; see `Keys.codes`. Infinite values lie outside the edges.
+    def codes(self, values: NDArray[np.generic], present: NDArray[np.bool_] | None) -> Codes:
+        """Part of each row, in few bytes; see `Keys.codes`. Infinite values lie outside the edges.
 
         Integers are compared with the exact edges, whatever their size; floats with the edges as float64.
         """
-        parts = np.arange(-1, self.bins + 1)  # by the number of edges at or below the value
+        # by the number of edges at or below the value
+        parts = np.arange(-1, self.bins + 1, dtype=np.min_scalar_type(-self.count - 1))
         parts[0] = parts[-1] = self.bins if self.other else -1
         cuts = self._cuts(values.dtype)
         # equal cuts, left by rounding, count as one
@@ -163,7 +165,6 @@ class Cross:
 
 
 Partition = Keys | Bins | Cross
-Codes = NDArray[np.signedinteger[Any]]
 
 
 def uncoded(parts: Codes, count: int) -> tuple[Codes, NDArray[np.intp]]:
@@ -219,9 +220,7 @@ def code_counts(codes: Codes, size: int) -> NDArray[np.int64]:
     return counts + table.sum(axis=0) + table.sum(axis=1) if paired else counts
 
 
-def match(
-    values: NDArray[np.generic], listed: NDArray[np.generic], places: NDArray[np.intp]
-) -> NDArray[np.intp] | None:
+def match(values: NDArray[np.generic], listed: NDArray[np.generic], places: Codes) -> Codes | None:
     """places[i] where a value equals listed[i], -1 where it equals none; None where no table can tell.
 
     `listed` rises strictly and has the dtype of the values.
@@ -232,11 +231,11 @@ def match(
     lattice, offsets = grid
     nearest = np.zeros(lattice.cells + 1, dtype=np.intp)
     nearest[offsets] = np.arange(listed.size)  # a value of any other offset equals nothing listed
-    sides = np.stack((np.full(nearest.size, -1), places.take(nearest)), axis=1)
+    sides = np.stack((np.full(nearest.size, -1, places.dtype), places.take(nearest)), axis=1)
     return _decide(values, lattice, listed.take(nearest), sides, np.equal)
 
 
-def _parts_between(values: NDArray[np.generic], cuts: NDArray[np.generic], parts: NDArray[np.intp]) -> NDArray[np.intp]:
+def _parts_between(values: NDArray[np.generic], cuts: NDArray[np.generic], parts: Codes) -> Codes:
     """parts[number of cuts at or below the value] of each row; `cuts` rises strictly."""
     grid = _grid(values.dtype, cuts) if values.size >= FEW_ROWS else None
     if grid is None:
@@ -252,9 +251,9 @@ def _decide(
     values: NDArray[np.generic],
     lattice: Lattice,
     cut_at: NDArray[np.generic],
-    sides: NDArray[np.intp],
+    sides: Codes,
     compare: np.ufunc,
-) -> NDArray[np.intp]:
+) -> Codes:
     """One comparison for each row, with the one cut that its offset leaves in doubt.
 
     A lattice map never falls as the value rises, so where the offsets of a value and a cut differ, they tell
@@ -264,22 +263,22 @@ def _decide(
     ----------
     cut_at : ndarray, shape (cells + 1,)
         The cut for each offset.
-    sides : ndarray of intp, shape (cells + 1, 2)
-        Result for each offset where the comparison fails, and where it holds.
+    sides : ndarray of signed integers, shape (cells + 1, 2)
+        Result for each offset where the comparison fails, and where it holds, in the dtype of the answer.
     """
     if values.dtype.kind == "b":
         values = values.view(np.uint8)
-    results, out = sides.ravel(), np.empty(values.size, dtype=np.int64)
-    write = lattice.rule(values.dtype)
+    results, scratch = sides.ravel(), np.empty(min(values.size, CHUNK), dtype=np.int64)
+    out, write = np.empty(values.size, dtype=results.dtype), lattice.rule(values.dtype)
     with np.errstate(all="ignore"):
         for at in range(0, values.size, CHUNK):
-            part, cells = values[at : at + CHUNK], out[at : at + CHUNK]
+            part, cells = values[at : at + CHUNK], scratch[: values.size - at]
             write(part, cells)
             holds = compare(part, cut_at.take(cells, mode="clip"))
             cells *= 2
             cells += holds
-            cells[:] = results.take(cells, mode="clip")
-    return out.astype(np.intp, copy=False)
+            results.take(cells, mode="clip", out=out[at : at + CHUNK])
+    return out
 
 
 def _grid(dtype: np.dtype[np.generic], cuts: NDArray[np.generic]) -> tuple[Lattice, NDArray[np.int64]] | None:

@@ -205,14 +205,14 @@ class Numbers:
                 listed.setdefault(number, place)
         values = hashable_floats(self.values)
         found = np.array(sorted(listed), dtype=values.dtype)  # shape (keys that the column can hold,)
-        places = np.array([*(listed[number] for number in sorted(listed)), NO_KEY], dtype=np.intp)
+        places = np.array([*(listed[number] for number in sorted(listed)), NO_KEY], dtype=_position_dtype(keys))
         position = match(values, found, places)
         if position is None:
             position = places.take(pd.Index(found).get_indexer(values), mode="wrap")
         present = self.present()
         if present is not None:
             np.copyto(position, MISSING, where=~present)
-        return position.astype(_position_dtype(keys)), np.arange(MISSING, len(keys))
+        return position.astype(_position_dtype(keys), copy=False), np.arange(MISSING, len(keys))
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Stored`."""

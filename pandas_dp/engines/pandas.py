@@ -73,7 +73,7 @@ class PandasView:
     def parts(self, partition: Partition) -> NDArray[np.intp]:
         """Part of each row, -1 for none, shape (rows,)."""
         codes, parts = self.coded(partition)
-        return codes if isinstance(partition, Bins) else decoded(codes, parts)
+        return codes.astype(np.intp) if isinstance(partition, Bins) else decoded(codes, parts)
 
     def coded(self, partition: Partition) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.intp]]:
         """Code of each row, shape (rows,), in few bytes, and the part of each code from -2 on, -1 for none."""

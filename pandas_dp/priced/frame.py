@@ -27,7 +27,7 @@ from pandas_dp.priced.several import SeveralQuestions
 from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
 from pandas_dp.priced.statistics import StatisticQuestions
 from pandas_dp.priced.streams import StreamQuestions
-from pandas_dp.priced.text import call_text, edges, more_parts, refuse_dates
+from pandas_dp.priced.text import call_text, more_parts, refuse_dates
 from pandas_dp.priced.units import UnitQuestions
 from pandas_dp.release import Release
 
@@ -333,8 +333,7 @@ class PricedFrame(
             )
         kind = self._kind(column)
         binned, labels = arguments.bins(bins, other, null, kind, "histogram", column)
-        shown = edges(labels.values, binned.bins)
-        text = call_text("histogram", column, None, bins=shown, **more_parts(other, null))
+        text = call_text("histogram", column, None, bins=labels.edges, **more_parts(other, null))
         return self._ask(text, CountBy(binned, labels, name="count"), (column,))
 
     def mode(self, column: str, *, keys: Any = None) -> Release:

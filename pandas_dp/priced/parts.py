@@ -16,7 +16,7 @@ from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import edges, listing, periods_text
+from pandas_dp.priced.text import listing, periods_text
 
 MOST_COMBINATIONS = 1_000_000
 MOST_FOUND = 100  # columns whose combinations are found
@@ -240,7 +240,7 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
         raise ArgumentValueError(f"periods must lie between 1678 and 2261{turned}: {line}") from None
     last = starts[-1] - pd.Timedelta(1, unit="ns")  # the last bin is closed
     binned, labels = arguments.bins([*starts[:-1], last], other, null, kind, call, column, line)
-    return binned, Labels(column, (*given, *labels.values[binned.bins :]))
+    return binned, Labels(column, (*given, *labels.values))
 
 
 def _texts(factors: list[Factor], alone: bool) -> list[str]:
@@ -249,10 +249,10 @@ def _texts(factors: list[Factor], alone: bool) -> list[str]:
     for factor, labels in factors:
         if isinstance(factor, Keys):
             given["keys"][factor.column] = listing(factor.keys)
-        elif isinstance(labels.values[0], pd.Period):
-            given["bins"][factor.column] = periods_text(pd.PeriodIndex(labels.values[: factor.bins]))
+        elif labels.edges:
+            given["bins"][factor.column] = listing(labels.edges)
         else:
-            given["bins"][factor.column] = listing(edges(labels.values, factor.bins))
+            given["bins"][factor.column] = periods_text(pd.PeriodIndex(labels.values[: factor.bins]))
     return [
         f"{name}={next(iter(texts.values()))}"
         if alone

@@ -9,7 +9,7 @@ from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.ranges import Ecdf, RangeCounts
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import call_text, edges, more_parts
+from pandas_dp.priced.text import call_text, more_parts
 from pandas_dp.release import Release
 
 
@@ -54,9 +54,8 @@ class RangeQuestions(PreparedFrame):
         """
         kind = self._kind(column)
         binned, labels = arguments.bins(bins, False, False, kind, "ecdf", column)
-        points = edges(labels.values, binned.bins)
-        text = call_text("ecdf", column, None, bins=points)
-        return self._ask(text, Ecdf(binned, Labels(column, points)), (column,))
+        text = call_text("ecdf", column, None, bins=labels.edges)
+        return self._ask(text, Ecdf(binned, Labels(column, labels.edges)), (column,))
 
     def _ranges(self, column: str, bins: Any, keys: Any, other: bool, null: bool) -> Release:
         if bins is None or keys is not None:
@@ -66,5 +65,5 @@ class RangeQuestions(PreparedFrame):
             )
         binned, labels = arguments.bins(bins, other, null, self._kind(column), "histogram", column)
         more = {"workload": "ranges", **more_parts(other, null)}
-        text = call_text("histogram", column, None, bins=edges(labels.values, binned.bins), **more)
+        text = call_text("histogram", column, None, bins=labels.edges, **more)
         return self._ask(text, RangeCounts(binned, labels), (column,))

@@ -112,11 +112,6 @@ def periods_text(periods: pd.PeriodIndex) -> str:
     return f"pd.period_range({first!r}, periods={len(periods)}, freq={periods.freqstr!r})"
 
 
-def edges(labels: tuple[Any, ...], count: int) -> tuple[Any, ...]:
-    """Edges of `count` bins, from the pairs that label them."""
-    return (labels[0][0], *(right for _, right in labels[:count]))
-
-
 def bounds_text(bounds: Any) -> str:
     """Write bounds as an argument, or nothing."""
     if isinstance(bounds, str):

@@ -27,7 +27,7 @@ def _table(aggregate: CrossTable, terms: Terms, rows: int | None) -> Outlook:
     """Errors of cells; of shares to the first order, see `Share`: its weights have a length of at most sqrt(m) there."""
     found, notes = outlook(aggregate.question, terms, rows), ("All: sums of noisy cells, which err by more",)
     if aggregate.normalize is not None:
-        height, width = len(aggregate.rows.values), len(aggregate.columns.values)
+        height, width = len(aggregate.rows), len(aggregate.columns)
         cells, more = {"index": (width, " of a row"), "columns": (height, " of a column")}.get(
             aggregate.normalize, (height * width, "")
         )

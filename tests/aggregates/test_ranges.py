@@ -91,7 +91,7 @@ RUNS = 400
 
 
 def labels() -> Labels:
-    return Labels("x", tuple((i, i + 1) for i in range(12)), bins=True)
+    return Labels("x", (), tuple(range(13)))
 
 
 def answers(aggregate, form, unit, price, patch):

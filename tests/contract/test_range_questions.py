@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from support.frames import people, protected, refused
 
-from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, arguments
 from pandas_dp.datasets import load_adult
+from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.release import FloatRelease, SeriesRelease
 
 EPSILON = 10**5
@@ -190,3 +191,26 @@ def test_refused_ranges(edges):
         counts.range_sum(*edges)
     with pytest.raises(ArgumentTypeError, match="workload='ranges'"):
         protected(people()).dp(epsilon=1).histogram("age", bins=[0, 20, 40, 100]).range_sum(0, 20)
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        np.arange(5), np.arange(5, dtype=np.uint8), np.array([0.5, 1, 2.25]), np.array([-0.0, 1, 2]),
+        pd.Index([0, 10**15, 2**62]), np.array([0.1, 0.7], dtype=np.float32), np.array([0, 2.0**60, 2.0**61]),
+        pd.Series([0, 1.5]), [0, 0.5, np.float64(2)],
+    ],
+)  # fmt: skip
+def test_edges_of_arrays_are_those_that_their_decimals_say(edges):
+    one = arguments.bins(edges, False, False, Kind("number"), "histogram", "x")[0].edges
+    exact = [exact_number(edge, "bins") for edge in edges]
+    whole = all(edge.denominator == 1 for edge in exact)
+    assert one == tuple(map(int if whole else float, exact))
+    assert {type(edge) for edge in one} == {int if whole else float}
+    assert not any(str(edge) == "-0.0" for edge in one)
+
+
+def test_many_edges_cost_no_fraction_each(monkeypatch):
+    monkeypatch.setattr(Kind, "number", None)
+    for edges in (np.arange(20_000), np.linspace(0, 1, 20_000), list(range(20_000))):
+        assert arguments.bins(edges, False, False, Kind("number"), "histogram", "x")[0].bins == 19_999

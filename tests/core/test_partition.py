@@ -60,7 +60,7 @@ def test_float_bins_are_exact(edges: tuple[float, ...], cells: list[float], dtyp
     with np.errstate(over="ignore"):
         values = values.astype(dtype)
     codes = Bins("x", edges).codes(values, None)
-    assert codes.dtype == np.intp
+    assert codes.dtype == np.int8
     assert codes.tolist() == [bin_of(value, edges) for value in values.tolist()]
     if dtype == "float64":
         with np.errstate(all="ignore"):
@@ -174,3 +174,15 @@ def test_what_64_bits_cannot_number_is_no_partition() -> None:
     for factors, allowed in ((wide, None), (wide, (0,)), (wide[:2], ())):
         with pytest.raises(ValueError, match="combinations"):
             Cross(factors, allowed)
+
+
+@pytest.mark.parametrize("bins", [1, 124, 125, 126, 127, 128, 254, 255, 256, 32_765, 32_766, 32_767])
+@pytest.mark.parametrize("rows", [1, 2 * FEW_ROWS])
+def test_codes_take_few_bytes_and_fit_at_every_number_of_bins(bins: int, rows: int) -> None:
+    partition = Bins("x", tuple(range(bins + 1)), other=True, null=True)
+    values = np.resize(np.array([-1.0, 0.0, bins - 0.5, bins, bins + 1, 0.0]), max(rows, 6))
+    present = np.resize([True, True, True, True, True, False], values.size)
+    codes = partition.codes(values, present)
+    assert codes[:6].tolist() == [bins, 0, bins - 1, bins - 1, bins, bins + 1]
+    assert (codes == np.resize(codes[:6], codes.size)).all()
+    assert codes.itemsize == (1 if bins + 2 <= 127 else 2 if bins + 2 <= 32_767 else 4)

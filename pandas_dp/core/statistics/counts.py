@@ -92,5 +92,6 @@ def rows_in_parts(
     units, count = view.units(unit.column)
     counted &= units >= 0
     positions = np.flatnonzero(counted)
-    positions = positions[bound_parts(units[positions], count, parts[positions], by.count, unit, view.fill)]
-    return parts[positions], positions
+    parts = parts[positions]  # the longer one is not needed any more
+    kept = bound_parts(units[positions], count, parts, by.count, unit, view.fill)
+    return parts[kept], positions[kept]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import rows_in_parts
 
 SKEW = 7
+ROWS = 1 << 20  # whose offsets are held at once: more where a table is longer, which is added for each time
+MOST_TABLE = 1 << 22  # points of a table that adds up parts
 GROWTH = 1.01
 
 
@@ -137,20 +139,35 @@ class LatticeCounts(Additive):
             values = values[positions[bound_rows(units[positions], count, unit, view.fill)]]
         elif mask is not None:
             values = values[mask]
-        offsets = self.lattice.offsets(values)  # shape (rows that count,)
-        if offsets.size * 4 < self.lattice.cells:  # few rows: sorting beats a table of all points
-            occupied, counts = np.unique(offsets, return_counts=True)
+        if values.size * 4 < self.lattice.cells:  # few rows: sorting beats a table of all points
+            occupied, counts = np.unique(self.lattice.offsets(values), return_counts=True)
             return Exact([Points(occupied, counts.astype(np.int64))])
-        # whole numbers meet a fine lattice at a power-of-two stride, where all points share one set of the
-        # processor's cache: o + o // 128 rises with o and breaks the stride
-        offsets *= (1 << SKEW) + 1
-        offsets >>= SKEW
-        table = np.bincount(offsets)  # shape (at most cells * 129 / 128 + 1,)
+        step = max(ROWS, self.lattice.cells)
+        starts = range(0, max(values.size, 1), step)
+        table = reduce(np.add, (self._skewed_counts(values[at : at + step]) for at in starts))
         skewed = np.flatnonzero(table)
         return Exact([Points(skewed - skewed // ((1 << SKEW) + 1), table[skewed])])
 
+    def _skewed_counts(self, values: NDArray[np.generic]) -> NDArray[np.int64]:
+        """Rows at each point o, at place o + o // 128, shape (cells * 129 // 128 + 1,).
+
+        Whole numbers meet a fine lattice at a power-of-two stride, where all points share one set of the processor's cache;
+        such places rise with o and break the stride.
+        """
+        offsets = self.lattice.offsets(values)  # shape (rows,)
+        offsets *= (1 << SKEW) + 1
+        offsets >>= SKEW
+        return np.bincount(offsets, minlength=self.lattice.cells * ((1 << SKEW) + 1) // (1 << SKEW) + 1)
+
     def merge(self, parts: Iterator[Exact]) -> Exact:
         """The same for `Points`: counts at the same point of the same part are added."""
+        if self.by is None and self.lattice.cells < MOST_TABLE:
+            table = np.zeros(self.lattice.cells + 1, dtype=np.int64)
+            for part in parts:
+                ((offsets, counts),) = part.open()
+                table[offsets] += counts  # no offset is listed twice
+            occupied = np.flatnonzero(table)
+            return Exact([Points(occupied, table[occupied])])
         total: list[Points] = next(parts).open()
         for part in parts:
             total = [_added(one, other) for one, other in zip(total, part.open(), strict=True)]

@@ -10,6 +10,7 @@ import pytest
 
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.statistics import lattice_counts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from tests.support.views import ArrayView
 
@@ -46,3 +47,23 @@ def test_every_point_of_a_lattice_can_be_counted() -> None:
     values = np.arange(-20, 5_020)
     found = counts(values, None, lattice)
     assert found == {0: 11, **dict.fromkeys(range(1, 5_000), 1), 5_000: 30}
+
+
+@pytest.mark.parametrize("rows", [0, 1, 300, 1_000, 1_001])
+def test_rows_are_counted_some_at_a_time(rows: int, monkeypatch) -> None:
+    monkeypatch.setattr(lattice_counts, "ROWS", 100)
+    lattice = Lattice(Fraction(1), 0, 99)
+    values = np.arange(rows) * 7 % 130
+    assert counts(values, None, lattice) == Counter(np.minimum(values, 99).tolist())
+
+
+@pytest.mark.parametrize("most", [0, 1 << 22])
+@pytest.mark.parametrize("cells", [5, 4_000])
+def test_points_of_parts_are_added(cells: int, most: int, monkeypatch) -> None:
+    monkeypatch.setattr(lattice_counts, "MOST_TABLE", most)  # 0: by merging lists of points
+    statistic, values = LatticeCounts("x", Lattice(Fraction(1), 0, cells)), np.arange(5_000) ** 2 % 4_111
+    parts = (statistic.compute(RawView(part), PrivacyUnit()) for part in np.split(values, [0, 10, 900, 4_000]))
+    ((offsets, found),) = statistic.merge(parts).open()
+    ((wanted, once),) = statistic.compute(RawView(values), PrivacyUnit()).open()
+    assert (offsets == wanted).all()
+    assert (found == once).all()
