@@ -199,10 +199,11 @@ class RenyiFilter:
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""
         left = self.by_sum(state)
-        by_sum = "" if left is None else _tell("epsilon", left) + " or "
+        by_sum = "" if left is None else _tell("epsilon", left) + " added up or "
         reserved = self.budget.delta_reserved
-        delta = ", " + _tell("reserved delta", reserved - state.delta) if reserved else ""
-        return f"{by_sum}{_tell(self.currency, self.limit - state.renyi)}{delta}"
+        delta = ", " + _tell("delta", reserved - state.delta) + " for finding keys" if reserved else ""
+        better = " (whichever pays more)" if by_sum else ""
+        return f"{by_sum}{_tell(self.currency, self.limit - state.renyi)}{better}{delta}"
 
     def _largest_epsilon(self, state: State) -> Fraction:
         """Largest epsilon that a pure query may still ask, as one would type it; 0 when none."""
@@ -352,7 +353,9 @@ def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
 
 
 def _sum(state: State) -> str:
-    return _tell("epsilon", state.epsilon, ROUND_CEILING) + (" beside Gaussian noise" if state.unbounded else "")
+    return _tell("epsilon", state.epsilon, ROUND_CEILING) + (
+        " and Gaussian noise, which has no epsilon" if state.unbounded else ""
+    )
 
 
 def _would_fit(offers: list[str]) -> str:
