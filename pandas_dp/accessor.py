@@ -196,14 +196,16 @@ class Accessor(Frames):
         neighbors : {"add_remove", "replace_one"}
             Whether a unit's presence is hidden, or its content among a public number of units.
         schema : Schema or dict, optional
-            Public bounds and keys by column.
+            Public bounds and keys by column. Listed keys stand in wherever a call names none, so that none are looked for. A
+            table that joins without one has that of the table before it, where it fits its columns; ``schema={}`` is none.
         accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
             How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure"
             adds epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order
             admits; "rdp" counts that divergence alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise and pays nothing
             else: 10 to 15 % more such answers.
         delta_reserved : number, optional
-            Part of delta for mechanisms that use up delta themselves; a tenth by default.
+            Part of delta for finding keys and for noise that fits the data; a tenth by default, so of ``delta=1e-6`` a call may
+            take ``delta=1e-7``.
         plan : dict of price to count, or list of prices or queries, optional
             Epsilons that are declared before the first answer, such as ``{0.1: 40}``. Together they cost less than they add
             up to, and what they leave pays for others. Questions may depend on answers, these prices may not. Needs a delta.

@@ -71,6 +71,7 @@ class Ahead:
     def _outlook(self, query: AskedQuery, terms: Terms) -> Outlook:
         """The noise of the answer, and what the bound on the rows of a unit costs in it and leaves out."""
         known, unit = outlook(query.aggregate, terms, self.rows), terms.unit
+        known = replace(known, notes=(*known.notes, *query.notes))
         if unit.column is None or not query.aggregate.bounded:
             return known
         notes = (*known.notes, *map(str, left_out(unit, totals=False)))

@@ -79,9 +79,9 @@ class GroupQuestions(KeyQuestions):
             raise ArgumentTypeError(GROUPING)
         if len(columns) == 1 and bins is None and self._finds("groupby", columns[0], keys, other, null):
             return FoundGroups(self, (KeyColumn(columns[0], self._kind(columns[0])),), "")
-        head = f"groupby({columns_text(tuple(columns))}"
+        head, asking = f"groupby({columns_text(tuple(columns))}", self._from_schema(columns, keys, bins)
         if self._price.delta and len(columns) > 1 and not isinstance(keys, pd.DataFrame):
             found = found_of(self, head, columns, keys, bins, other, null)
             if found is not None:
-                return FoundGroups(self, *found)
-        return PricedGroups(self, parts_of(self, head, columns, keys, bins, other, null))
+                return FoundGroups(asking, *found)
+        return PricedGroups(asking, parts_of(self, head, columns, keys, bins, other, null))

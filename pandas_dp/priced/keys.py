@@ -91,7 +91,8 @@ class KeyQuestions(PreparedFrame):
         counts = CountBy(keyed, labels, name="count", sort=bool(sort))
         more = more_parts(other, null) | ({"normalize": True} if shares else {})
         text = call_text("value_counts", column, None, keys=keyed.keys, **more)
-        return self._ask(text, Shares(counts) if shares else counts, (column,))
+        asking = self._from_schema((column,), keys)
+        return asking._ask(text, Shares(counts) if shares else counts, (column,))
 
     def unique(self, column: str | list[str]) -> Release:
         """List the keys of a column that many units hold; a rare one, or one of a single unit, is not listed.

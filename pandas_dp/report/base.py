@@ -75,7 +75,9 @@ class Provenance:
     @classmethod
     def of(cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
-        notes = answer.notes + (left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ())
+        notes = (*answer.notes, *query.notes) + (
+            left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()
+        )
         known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found)
         return cls(query, answer.mechanism, unit, lineage, *known)
 
