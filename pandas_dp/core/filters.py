@@ -187,8 +187,10 @@ class RenyiFilter:
         if charge.delta > rest:
             currency = "delta"
             fits += " in a query that needs no delta" if offers else ""
-            fits += "; of the delta reserved for finding keys and smooth noise, a tenth unless protect(delta_reserved=...) "
-            fits += f"says otherwise, {say(rest)} is left" + (f": delta={say(rest)} would fit" if rest else "")
+            fits += (
+                f"; of the delta reserved for finding keys and smooth noise (a tenth by default) {say(rest)} is left"
+            )
+            fits += f": delta={say(rest)} would fit" if rest else ""
         return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
 
     def spent(self, state: State) -> str:

@@ -34,9 +34,10 @@ class GroupQuestions(KeyQuestions):
         by : str or list of str
             Several columns give a group for each combination of their keys and bins.
         keys : list, dict or DataFrame, optional
-            Listed values, in the order wanted; from the schema where left out. Every one comes back. Of several columns a
-            dict by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any,
-            and with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of
+            Listed values, in the order wanted; from the schema where left out. Every one comes back. Never from the data,
+            ``df["state"].unique()``: ``df.dp(epsilon=0.5, delta=1e-7).unique("state")`` is public. Of several columns a dict
+            by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any, and
+            with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of
             epsilon and the whole delta find them as in ``unique``. Of several columns the combinations are found that many
             units hold; where some columns are listed, a row with another value in one of them counts nowhere.
         bins : sequence of numbers or dates, PeriodIndex, or dict, optional
