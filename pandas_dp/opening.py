@@ -73,7 +73,10 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
     if not isinstance(unit, str):
         raise ArgumentTypeError("unit must be the name of a column: unit='patient_id'")
     if max_rows is None:
-        raise ArgumentTypeError(f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10)")
+        raise ArgumentTypeError(
+            f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10); where you know none, ask on a small budget "
+            "first: df.dp(epsilon=0.1).rows_per_unit(), for which any will do"
+        )
     k = positive_int(max_rows, "max_rows")
     m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)
     c = k if max_rows_per_group is None else min(positive_int(max_rows_per_group, "max_rows_per_group"), k)
