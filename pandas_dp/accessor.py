@@ -121,7 +121,8 @@ class Accessor(Frames):
         epsilon, delta, rho, within, confidence, fresh
             As ``df.dp(...)`` takes them; with ``within`` a preview shows the epsilon it would buy.
         rows : int, optional
-            About how many rows count (in each group), from outside the data: the error of a mean depends on it.
+            Your own guess of about how many rows count (in each group), since the error of a mean depends on it: only this
+            preview uses it, and the table is not looked at. Without it the error is told as a number over the rows.
 
         Returns
         -------
@@ -305,6 +306,9 @@ class Accessor(Frames):
             raise AttributeError(
                 f"{name!r} is a column; a question needs a price: df.dp(epsilon=0.5)[{name!r}].mean(...)"
             )
+        if hasattr(Session, name):
+            first = "" if self.session is not None else "df.dp.protect(epsilon=3), then "
+            raise AttributeError(f"{name!r} belongs to the session: {first}df.dp.session.{name}")
         if not hasattr(_questions(), name):
             from pandas_dp.priced.text import missing_question
 

@@ -123,7 +123,9 @@ def group_text(budget: Budget, unit: PrivacyUnit, size: int) -> str:
         return f"{who}: epsilon={show(epsilon)}"
     delta = _group_delta(budget, size) if size == 1 or epsilon < MOST else Decimal(1)
     if delta >= 1:
-        return f"{who}: nothing is promised, delta would be 1 at epsilon={show(epsilon)}"
+        return (
+            f"{who}: too many to be hidden together by this budget, their delta would be 1 at epsilon={show(epsilon)}"
+        )
     return f"{who}: epsilon={show(epsilon)}, delta={float(delta):.5g}"
 
 
