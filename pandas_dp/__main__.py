@@ -58,6 +58,7 @@ def demo() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="pandas-dp", description="Differential privacy as a pandas accessor.")
+    parser.add_argument("--version", action="version", version=f"pandas-dp {pandas_dp.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("demo", help="answer five questions about a bundled census table")
     known = {"query": query, "run": run, "ledger": ledger}
@@ -65,7 +66,8 @@ def main(arguments: list[str] | None = None) -> None:
         command.add(commands)
     options = parser.parse_args(arguments)
     if options.command in known:
-        sys.exit(ended(lambda: known[options.command].run(options)))
+        words = query.in_shell if options.command == "query" else str  # a plan file is no command line
+        sys.exit(ended(lambda: known[options.command].run(options), words))
     demo()
 
 

@@ -121,7 +121,8 @@ class Accessor(Frames):
         epsilon, delta, rho, within, confidence, fresh
             As ``df.dp(...)`` takes them; with ``within`` a preview shows the epsilon it would buy.
         rows : int, optional
-            About how many rows count (in each group), from outside the data: the error of a mean depends on it.
+            Your own guess of about how many rows count (in each group), since the error of a mean depends on it: only this
+            preview uses it, and the table is not looked at. Without it the error is told as a number over the rows.
 
         Returns
         -------
@@ -196,14 +197,16 @@ class Accessor(Frames):
         neighbors : {"add_remove", "replace_one"}
             Whether a unit's presence is hidden, or its content among a public number of units.
         schema : Schema or dict, optional
-            Public bounds and keys by column.
+            Public bounds and keys by column. Listed keys stand in wherever a call names none, so that none are looked for. A
+            table that joins without one has that of the table before it, where it fits its columns; ``schema={}`` is none.
         accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
             How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure"
             adds epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order
             admits; "rdp" counts that divergence alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise and pays nothing
             else: 10 to 15 % more such answers.
         delta_reserved : number, optional
-            Part of delta for mechanisms that use up delta themselves; a tenth by default.
+            Part of delta for finding keys and for noise that fits the data; a tenth by default, so of ``delta=1e-6`` a call may
+            take ``delta=1e-7``.
         plan : dict of price to count, or list of prices or queries, optional
             Epsilons that are declared before the first answer, such as ``{0.1: 40}``. Together they cost less than they add
             up to, and what they leave pays for others. Questions may depend on answers, these prices may not. Needs a delta.
@@ -303,6 +306,9 @@ class Accessor(Frames):
             raise AttributeError(
                 f"{name!r} is a column; a question needs a price: df.dp(epsilon=0.5)[{name!r}].mean(...)"
             )
+        if hasattr(Session, name):
+            first = "" if self.session is not None else "df.dp.protect(epsilon=3), then "
+            raise AttributeError(f"{name!r} belongs to the session: {first}df.dp.session.{name}")
         if not hasattr(_questions(), name):
             from pandas_dp.priced.text import missing_question
 

@@ -22,12 +22,15 @@ class AskedQuery:
     steps : tuple
         Row-wise steps that lead from the protected table to the rows asked.
     price : Price
+    notes : tuple of str
+        What a reader of the answer should know of how it was asked, such as where its keys come from.
     """
 
     call: str
     aggregate: Aggregate
     steps: tuple[Any, ...]
     price: Price
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Say it as the ledger records it."""

@@ -25,7 +25,7 @@ from pandas_dp.errors import (
     did_you_mean,
 )
 from pandas_dp.kinds import kind_of
-from pandas_dp.public_arguments import GUARDS, Held, is_private
+from pandas_dp.public_arguments import GUARDS, is_private
 from pandas_dp.schema import Schema
 from pandas_dp.schema_files import has_dtype
 from pandas_dp.session import ATTRIBUTE, DERIVED, PART, Session
@@ -73,7 +73,10 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
     if not isinstance(unit, str):
         raise ArgumentTypeError("unit must be the name of a column: unit='patient_id'")
     if max_rows is None:
-        raise ArgumentTypeError(f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10)")
+        raise ArgumentTypeError(
+            f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10); where you know none, ask on a small budget "
+            "first: df.dp(epsilon=0.1).rows_per_unit(), for which any will do"
+        )
     k = positive_int(max_rows, "max_rows")
     m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)
     c = k if max_rows_per_group is None else min(positive_int(max_rows_per_group, "max_rows_per_group"), k)
@@ -237,8 +240,10 @@ def check_public(lookup: Any) -> None:
         )
 
 
-def is_protected(held: Held) -> bool:
-    """Whether a table or column is protected or was made of what is, by its mark or its memory."""
+def is_protected(held: Any) -> bool:
+    """Whether a table or column is protected or was made of what is, by its mark or its memory; see `tables.lists`."""
+    if not isinstance(held, pd.DataFrame | pd.Series):
+        return tables.lists(held)
     columns = [held] if isinstance(held, pd.Series) else (held.iloc[:, place] for place in range(held.shape[1]))
     return _mark(held) is not None or any(map(tables.holds, columns))
 
@@ -246,7 +251,7 @@ def is_protected(held: Held) -> bool:
 GUARDS.append(is_protected)
 
 
-def _mark(frame: Held) -> str | None:
+def _mark(frame: pd.DataFrame | pd.Series[Any]) -> str | None:
     return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from pandas.api.extensions import ExtensionArray
 
 from pandas_dp.errors import ArgumentValueError
 
-Held = pd.DataFrame | pd.Series  # what can carry a mark or share the memory of a protected column
+# what can carry a mark, share the memory of a protected column, or be its categories
+Held = pd.DataFrame | pd.Series | pd.Index | np.ndarray | ExtensionArray
 GUARDS: list[Callable[[Any], bool]] = []  # what tells protected tables and columns; those who protect put it here
 EXAMPLES = {
     "keys": "keys=['A', 'B']",
@@ -21,13 +24,18 @@ EXAMPLES = {
     "domain": "domain={'sex': ['F', 'M']}",
 }
 
+OR_ASK = {  # the answers that are public
+    "keys": ", or ask for them: df.dp(epsilon=0.5, delta=1e-7).unique('ward')",
+    "bounds": ", or buy them: bounds='private'",
+}
 COLUMNS = ("by", "index", "columns", "column", "values", "y")  # these are named by text
 
 
 def is_private(value: Any) -> bool:
     """Whether an argument is, or lists, a protected table or column, or one that carries the mark of such a table.
 
-    No cell is read: identity, memory and ``attrs`` decide. Lists, arrays and numbers carry no mark and are not recognised.
+    No cell is read: identity, memory and ``attrs`` decide. Lists, copies as arrays and numbers carry no mark and are not
+    recognised.
     """
     if isinstance(value, Held):
         return any(guard(value) for guard in GUARDS)
@@ -60,5 +68,5 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
             line = EXAMPLES.get(name, f"{name}=...")
             raise ArgumentValueError(
                 f"{call}: {name} must be public, and a table or column that is protected, or was made of one, is not: type "
-                f"what a codebook or common knowledge says, {line}"
+                f"what a codebook or common knowledge says, {line}{OR_ASK.get(name, '')}"
             )

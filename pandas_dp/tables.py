@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
+from pandas.api.extensions import ExtensionArray
 
 from pandas_dp.arguments import check_facts
 from pandas_dp.core.privacy import PrivacyUnit
@@ -211,6 +212,20 @@ def holds(column: pd.Series[Any]) -> bool:
     return next(owners(column), None) is not None
 
 
+def lists(values: pd.Index[Any] | np.ndarray[Any, Any] | ExtensionArray) -> bool:
+    """Whether an array or index is the memory of a protected column, or its categories, which may be what it holds.
+
+    Copies are not recognised, so neither is what ``unique`` made, but that of a column of categories keeps them.
+    """
+    named = getattr(values, "categories", values)  # of categories also as an index
+    known = (table.column(name).dtype for _, table in list(_tables.values()) for name in table.source.columns)
+    if any(isinstance(dtype, pd.CategoricalDtype) and dtype.categories is named for dtype in known):
+        return True
+    if values.ndim != 1 or (isinstance(values, np.ndarray) and values.dtype.kind not in "biufmMO"):  # texts and records
+        return False
+    return holds(pd.Series(values, dtype=object if values.dtype == object else None, copy=False))
+
+
 def owners(column: pd.Series[Any]) -> Iterator[Session]:
     """Sessions with a table that a Series is a column of, by its memory."""
     for _, table in list(_tables.values()):
@@ -280,7 +295,8 @@ def same_storage(a: Any, b: Any) -> bool:
 
 def _same_memory(a: Any, b: Any) -> bool:
     x, y = np.asarray(a).__array_interface__, np.asarray(b).__array_interface__
-    return all(x[part] == y[part] for part in ("data", "shape", "strides", "typestr"))
+    # beside the address stands whether it may be written, which views of one memory do not agree on
+    return x["data"][0] == y["data"][0] and all(x[part] == y[part] for part in ("shape", "strides", "typestr"))
 
 
 def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:

@@ -76,7 +76,7 @@ class Guarantee:
 
 
 class Caution(str):
-    """A note that belongs under the number wherever it is shown, since without it the number misleads."""
+    """A note that belongs under the number wherever it is shown, since without it the number misleads or says little."""
 
     __slots__ = ()
 

@@ -62,7 +62,7 @@ class RowsPerUnit(SingleLook):
                 Caution("useless: no count is above what noise alone makes of 0; a larger epsilon"),
             )
         else:
-            notes = (self._kept(noisy), self._suggested(noisy, noise))
+            notes = (Caution(self._kept(noisy)), Caution(self._suggested(noisy, noise)))  # what it was asked for
         return Answer(series, noise.name, Additive(noise), notes)
 
     def _kept(self, noisy: Noisy) -> str:

@@ -14,10 +14,11 @@ CODES = """exit codes: 0 done; 1 the ledger or a file cannot be used, or a quest
 argument is wrong, nothing was charged for it; 3 the budget does not pay (answers before that stay); 130 interrupted"""
 
 
-def ended(command: Callable[[], int]) -> int:
+def ended(command: Callable[[], int], words: Callable[[str], str] = str) -> int:
     """Carry out a command and return its exit code; whatever goes wrong is one line on stderr.
 
-    Texts of the package's own errors hold nothing of the data. Those of any other could, and are left out, as are warnings.
+    `words` makes what is to be typed in code what is to be typed here. Texts of the package's own errors hold nothing of the
+    data. Those of any other could, and are left out, as are warnings.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a letter that it has not got shall not lose an answer that is paid
@@ -27,11 +28,11 @@ def ended(command: Callable[[], int]) -> int:
             warnings.simplefilter("ignore")
             return command()
     except BudgetExceededError as error:
-        return told(str(error), DRY)
+        return told(words(str(error)), DRY)
     except (LedgerError, DataFileError, QueryFailedError) as error:
-        return told(str(error), UNUSABLE)
+        return told(words(str(error)), UNUSABLE)
     except PandasDPError as error:
-        return told(str(error), WRONG)
+        return told(words(str(error)), WRONG)
     except KeyboardInterrupt:
         return told("interrupted; answers that were paid for are in the ledger: the same command goes on", INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - its text may quote cells

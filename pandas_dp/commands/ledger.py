@@ -31,7 +31,9 @@ def add(commands: Any) -> None:
         command = what.add_parser(name, help=text, description=text)
         command.add_argument("file", metavar="FILE")
         if name == "report":
-            command.add_argument("--out", metavar="report.html", help="where to write it; printed where left out")
+            command.add_argument(
+                "--out", metavar="report.html", help="where to write it (default: named after FILE, here); - prints it"
+            )
             command.add_argument("--name", help="one budget and its parts; all where left out")
 
 
@@ -48,9 +50,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         ledger = open_ledger(options.file)
         if options.what == "report":
-            text = write(certificate(ledger, options.name), options.out)
-            if text is not None:
-                print(text.encode("ascii", "xmlcharrefreplace").decode())
+            page = certificate(ledger, options.name)
+            if options.out == "-":
+                print(page.encode("ascii", "xmlcharrefreplace").decode())
+                return DONE
+            options.out = options.out or f"{os.path.basename(options.file)}.html"
+            write(page, options.out)
+            print(f"the certificate is written to {options.out}")
             return DONE
         for line in {"show": _shown, "verify": _verified, "export": _exported}[options.what](ledger):
             print(line)

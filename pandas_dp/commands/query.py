@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import shlex
 from typing import Any
 
 from pandas_dp.commands import data_files
@@ -22,6 +24,14 @@ from pandas_dp.schema import Schema
 PRICES = ("epsilon", "delta", "rho", "within", "confidence")
 LINE = "pandas-dp query visits.parquet \"mean('age', bounds=(0, 120))\" --epsilon 0.5 --ledger visits.dpledger --name visits"
 TEXT = "ask one question of a table in a file"
+# what errors name as the line to type: a price, and the terms of a budget
+PRICED, OPENED = re.compile(r"df\.dp\(([^()]*)\)(\.)?"), re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
+QUOTE = "'"
+HELP = {
+    "max_rows": "how many rows of one unit count; needed with --unit",
+    "max_groups": "in how many groups of an answer one unit counts",
+    "max_rows_per_group": "how many rows of one unit count in one group",
+}
 
 
 def add(commands: Any) -> None:
@@ -29,21 +39,25 @@ def add(commands: Any) -> None:
     query = commands.add_parser("query", help=TEXT, description=f"{TEXT}: {LINE} --total 3", epilog=CODES)
     query.add_argument("data", metavar="FILE", help=f"the table: {', '.join(data_files.FORMATS)}")
     query.add_argument("ask", metavar="QUESTION", help=f'as behind df.dp(...): "{EXAMPLE}"')
-    query.add_argument("--epsilon", help="price of the question")
-    query.add_argument("--delta", help="delta of its price")
-    query.add_argument("--rho", help="instead of epsilon: Gaussian noise of that zCDP parameter")
+    query.add_argument("--epsilon", help="price of the question: smaller is more private and noisier")
+    query.add_argument("--delta", help="beside --epsilon: finds keys that nobody listed, or makes noise Gaussian")
+    query.add_argument("--rho", help="instead of --epsilon: price of Gaussian noise")
     query.add_argument("--within", help="instead of a price: how far off the answer may be")
     query.add_argument("--confidence", help="probability that --within holds (default: 0.95)")
     query.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
     query.add_argument("--name", help="name of the budget in the ledger")
     query.add_argument("--total", help="epsilon of the whole budget: needed once, when it is opened")
-    query.add_argument("--total-delta", help="delta of the whole budget")
+    query.add_argument("--total-delta", help="delta of the whole budget; a tenth of it is for finding keys")
     query.add_argument(
         "--unit", metavar="COLUMN", help="whose row it is, such as patient_id; every row by itself without it"
     )
     for bound in UNIT[1:]:
-        query.add_argument(f"--{bound.replace('_', '-')}", type=int, metavar="N", help=f"{bound} of the unit")
-    query.add_argument("--neighbors", choices=[str(relation.value) for relation in NeighboringRelation])
+        query.add_argument(f"--{bound.replace('_', '-')}", type=int, metavar="N", help=HELP[bound])
+    query.add_argument(
+        "--neighbors",
+        choices=[str(relation.value) for relation in NeighboringRelation],
+        help="what is hidden of a unit: that it is there (add_remove, the default) or what it holds (replace_one)",
+    )
     query.add_argument(
         "--schema", metavar="FILE", help="TOML file of public facts: [age] and below it bounds = [0, 120]"
     )
@@ -78,13 +92,35 @@ def run(options: argparse.Namespace) -> int:
     with data_files.dtypes_told(options.data):
         seen = rehearse(terms, empty, schema, where, question, options.rows)
     if options.dry_run:
-        print(typed(repr(seen.questions[0].preview)))
+        print(in_shell(repr(seen.questions[0].preview)))
         return DONE if seen.paid else DRY
     frame = data_files.same_frame(options.data, schema, empty)
     terms.protect(frame, schema, *where)
     release = query(frame)
     print(_ascii(release.to_json()) if options.json else repr(release))
     return DONE
+
+
+def in_shell(text: str) -> str:
+    """A text with the options to type in place of arguments in code.
+
+    Examples
+    --------
+    >>> in_shell("let the price find them: df.dp(epsilon=1, delta=1e-6).value_counts('sex')")
+    "let the price find them: --epsilon 1 --delta 1e-6 with value_counts('sex')"
+    >>> in_shell("unit needs max_rows: protect(epsilon=3, unit='pid', max_rows=10)")
+    'unit needs max_rows: --total 3 --unit pid --max-rows 10'
+    """
+    text = PRICED.sub(lambda found: _options(found[1], found[0], {}) + (" with " if found[2] else ""), typed(text))
+    return OPENED.sub(lambda found: _options(found[1], found[0], {"epsilon": "total", "delta": "total-delta"}), text)
+
+
+def _options(arguments: str, text: str, names: dict[str, str]) -> str:
+    """Arguments as options; the text as it is where they are no named ones, such as three dots."""
+    pairs = [pair.partition("=") for pair in arguments.split(", ")]
+    if not all(name.isidentifier() and value for name, _, value in pairs):
+        return text
+    return " ".join(f"--{names.get(n, n).replace('_', '-')} {shlex.quote(value.strip(QUOTE))}" for n, _, value in pairs)
 
 
 def _ascii(text: str) -> str:

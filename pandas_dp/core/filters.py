@@ -187,7 +187,10 @@ class RenyiFilter:
         if charge.delta > rest:
             currency = "delta"
             fits += " in a query that needs no delta" if offers else ""
-            fits += f"; of the delta reserved for key discovery and smooth noise {say(rest)} is left"
+            fits += (
+                f"; of the delta reserved for finding keys and smooth noise (a tenth by default) {say(rest)} is left"
+            )
+            fits += f": delta={say(rest)} would fit" if rest else ""
         return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
 
     def spent(self, state: State) -> str:
@@ -199,10 +202,11 @@ class RenyiFilter:
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""
         left = self.by_sum(state)
-        by_sum = "" if left is None else _tell("epsilon", left) + " or "
+        by_sum = "" if left is None else _tell("epsilon", left) + " added up or "
         reserved = self.budget.delta_reserved
-        delta = ", " + _tell("reserved delta", reserved - state.delta) if reserved else ""
-        return f"{by_sum}{_tell(self.currency, self.limit - state.renyi)}{delta}"
+        delta = ", " + _tell("delta", reserved - state.delta) + " for finding keys" if reserved else ""
+        better = " (whichever pays more)" if by_sum else ""
+        return f"{by_sum}{_tell(self.currency, self.limit - state.renyi)}{better}{delta}"
 
     def _largest_epsilon(self, state: State) -> Fraction:
         """Largest epsilon that a pure query may still ask, as one would type it; 0 when none."""
@@ -352,7 +356,9 @@ def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
 
 
 def _sum(state: State) -> str:
-    return _tell("epsilon", state.epsilon, ROUND_CEILING) + (" beside Gaussian noise" if state.unbounded else "")
+    return _tell("epsilon", state.epsilon, ROUND_CEILING) + (
+        " and Gaussian noise, which has no epsilon" if state.unbounded else ""
+    )
 
 
 def _would_fit(offers: list[str]) -> str:

@@ -73,7 +73,10 @@ class PrivacyUnit:
         """Say it in words."""
         if self.column is None:
             return "one row"
-        return f"all rows of one {self.column!r} (at most {self.rows} count)"
+        if self.groups == self.rows == self.rows_per_group:
+            return f"all rows of one {self.column!r} (at most {self.rows} count)"
+        inside = f"in at most {self.groups} groups, at most {self.rows_per_group} in each"
+        return f"all rows of one {self.column!r} (at most {self.rows} count, {inside})"
 
 
 @dataclass(frozen=True)

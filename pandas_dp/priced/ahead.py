@@ -13,7 +13,7 @@ from pandas_dp.aggregates.base import Terms, left_out
 from pandas_dp.asked import AskedQuery
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import PureFilter
-from pandas_dp.report.allowance import left_text
+from pandas_dp.report.allowance import first_gaussian, left_text
 from pandas_dp.report.outlook import Outlook
 from pandas_dp.report.outlook_statistics import outlook
 from pandas_dp.report.preview import Preview
@@ -53,7 +53,8 @@ class Ahead:
         typical = session._typical
         if loss.parts and after is not None and not isinstance(query.aggregate, Stream):
             typical = request.price, loss
-        terms = session._terms(table, query.steps, query.price, request.unit)
+        switch = None if stored or after is None else first_gaussian(rule, state, charge)
+        known = self._outlook(query, session._terms(table, query.steps, query.price, request.unit))
         return Preview(
             call=request.query,
             price=request.price,
@@ -64,12 +65,13 @@ class Ahead:
             stored=stored,
             refusal=None if after is not None else str(rule.refusal(state, request.price, charge)),
             left=left_text(rule, state if after is None else after, typical),
-            outlook=self._outlook(query, terms),
+            outlook=known if switch is None else replace(known, notes=(switch, *known.notes)),
         )
 
     def _outlook(self, query: AskedQuery, terms: Terms) -> Outlook:
         """The noise of the answer, and what the bound on the rows of a unit costs in it and leaves out."""
         known, unit = outlook(query.aggregate, terms, self.rows), terms.unit
+        known = replace(known, notes=(*known.notes, *query.notes))
         if unit.column is None or not query.aggregate.bounded:
             return known
         notes = (*known.notes, *map(str, left_out(unit, totals=False)))

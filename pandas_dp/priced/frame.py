@@ -293,7 +293,7 @@ class PricedFrame(
         bins : sequence of numbers or dates, optional
             Edges, as numpy.histogram takes them: each bin holds its left edge, the last one both.
         keys : list, optional
-            Listed values, in the order wanted; from the schema where left out.
+            Listed values, in the order wanted; from the schema where left out. Never from the data: see ``unique``.
         other, null : bool
             One more part for values outside the bins or keys, and for missing ones.
         workload : {"bins", "ranges"}
@@ -343,7 +343,7 @@ class PricedFrame(
         ----------
         column : str
         keys : list, optional
-            Listed values; from the schema where left out. Other values are ignored.
+            Listed values; from the schema where left out. Never from the data: see ``unique``. Others are ignored.
 
         Returns
         -------

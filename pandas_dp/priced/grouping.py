@@ -34,9 +34,10 @@ class GroupQuestions(KeyQuestions):
         by : str or list of str
             Several columns give a group for each combination of their keys and bins.
         keys : list, dict or DataFrame, optional
-            Listed values, in the order wanted; from the schema where left out. Every one comes back. Of several columns a
-            dict by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any,
-            and with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of
+            Listed values, in the order wanted; from the schema where left out. Every one comes back. Never from the data,
+            ``df["state"].unique()``: ``df.dp(epsilon=0.5, delta=1e-7).unique("state")`` is public. Of several columns a dict
+            by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any, and
+            with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of
             epsilon and the whole delta find them as in ``unique``. Of several columns the combinations are found that many
             units hold; where some columns are listed, a row with another value in one of them counts nowhere.
         bins : sequence of numbers or dates, PeriodIndex, or dict, optional
@@ -79,9 +80,9 @@ class GroupQuestions(KeyQuestions):
             raise ArgumentTypeError(GROUPING)
         if len(columns) == 1 and bins is None and self._finds("groupby", columns[0], keys, other, null):
             return FoundGroups(self, (KeyColumn(columns[0], self._kind(columns[0])),), "")
-        head = f"groupby({columns_text(tuple(columns))}"
+        head, asking = f"groupby({columns_text(tuple(columns))}", self._from_schema(columns, keys, bins)
         if self._price.delta and len(columns) > 1 and not isinstance(keys, pd.DataFrame):
             found = found_of(self, head, columns, keys, bins, other, null)
             if found is not None:
-                return FoundGroups(self, *found)
-        return PricedGroups(self, parts_of(self, head, columns, keys, bins, other, null))
+                return FoundGroups(asking, *found)
+        return PricedGroups(asking, parts_of(self, head, columns, keys, bins, other, null))

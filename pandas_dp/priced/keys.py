@@ -41,8 +41,9 @@ class KeyQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            Listed values, which all come back; from the schema where left out. Without any, and with a ``delta`` in the
-            price, the keys are found: those with a noisy count above a threshold come back.
+            Listed values, which all come back; from the schema where left out. Never from the data, ``df["city"].unique()``:
+            without any, and with a ``delta`` in the price, the keys are found: those with a noisy count above a threshold
+            come back.
         normalize : bool
             With listed keys: shares instead of counts, each noisy count over the sum of all of them, cut to [0, 1]. Rows of
             keys that are not listed are not in that sum; ``other=True`` counts them as well.
@@ -91,7 +92,8 @@ class KeyQuestions(PreparedFrame):
         counts = CountBy(keyed, labels, name="count", sort=bool(sort))
         more = more_parts(other, null) | ({"normalize": True} if shares else {})
         text = call_text("value_counts", column, None, keys=keyed.keys, **more)
-        return self._ask(text, Shares(counts) if shares else counts, (column,))
+        asking = self._from_schema((column,), keys)
+        return asking._ask(text, Shares(counts) if shares else counts, (column,))
 
     def unique(self, column: str | list[str]) -> Release:
         """List the keys of a column that many units hold; a rare one, or one of a single unit, is not listed.

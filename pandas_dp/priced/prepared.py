@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from pandas_dp import arguments, tables
-from pandas_dp.aggregates.base import Accuracy, Aggregate
+from pandas_dp.aggregates.base import Accuracy, Aggregate, Caution
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain, uncopied
@@ -18,7 +18,7 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind, kind_of
 from pandas_dp.opening import check_public, table_of
-from pandas_dp.priced.text import missing_question
+from pandas_dp.priced.text import listing, missing_question
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 from pandas_dp.steps import steps
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class PreparedFrame:
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
-    __slots__ = ("_ahead", "_frame", "_fresh", "_price", "_steps")
+    __slots__ = ("_ahead", "_frame", "_fresh", "_notes", "_price", "_steps")
 
     def __init_subclass__(cls) -> None:
         """Every class of questions says what to type where arguments do not fit, and takes public ones alone."""
@@ -44,9 +44,11 @@ class PreparedFrame:
         fresh: bool,
         done: tuple[Any, ...] = (),
         ahead: Ahead | None = None,
+        notes: tuple[str, ...] = (),
     ) -> None:
         self._frame, self._price, self._fresh, self._steps = frame, price, fresh, done
         self._ahead = ahead  # where queries are only previewed
+        self._notes = notes  # what answers say of how they were asked
 
     __reduce__ = uncopied
 
@@ -108,7 +110,7 @@ class PreparedFrame:
         table = tables.lookup(self._frame)
         if table is not None:
             table.session._check_steps(more)
-        return type(self)(self._frame, self._price, self._fresh, self._steps + more, self._ahead)
+        return type(self)(self._frame, self._price, self._fresh, self._steps + more, self._ahead, self._notes)
 
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far: no row is read."""
@@ -160,6 +162,23 @@ class PreparedFrame:
             )
         return kind, arguments.lattice(bounds, step, bits, kind, self._facts(column), name, column)
 
+    def _from_schema(self, columns: Sequence[str], *given: Any) -> Self:
+        """The same, whose answers say which keys the schema stands in for: `given` are the keys and bins of the call.
+
+        Beside a delta that is a caution: it could have found keys.
+        """
+        taken = {name: facts.keys for name in columns if (facts := self._facts(name)).keys is not None}
+        for each in given:
+            named = each if isinstance(each, Mapping) else dict.fromkeys(columns, each)
+            taken = {name: keys for name, keys in taken.items() if named.get(name) is None}
+        notes = [
+            f"keys of {name!r} as the schema or a step lists them: {listing(keys)}" for name, keys in taken.items()
+        ]
+        if self._price.delta:
+            finding = "; none were looked for, unique({!r}) finds those that many rows hold"
+            notes = [Caution(note + finding.format(name)) for name, note in zip(taken, notes, strict=True)]
+        return type(self)(self._frame, self._price, self._fresh, self._steps, self._ahead, tuple(notes))
+
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
         return arguments.keys(keys, other, null, kind, self._facts(column), name, column)
@@ -169,7 +188,7 @@ class PreparedFrame:
         if isinstance(price, Accuracy):
             terms = table.session._terms(table, self._steps, Price(), table.session.unit)
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
-        query = AskedQuery(call, aggregate, self._steps, price)
+        query = AskedQuery(call, aggregate, self._steps, price, self._notes)
         if self._ahead is not None:
             preview: Release = self._ahead(table, query, self._frame, columns, self._fresh)
             return preview

@@ -29,6 +29,7 @@ BOUNDED = ("sum", "mean", "var", "std", "median", "min", "max")
 FUNCTIONS = ("count", "nunique", *BOUNDED)
 MOST_PARTS = 100
 AGG = "agg({'income': ['mean', 'std'], 'age': 'median'}, bounds={'income': (0, 100_000), 'age': (0, 120)})"
+SIZE = "; 'count' is of the rows with a value in the column, all rows are a question of their own, .size()"
 NAMED = "agg(typical=('income', 'median'), bounds={'income': (0, 100_000)})"
 
 
@@ -265,7 +266,7 @@ def wanted_of(func: Any, named: dict[str, Any], functions: tuple[str, ...] = FUN
         if not isinstance(cell.column, str):
             raise ArgumentTypeError(f"agg() names columns by their text: {AGG}, {NAMED}")
         if not isinstance(cell.function, str) or cell.function not in functions:
-            close = did_you_mean(cell.function, functions)
+            close = did_you_mean(cell.function, functions) if cell.function != "size" else SIZE
             raise ArgumentValueError(f"agg() knows {', '.join(functions)}{close}: {AGG}")
     if len(set(wanted)) != len(wanted):
         raise ArgumentValueError(f"agg() asks each function of a column once: {AGG}")

@@ -24,9 +24,9 @@ class UnitQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A Series by interval of rows, open on the left. ``.notes`` tells, for each end of a bin as ``max_rows``, about
-            what share of the units keeps all rows, and the least one under which 95 % of them do with 95 % confidence:
-            computed from the noisy counts, so both are free.
+            A Series by interval of rows, open on the left. Under it, and in ``.notes``, stand for each end of a bin as
+            ``max_rows`` about what share of the units keeps all rows, and the least one under which 95 % of them do with 95 %
+            confidence: computed from the noisy counts, so both are free.
 
         Raises
         ------
@@ -34,9 +34,9 @@ class UnitQuestions(PreparedFrame):
 
         Notes
         -----
-        Every unit counts once, whatever it owns, so ``max_rows`` of the session changes nothing here. Rows without a unit
-        are left out, and so are units of which steps leave no row. The noise is that of a histogram of one row a unit: one
-        unit moves one count by 1 under add_remove, two of them under replace_one.
+        Every unit counts once, whatever it owns, so ``max_rows`` of the session changes nothing here: any will do to ask this.
+        Rows without a unit are left out, and so are units of which steps leave no row. The noise is that of a histogram of
+        one row a unit: one unit moves one count by 1 under add_remove, two of them under replace_one.
 
         Examples
         --------

@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_dp.arguments import positive_epsilon, small_delta
-from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.budget import Budget, Charge, State, say, three_digits
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
+SUMMED_NO_MORE = "epsilons are not added up any more, for Gaussian noise has none"
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 
 
@@ -45,7 +46,25 @@ def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) 
         gaussian if isinstance(rule, GDPFilter) else ("epsilon=0.1", PrivacyLoss.pure(Fraction(1, 10)))
     )
     calls = more_calls(rule, state, loss)
-    return f"{rule.left(state)}; about {calls:,} more call{'' if calls == 1 else 's'} at {price}"
+    why = f"; {SUMMED_NO_MORE}" if isinstance(rule, HybridFilter) and state.unbounded else ""
+    return f"{rule.left(state)}{why}; about {calls:,} more call{'' if calls == 1 else 's'} at {price}"
+
+
+def first_gaussian(rule: Filter, state: State, charge: Charge) -> str | None:
+    """Say what the first Gaussian noise of a budget does to it: later prices are not added up any more; None for others.
+
+    The example is a price of a quarter of the total, for it is large prices that this makes dearer.
+    """
+    if not isinstance(rule, HybridFilter) or state.unbounded or charge.epsilon is not None:
+        return None
+    price = three_digits(rule.budget.epsilon / 4)
+    before, after = (more_calls(rule, at, PrivacyLoss.pure(price)) for at in (state, state.plus(charge)))
+    words = (
+        "Gaussian noise has no epsilon: after this answer the budget no longer adds up epsilons, it counts Renyi divergence "
+        "alone, and that makes large prices dearer"
+    )
+    fewer = f"; at epsilon={say(price)} it then pays about {after:,} more instead of {before:,}"
+    return words + (fewer if after < before else "")
 
 
 def raised(term: str, argument: str, known: Fraction, asked: Fraction, entries: list[LedgerEntry]) -> Fraction:
@@ -104,7 +123,9 @@ def group_text(budget: Budget, unit: PrivacyUnit, size: int) -> str:
         return f"{who}: epsilon={show(epsilon)}"
     delta = _group_delta(budget, size) if size == 1 or epsilon < MOST else Decimal(1)
     if delta >= 1:
-        return f"{who}: nothing is promised, delta would be 1 at epsilon={show(epsilon)}"
+        return (
+            f"{who}: too many to be hidden together by this budget, their delta would be 1 at epsilon={show(epsilon)}"
+        )
     return f"{who}: epsilon={show(epsilon)}, delta={float(delta):.5g}"
 
 

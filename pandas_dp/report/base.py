@@ -23,6 +23,11 @@ from pandas_dp.report.records import jsonable
 from pandas_dp.report.text import describe
 from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
 
+ROWS_FROM = {  # by lineage
+    "source": "rows of the protected table",
+    "declared": "rows made from the protected table by checked steps",
+    "vouched": "rows that the owner vouched for",
+}
 LEVEL = 0.95
 HIGHEST_LEVEL = 1 - 1e-12
 
@@ -75,7 +80,9 @@ class Provenance:
     @classmethod
     def of(cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
-        notes = answer.notes + (left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ())
+        notes = (*answer.notes, *query.notes) + (
+            left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()
+        )
         known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found)
         return cls(query, answer.mechanism, unit, lineage, *known)
 
@@ -295,7 +302,11 @@ class Release:
 
     def _facts(self) -> list[str]:
         """Lines below the value in HTML."""
-        return [f"hides {self.unit}, {self.neighbors}; {self.lineage} rows", str(self.query), *self.notes]
+        return [
+            f"hides {self.unit}, {self.neighbors}; {ROWS_FROM.get(self.lineage, self.lineage)}",
+            str(self.query),
+            *self.notes,
+        ]
 
     def _text(self) -> str:
         return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"

@@ -20,9 +20,19 @@ if TYPE_CHECKING:
 LEDGER = b"SQLite format 3\0"  # as every ledger starts
 
 
+class Page(str):
+    """A page of HTML that a prompt shows as one line: thousands of characters of it tell nobody anything."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Say what it is and how to read it."""
+        return f"<certificate, {len(self):,} characters of HTML; session.report('report.html') writes it, print() shows it>"
+
+
 def certificate(
     ledger: Ledger, name: str | None, answered: Answered | None = None, held: Mapping[str, Table] | None = None
-) -> str:
+) -> Page:
     """Return the page about a budget and its parts, or about all budgets of a ledger.
 
     Parameters
@@ -37,8 +47,8 @@ def certificate(
 
     Returns
     -------
-    str
-        A whole document of HTML. Every text of others in it is escaped.
+    Page
+        A text, a whole document of HTML. Every text of others in it is escaped.
 
     Raises
     ------
@@ -47,7 +57,7 @@ def certificate(
     LedgerBusyError
         Other processes charged it all the time.
     """
-    return document(read(ledger, name, answered, held))
+    return Page(document(read(ledger, name, answered, held)))
 
 
 def write(text: str, path: str | os.PathLike[str] | None) -> str | None:

@@ -15,7 +15,7 @@ from pandas_dp.report.accounts import Account, Certificate
 from pandas_dp.report.allowance import group_text
 from pandas_dp.report.certificate_plots import plot
 from pandas_dp.report.certificate_style import CSS
-from pandas_dp.report.certificate_texts import GROUPS, assumptions, of_uses, theorem, warnings, whose
+from pandas_dp.report.certificate_texts import COMPUTED, GROUPS, assumptions, of_uses, theorem, warnings, whose
 from pandas_dp.report.shown import Shown
 
 MOST_NAMES = 20  # of other budgets
@@ -241,7 +241,7 @@ def _question(entry: LedgerEntry, account: Account, number: str) -> str:
     else:
         facts.append(("Noise", told.mechanism))
         facts.append(("Rows", LINEAGES.get(told.lineage, told.lineage)))
-        facts += [] if told.computed is None else [("As computed", told.computed)]
+        facts += [] if told.computed is None else [(COMPUTED, told.computed)]
         body = _answer(told, number)
     short = ' class="short"' if told is None or len(told.rows) <= SHORT_ROWS else ""
     return (

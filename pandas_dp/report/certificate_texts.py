@@ -12,6 +12,7 @@ from pandas_dp.core.privacy import PrivacyUnit, show
 
 LARGE_EPSILON = Fraction(10)  # above it a guarantee is weak, in the words of Ponomareva et al. 2023, "How to DP-fy ML"
 LARGE_DELTA = Fraction(1, 1000)  # from it on, one unit in a thousand might be published outright
+COMPUTED = "The question in the terms of the code, by which it is stored"
 GROUPS = (1, 2, 5)  # units whose joint promise is told
 ADAPTIVE = "It holds for questions, prices and a moment to stop that were chosen after seeing answers."
 

@@ -62,6 +62,8 @@ class Outlook:
     half_width : number, Timedelta or dict, optional
         Of the interval of the answer (the widest of a vector); by name for several numbers.
     notes : tuple of str
+    parts : tuple of (str, str)
+        Of several questions asked together: the name of each, and its error and share of the price.
     """
 
     mechanism: str
@@ -69,6 +71,7 @@ class Outlook:
     error: str
     half_width: Any = None
     notes: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
 
 
 class Unit(NamedTuple):

@@ -24,7 +24,19 @@ from pandas_dp.core.mechanisms.quantiles import RecursiveQuantiles
 from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.products import ROW_TOTAL
 from pandas_dp.report.base import LEVEL
-from pandas_dp.report.outlook import AT, PLAIN, ROWS, Outlook, Unit, _guaranteed, _noisy, _over_rows, _scale, unit_of
+from pandas_dp.report.outlook import (
+    AT,
+    PLAIN,
+    ROWS,
+    SAY,
+    Outlook,
+    Unit,
+    _guaranteed,
+    _noisy,
+    _over_rows,
+    _scale,
+    unit_of,
+)
 from pandas_dp.report.outlook_groups import outlook
 from pandas_dp.uncertainty import Noise, RankBound
 
@@ -80,26 +92,33 @@ def _shares(aggregate: Shares, terms: Terms, rows: int | None) -> Outlook:
 
 @outlook.register
 def _several(aggregate: Several, terms: Terms, rows: int | None) -> Outlook:
-    """What is known of each part at its share, or at the sum of those that share a look."""
+    """What is known of each part at its share, or at the sum of those that share a look: a line for each."""
     known: dict[int, Outlook] = {}
-    notes = []
+    prices: dict[int, str] = {}
+    names = [" ".join(str(name) for name in (part.column, part.row) if name is not None) for part in aggregate.parts]
     for lot in aggregate.lots(terms):
-        calls = " and ".join(aggregate.parts[place].call for place in lot.places)
-        verb = "together take" if len(lot.places) > 1 else "takes"
-        notes.append(f"{calls} {verb} {show(100 * lot.share)} % of the price")
         bought = lot.question
-        found = (
-            moments(bought, lot.terms, rows)
-            if isinstance(bought, SharedMoments)
-            else (outlook(bought, lot.terms, rows),)
-        )
+        shared = isinstance(bought, SharedMoments)
+        found = moments(bought, lot.terms, rows) if shared else (outlook(bought, lot.terms, rows),)  # type: ignore[arg-type]
         known |= zip(lot.places, found, strict=True)
-    parts = {part.call: known[place] for place, part in enumerate(aggregate.parts)}
-    mechanism = ", ".join(dict.fromkeys(found.mechanism for found in parts.values()))
-    error = "; ".join(f"{call} {found.error}" for call, found in parts.items())
-    halves = {call: found.half_width for call, found in parts.items()}
-    beside = tuple(f"{call}: {note}" for call, found in parts.items() for note in found.notes)
-    return Outlook(mechanism, None, error, halves, (*notes, *beside))
+        for place in lot.places:
+            others = " and ".join(names[other] for other in lot.places if other != place)
+            share = "all" if lot.share == 1 else f"{100 * float(lot.share):.3g} %"
+            prices[place] = f"{share} of the price" + (f", shared with {others}" if others else "")
+    found = tuple(known[place] for place in range(len(names)))
+    errors = [each.error.replace(f"; {SAY}", "") for each in found]
+    say = (SAY,) if any(SAY in each.error for each in found) else ()
+    beside = tuple(f"{name}: {note}" for name, each in zip(names, found, strict=True) for note in each.notes)
+    return Outlook(
+        mechanism=", ".join(dict.fromkeys(each.mechanism for each in found)),
+        scale=None,
+        error="; ".join([*(f"{name}: {error}" for name, error in zip(names, errors, strict=True)), *say]),
+        half_width={part.call: each.half_width for part, each in zip(aggregate.parts, found, strict=True)},
+        notes=(*say, *beside),
+        parts=tuple(
+            (name, f"{error}; {prices[place]}") for place, (name, error) in enumerate(zip(names, errors, strict=True))
+        ),
+    )
 
 
 def moments(aggregate: SharedMoments, terms: Terms, rows: int | None) -> tuple[Outlook, ...]:

@@ -124,7 +124,13 @@ class Preview:
         if self.refusal is not None:
             budget = f"does not pay it: {self.refusal.removeprefix(REFUSED)}"
         noise = self.mechanism if self.scale is None else f"{self.mechanism}, {self.scale}"
-        lines = [("price", price), ("budget", budget), ("noise", noise), ("error", self.error)]
+        parts = [f"{name}: {error}" for name, error in self.outlook.parts]
+        lines = [
+            ("price", price),
+            ("budget", budget),
+            ("noise", noise),
+            *(("error", error) for error in parts or [self.error]),
+        ]
         return lines + [("note", note) for note in self.notes]
 
     def __repr__(self) -> str:

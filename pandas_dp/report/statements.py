@@ -101,7 +101,8 @@ class Statements:
         Parameters
         ----------
         path : str or path, optional
-            Where to write it; a file of this name is replaced at one stroke. None: the text is returned.
+            Where to write it; a file of this name is replaced at one stroke. None: the text is returned, which a
+            prompt shows as one line.
 
         Returns
         -------

@@ -91,8 +91,8 @@ def test_a_wrong_command_is_a_usage_error(capsys):
     assert "invalid choice" in err
 
 
-def test_report_prints_a_page_in_plain_ascii_or_writes_it(capsys, books, tmp_path):
-    code, out, err = run(capsys, "report", books)
+def test_report_prints_a_page_in_plain_ascii_or_writes_it(capsys, books, tmp_path, monkeypatch):
+    code, out, err = run(capsys, "report", books, "--out", "-")
     assert (code, err) == (0, "")
     assert out.isascii()
     assert out.startswith("<!DOCTYPE html>")
@@ -103,10 +103,15 @@ def test_report_prints_a_page_in_plain_ascii_or_writes_it(capsys, books, tmp_pat
     assert "epsilon=0.75" in out
     page = tmp_path / "report.html"
     code, out, err = run(capsys, "report", books, "--out", page, "--name", "rows")
-    assert (code, out, err) == (0, "", "")
+    assert (code, out, err) == (0, f"the certificate is written to {page}\n", "")
     text = page.read_text(encoding="utf-8")
     assert text.count("<article") == 1
     assert text.count('class="answer"') == 1
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    code, out, err = run(capsys, "report", books)  # where nobody says where
+    assert (code, out, err) == (0, "the certificate is written to visits.dpledger.html\n", "")
+    assert (tmp_path / "here" / "visits.dpledger.html").read_text(encoding="utf-8").count("<article") == 3
 
 
 def test_report_says_what_is_wrong_and_leaves_the_page_as_it_was(capsys, books, tmp_path):

@@ -6,8 +6,13 @@ import json
 import re
 from fractions import Fraction
 
+import pandas as pd
 import pytest
 from support.commands import SECRET, command, entries, spent, visits
+
+import pandas_dp
+from pandas_dp.__main__ import main
+from pandas_dp.commands.query import in_shell
 
 MEAN = "mean('cost', bounds=(0, 100))"
 TOTAL = ("--total", 3, "--unit", "pid", "--max-rows", 4)
@@ -181,3 +186,33 @@ def test_a_budget_with_a_delta_or_a_plan_goes_on_on_its_own_terms(ask):
         assert (done.returncode, done.stderr) == (0, "")
         assert [kind for kind, _ in entries(path)] == ["open", "query"]
     assert not books.exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "shell"),
+    [
+        ("a query needs a price: df.dp(epsilon=0.5)", "a query needs a price: --epsilon 0.5"),
+        ("df.dp(epsilon=1, delta=1e-6).unique('sex')", "--epsilon 1 --delta 1e-6 with unique('sex')"),
+        ("df.dp.protect(epsilon=3, unit='a b', max_rows=10)", "--total 3 --unit 'a b' --max-rows 10"),
+        ("protect(epsilon=3, delta=1e-5)", "--total 3 --total-delta 1e-5"),
+        ("df.dp(epsilon=...), df.dp(...) or protect(...)", "--epsilon ..., df.dp(...) or protect(...)"),
+        ("mean('cost', bounds=(0, 100))", "mean('cost', bounds=(0, 100))"),
+    ],
+)
+def test_lines_of_code_are_told_as_options(code, shell):
+    assert in_shell(code) == shell
+
+
+def test_unlisted_keys_are_told_as_options(capsys, tmp_path):
+    pd.DataFrame({"sex": ["f", "m"]}).to_parquet(tmp_path / "a.parquet")
+    given = ["--epsilon", "0.5", "--ledger", str(tmp_path / "books"), "--name", "a", "--total", "3"]
+    with pytest.raises(SystemExit) as end:
+        main(["query", str(tmp_path / "a.parquet"), "value_counts('sex')", *given])
+    assert end.value.code == 2
+    assert "let the price find them: --epsilon 1 --delta 1e-6 with value_counts('sex')" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert (end.value.code, capsys.readouterr().out) == (0, f"pandas-dp {pandas_dp.__version__}\n")

@@ -293,6 +293,34 @@ def test_a_session_must_have_a_delta_for_it(ask, monkeypatch):
     with refused(monkeypatch, pure, BudgetExceededError, "this session has delta=0|This session has delta=0"):
         ask(pure.dp(epsilon=1, delta=1e-6))
     little = protected(pd.DataFrame({"x": CITIES}), epsilon=5, delta=1e-6, name=fresh())
-    with refused(monkeypatch, little, BudgetExceededError, "reserved for key discovery"):
+    with refused(monkeypatch, little, BudgetExceededError, "reserved for finding keys"):
         ask(little.dp(epsilon=1, delta=1e-6))
     ask(little.dp(epsilon=1, delta=1e-7))
+
+
+def test_keys_of_a_schema_are_said_to_stand_in_for_those_that_would_be_found():
+    df = protected(
+        pd.DataFrame({"sex": ["f", "m"] * 500, "age": [20, 30] * 500}),
+        epsilon=50,
+        delta=1e-4,
+        schema={"sex": {"keys": ["f"]}},
+    )
+    note = "keys of 'sex' as the schema or a step lists them: ['f']"
+    plain, finding = df.dp(epsilon=1), df.dp(epsilon=1, delta=1e-7)
+    assert plain.value_counts("sex").notes == (note,)
+    assert plain.groupby("sex")["age"].mean(bounds=(0, 100)).notes[-1] == note
+    assert plain.groupby(["sex", "age"], bins={"age": [0, 25, 50]}).size().notes == (note,)
+    assert df.dp.preview(epsilon=1).groupby("sex").size().notes == (note,)
+    for found in (finding.value_counts("sex"), finding.groupby("sex").size(), finding.groupby(["sex", "age"]).size()):
+        assert f"{note}; none were looked for, unique('sex') finds" in repr(found)  # under the numbers
+    assert plain.value_counts("sex", keys=["f"]).notes == ()  # the stored answer, asked for with typed keys
+    assert plain.groupby(["sex", "age"], keys={"sex": ["f"], "age": [20]}).size().notes == ()
+    assert plain.groupby("sex", keys=["f", "m"]).size().notes == ()
+
+
+def test_a_table_that_joins_has_the_schema_before_it_unless_it_brings_one():
+    first = protected(pd.DataFrame({"sex": ["f", "m"] * 500}), epsilon=9, delta=1e-4, schema={"sex": {"keys": ["f"]}})
+    for schema, listed in ((None, ["f"]), ({}, ["f", "m"])):  # found, without any
+        other = pd.DataFrame({"sex": ["f", "m"] * 400})
+        other.dp.protect(session=first.dp.session, schema=schema)
+        assert sorted(other.dp(epsilon=1, delta=1e-6).value_counts("sex").index) == listed

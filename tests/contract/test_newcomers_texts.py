@@ -332,3 +332,26 @@ def test_counts_in_tables_say_which_rows_do_not_count():
         note = "at most 2 rows of one 'pid' count"
         assert (note in repr(answer)) == any(answer is one for one in told)
         assert any(note in text for text in answer.notes)
+
+
+@pytest.mark.parametrize("name", ["budget", "spent", "left", "releases", "report", "extend"])
+def test_what_belongs_to_the_session_is_said_to(name):
+    df = protected()
+    with pytest.raises(AttributeError, match=rf"belongs to the session: df\.dp\.session\.{name}$"):
+        getattr(df.dp, name)
+    with pytest.raises(AttributeError, match=rf"df\.dp\.protect\(epsilon=3\), then df\.dp\.session\.{name}$"):
+        getattr(people().dp, name)
+
+
+def test_a_protected_frame_shows_every_bound_on_a_unit():
+    some = {"epsilon": 3, "unit": "pid", "max_rows": 10}
+    assert "(at most 10 count)" in repr(protected(**some).dp)
+    shown = "(at most 10 count, in at most 3 groups, at most 5 in each)"
+    assert shown in repr(protected(**some, max_groups=3, max_rows_per_group=5).dp)
+
+
+def test_size_in_agg_is_told_from_count():
+    df = protected()
+    for frame in (df.dp(epsilon=1), df.dp(epsilon=1).groupby("sex", keys=["f", "m"])):
+        with pytest.raises(ArgumentValueError, match=r"all rows are a question of their own, \.size\(\)"):
+            frame.agg({"age": ["size", "mean"]}, bounds={"age": (0, 100)})

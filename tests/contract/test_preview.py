@@ -296,6 +296,26 @@ def test_every_currency_is_shown():
     assert made().dp.preview(epsilon=0.5).count().share is None
 
 
+def test_the_first_gaussian_noise_is_said_to_end_the_sum_of_epsilons():
+    df = made(epsilon=5, delta=1e-6)
+    said = "the budget no longer adds up epsilons"
+    assert df.dp.preview(epsilon=0.5).count().notes == ()
+    (note,) = df.dp.preview(rho=0.01).count().notes
+    assert said in note
+    told = re.fullmatch(r".*at epsilon=1.25 it then pays about (\d+) more instead of (\d+)", note)
+    assert told is not None
+    calls, before = map(int, told.groups())
+    assert before == 4
+    df.dp(rho=0.01).count()
+    assert "epsilons are not added up any more" in df.dp.session.left
+    assert df.dp.preview(rho=0.02).count().notes == ()  # the second changes nothing
+    for _ in range(calls):
+        df.dp(epsilon=1.25, fresh=True).count()
+    with pytest.raises(BudgetExceededError):
+        df.dp(epsilon=1.25, fresh=True).count()
+    assert made(epsilon=5, delta=1e-6, accountant="rdp").dp.preview(rho=0.01).count().notes == ()
+
+
 MISTAKES = {
     "no bounds": lambda d: d.mean("cost"),
     "no column": lambda d: d.mean("csot", bounds=(0, 1)),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import pandas_dp
-from pandas_dp import ArgumentValueError, Schema
+from pandas_dp import ArgumentValueError, Schema, public_arguments
 from tests.support.frames import people, protected, refused
 
 SAYS = "must be public, and a table or column that is protected, or was made of one, is not"
@@ -19,6 +20,8 @@ TAKEN = {
     "copy": lambda s: s.copy(),
     "text": lambda s: s.astype(str),
     "by memory": lambda s: pd.Series(s.array, copy=False),
+    "array": lambda s: s.array,
+    "index": lambda s: pd.Index(s),
 }
 QUESTIONS = {
     "keys": lambda dp, d: dp.histogram("sex", keys=d["sex"]),
@@ -102,6 +105,38 @@ def test_public_columns_and_answers_are_accepted():
     assert found.attrs == {}
     assert pandas_dp.query(epsilon=1).histogram("sex", keys=codes["sex"])(df).sum() is not None
     assert Schema({"sex": {"keys": codes["sex"]}})["sex"].keys == ("f", "m")
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "Int64", "object", "str", "category", "datetime64[ns]", "bool"])
+def test_values_of_a_column_are_recognised_by_memory_and_copies_are_not(dtype):
+    column = pd.Series([0, 1, 0, 1] if dtype != "str" else ["a", "b"] * 2).astype(dtype)
+    df = protected(pd.DataFrame({"a": column, "b": [1, 2, 3, 4]}))
+    assert public_arguments.is_private(df["a"].array)
+    assert public_arguments.is_private(df["a"].values)
+    assert public_arguments.is_private((df["a"].values, None))
+    assert not public_arguments.is_private(df["b"].to_numpy(copy=True))
+    assert not public_arguments.is_private(column.astype(object).astype(dtype).copy(deep=True).array[:1])
+
+
+def test_categories_of_a_column_are_recognised_and_lists_of_them_are_not(monkeypatch):
+    df = protected(people().astype({"sex": "category"}))
+    sex = df["sex"]
+    for keys in (sex.unique(), sex.cat.categories, sex.dtype.categories, sex.value_counts().index):
+        with refused(monkeypatch, df, ArgumentValueError, SAYS) as caught:
+            df.dp(epsilon=1).histogram("sex", keys=keys)
+        assert "keys=['A', 'B'], or ask for them: df.dp(epsilon=0.5, delta=1e-7).unique('ward')" in str(caught.value)
+    public = pd.CategoricalDtype(["f", "m"])
+    for keys in (list(sex.cat.categories), public.categories, pd.Categorical(["f", "m"])):
+        assert list(df.dp(epsilon=1).histogram("sex", keys=keys).index) == ["f", "m"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.array(["f", "m"]), np.array([["f"], ["m"]]), np.zeros(2, "i4,i4"), np.zeros(2, "M8[D]"), pd.RangeIndex(5)],
+)
+def test_odd_arrays_are_no_columns(values):
+    protected(people())
+    assert not public_arguments.is_private(values)
 
 
 def test_plain_lists_and_arrays_cannot_be_recognised():

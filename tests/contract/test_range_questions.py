@@ -122,7 +122,10 @@ def test_stored_answers_replay_identically(adult, edges, delta):
         assert df.dp.session.spent == spent
         assert again.equals(first)
         assert again.interval().equals(first.interval())
-        assert not ask(df.dp(epsilon=0.5, delta=delta, fresh=True)).equals(first)
+        drawn = ask(df.dp(epsilon=0.5, delta=delta, fresh=True))
+        assert df.dp.session.spent != spent
+        # each noisy count is the same once more with probability at most 1/7, so ten are with at most 4e-9, three now and then
+        assert len(edges) <= 10 or not drawn.equals(first)
     plain = df.dp(epsilon=0.5, delta=delta).histogram("age", bins=edges)  # another question
     assert plain.dtype == np.int64
 

@@ -72,8 +72,16 @@ def test_intervals_hold_what_they_say():
 def test_a_preview_shows_what_is_shared():
     df = protected(numbers(), epsilon=10)
     shown = df.dp.preview(epsilon=1).agg({"x": ["count", "mean", "median"], "y": "count"}, bounds=BOUNDS)
-    together = "count('x') and mean('x', bounds=(0, 100)) together take 50 % of the price"
-    assert shown.outlook.notes[0] == together
+    lines = [line for line in repr(shown).splitlines() if line.startswith("  error ")]
+    assert [line.removeprefix("  error    ").partition(":")[0] for line in lines] == [
+        "x count",
+        "x mean",
+        "x median",
+        "y count",
+    ]
+    assert lines[0].endswith("(95 %); 50 % of the price, shared with x mean")
+    assert lines[2].endswith("(95 %); 25 % of the price")
+    assert repr(shown).count("say about how many") == 1
     halves = shown.outlook.half_width
     assert list(halves) == ["count('x')", "mean('x', bounds=(0, 100))", "median('x', bounds=(0, 100))", "count('y')"]
     assert halves["count('x')"] < halves["count('y')"]  # which takes 25 % by itself

@@ -39,6 +39,7 @@ def test_units_by_their_rows(neighbors, max_rows):
     kept = f"units that keep all their rows, about, by max_rows: {shares}"
     none = "no max_rows up to 20 is sure to keep all rows of 95 % of the units; a larger limit= or epsilon may find one"
     assert counts.notes == (kept, none)  # no row was left out
+    assert repr(counts).endswith(f"\n  {kept}\n  {none}")
     assert json.loads(counts.to_json())["notes"] == list(counts.notes)
 
 

@@ -122,7 +122,7 @@ def test_what_gaussian_sessions_refuse(monkeypatch):
         df.dp(epsilon=0.1).mode("sex", keys=["F", "M"])
     count = df.dp(rho=0.01).count()
     assert abs(count - 1000) < 100
-    assert session.spent == "epsilon=0 beside Gaussian noise, mu^2 about 0.02"
+    assert session.spent == "epsilon=0 and Gaussian noise, which has no epsilon, mu^2 about 0.02"
     assert "more calls at rho=0.01" in session.left
     for _ in range(19):
         df.dp(rho=0.01, fresh=True).count()

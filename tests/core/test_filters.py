@@ -144,10 +144,14 @@ def test_sums_are_told_exactly_or_as_about(amount, said):
 def test_texts_of_a_hybrid_budget():
     rule = filter_for(Budget.of(3, DELTA))
     assert rule.spent(State.zero()) == "epsilon=0"
-    assert re.fullmatch(r"epsilon=3 or Renyi divergence about \S+, reserved delta=1e-07", rule.left(State.zero()))
+    assert re.fullmatch(
+        r"epsilon=3 added up or Renyi divergence about \S+ \(whichever pays more\), delta=1e-07 for finding keys",
+        rule.left(State.zero()),
+    )
     state = spend(rule, State.zero(), pure(F(1, 3)), gaussian("0.001"), PrivacyLoss((), DELTA / 20))
     assert re.fullmatch(
-        r"epsilon=1/3 beside Gaussian noise, Renyi divergence about \S+, delta=5e-08", rule.spent(state)
+        r"epsilon=1/3 and Gaussian noise, which has no epsilon, Renyi divergence about \S+, delta=5e-08",
+        rule.spent(state),
     )
     assert rule.left(state).startswith("Renyi divergence about ")
 

@@ -200,7 +200,7 @@ def test_a_pure_budget_that_becomes_hybrid_counts_its_past_divergences(ledger):
     rest = (rule.limit - charges[0].renyi - charges[1].renyi) / rule.order
     ledger.reserve("data", None, "q", "p", PrivacyLoss.gaussian(rest), UNIT)
     with pytest.raises(
-        LedgerError, match=r"epsilon=0\.75 beside Gaussian noise"
+        LedgerError, match=r"epsilon=0\.75 and Gaussian noise"
     ):  # and Gaussian noise has no price in epsilon
         ledger.amend("data", Budget.of(100), UNIT, "back")
     ledger.verify()

@@ -382,3 +382,10 @@ def test_texts_stand_out_from_their_ground(theme, ink, paper):
 
 def test_the_package_names_it():
     assert "report" in dir(pandas_dp.Session)
+
+
+def test_a_prompt_shows_a_page_in_one_line(asked):
+    assert repr(asked.page) == (
+        f"<certificate, {len(asked.page):,} characters of HTML; session.report('report.html') writes it, print() shows it>"
+    )
+    assert str(asked.page).startswith("<!DOCTYPE html>")

@@ -149,7 +149,7 @@ def test_a_budget_of_divergences_says_once_how_many_more():
     df = people()
     session = df.dp.protect(epsilon=2, delta=1e-6, name=fresh("card"))
     df.dp(epsilon=0.1).count()
-    assert session._repr_html_().count("more") == 1
+    assert session._repr_html_().count("more call") == 1
 
 
 def test_a_budget_of_divergences_says_what_its_epsilons_come_to():
