@@ -19,8 +19,8 @@ from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
 from pandas_dp.report.html import table_html
-from pandas_dp.report.plots import PLOT, Column, draw_vector
-from pandas_dp.report.text import legible
+from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
+from pandas_dp.report.text import legible, named
 from pandas_dp.uncertainty import ErrorModel
 
 if TYPE_CHECKING:
@@ -135,11 +135,14 @@ class _Vector(Release):
         return self._constructor(self)
 
     @example(PLOT)
-    def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
-        """Draw bars (points for dates) with error bars, steps of an ecdf, or a heat map of a crosstab; see `Release.plot`."""
+    def plot(self, ax: Any = None, level: float = LEVEL, y: Any = None) -> Any:
+        """Draw bars (points for dates), the steps of an ecdf or the heat map of a crosstab; see `Release.plot`.
+
+        Each column of a table has a panel, and ``ax`` is an array; ``y="mean"`` draws one column, ``y=[...]`` some of them.
+        """
         known = self.interval(level)
-        title = self._price_line(level, known)
-        return draw_vector(self.query.aggregate.drawing, self._drawn(known), self._released.index, title, ax)
+        line = Line(self._price_line(level, known), self._cautions())
+        return draw_vector(self.query.aggregate.drawing, self._drawn(known), self._released, line, ax, y)
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
@@ -150,7 +153,7 @@ class _Vector(Release):
             return repr(self._current())
         known = self.interval()
         table = legible(self.table(), self._drawn(known))
-        return f"{table!r}\n{self._price_line(LEVEL, known)}{self._cautions()}"
+        return f"{table!r}\n{self._price_line(LEVEL, known)}{self._caution_lines()}"
 
     def _repr_html_(self) -> str | None:
         if self._changed():
@@ -319,7 +322,7 @@ class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
     def _drawn(self, known: Any) -> list[Column]:
         bars = isinstance(known, pd.DataFrame)
         return [
-            (str(name), values, *((known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]) if bars else (None, None)))
+            (named(name), values, *((known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]) if bars else (None, None)))
             for i, (name, values) in enumerate(self._columns())
         ]
 

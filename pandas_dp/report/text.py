@@ -120,6 +120,11 @@ def legible(table: pd.DataFrame, drawn: list[Column]) -> pd.DataFrame:
     return shown
 
 
+def named(column: Any) -> str:
+    """Write the label of a column; of one below another both."""
+    return ", ".join(map(str, column)) if isinstance(column, tuple) else str(column)
+
+
 def _rounded(x: float, place: int, rounding: str) -> str:
     """Write a number cut at a power of ten."""
     cut = Decimal(str(x)).quantize(Decimal(1).scaleb(place), rounding=rounding)
