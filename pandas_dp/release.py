@@ -16,7 +16,7 @@ import pandas as pd
 from pandas_dp import postprocess
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.calls import example
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
@@ -152,16 +152,20 @@ class _Vector(Release):
         if self._changed():
             return repr(self._current())
         known = self.interval()
-        table = legible(self.table(), self._drawn(known))
-        return f"{table!r}\n{self._price_line(LEVEL, known)}{self._caution_lines()}"
+        return f"{self._legible(known)!r}\n{self._price_line(LEVEL, known)}{self._caution_lines()}"
 
     def _repr_html_(self) -> str | None:
         if self._changed():
             plain = getattr(self._current(), "_repr_html_", None)
             return None if plain is None else plain()
         known = self.interval()
-        drawn = self._drawn(known)
-        return table_html(legible(self.table(), drawn), [self._price_line(LEVEL, known), *self._facts()], drawn)
+        facts = [self._price_line(LEVEL, known), *self._facts()]
+        charted = () if self.query.aggregate.mixed else self._drawn(known)  # a chart has one scale for all rows
+        return table_html(self._legible(known), facts, charted)
+
+    def _legible(self, known: Any) -> pd.DataFrame:
+        asked = self.query.aggregate
+        return legible(self.table(), self._drawn(known), asked.counting, asked.mixed)
 
     def __reduce__(self) -> Any:
         """Pickle the release; a changed object goes as the plain data it is."""
@@ -230,13 +234,13 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
         wider than needed (two fifths where the noise has a scale of two rows).
         """
         error = self._provenance.error
-        from pandas_dp.aggregates.ranges import PartsError  # here, so that importing the package costs little
+        from pandas_dp.aggregates import ranges  # here, so that importing the package costs little
 
-        if not isinstance(error, PartsError):
+        if not isinstance(error, ranges.PartsError):
             raise ArgumentTypeError(
                 "range_sum() needs counts made for it: histogram('age', bins=..., workload='ranges')"
             )
-        first, last = _places(self._released.index, left, right)
+        first, last = ranges.places_between(self._released.index, left, right)
         answer = Answer(float(self._released.iloc[first:last].sum()), self.mechanism, error.between(first, last))
         notes = (*self.notes, "free: a sum of bins of an answer that was paid for")
         return make_release(answer, replace(self._provenance, error=answer.error, notes=notes, extras=()))
@@ -373,22 +377,6 @@ FORMS: tuple[tuple[tuple[type[Any], ...], Any], ...] = (  # types of values and 
     ((pd.Series,), SeriesRelease),
     ((pd.DataFrame,), FrameRelease),
 )
-
-
-def _places(index: pd.Index[Any], left: Any, right: Any) -> tuple[int, int]:
-    """Positions of the bins between two edges."""
-    bins = [label for label in index if isinstance(label, pd.Interval)]
-    edges = [bins[0].left, *(bin_.right for bin_ in bins)]
-    edges = [edge.item() if isinstance(edge, np.generic) else edge for edge in edges]
-    given = [edges[0] if left is None else left, edges[-1] if right is None else right]
-    try:
-        first, last = (edges.index(pd.Timestamp(e) if isinstance(edges[0], pd.Timestamp) else e) for e in given)
-    except (TypeError, ValueError):
-        first, last = 0, -1
-    if first > last:
-        shown = ", ".join(repr(e) if isinstance(e, int | float) else repr(str(e)) for e in (edges[0], edges[-1]))
-        raise ArgumentValueError(f"left and right must be edges of the bins in their order, such as range_sum({shown})")
-    return first, last
 
 
 def _side_by_side(parts: list[tuple[Any, str, Series]]) -> pd.DataFrame:

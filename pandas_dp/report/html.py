@@ -13,7 +13,7 @@ from html import escape
 import pandas as pd
 
 from pandas_dp.report.plots import Column
-from pandas_dp.report.row_charts import ACCENT, row_charts
+from pandas_dp.report.row_charts import ACCENT, row_charts, scale, scale_words
 
 MOST_CHARTED = 2  # columns: of a wider table the numbers alone have room on a page
 MUTED = "opacity: .75; font-size: 90%"
@@ -49,10 +49,11 @@ def table_html(table: pd.DataFrame, facts: Facts, drawn: Sequence[Column] = ()) 
     place = 0
     for _, values, lower, upper in drawn if len(drawn) <= MOST_CHARTED else ():
         place += 1 if lower is None else 3
-        made = row_charts(values, lower, upper, most)
-        if made is not None:
+        ends, made = scale(values, lower, upper), row_charts(values, lower, upper, most)
+        if ends is not None and made is not None:
             above = shown.columns[place - 1]
-            name = (*above[:-1], "") if isinstance(above, tuple) else ""
+            words = scale_words(ends, values)
+            name = (*above[:-1], words) if isinstance(above, tuple) else words
             shown.insert(place, name, [MARK.format(len(charts) + i) for i in range(len(made))], allow_duplicates=True)
             charts, place = charts + made, place + 1
     text = shown.to_html(max_rows=most, escape=True, notebook=True)
