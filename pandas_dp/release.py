@@ -18,9 +18,10 @@ from pandas_dp.aggregates.base import Answer
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
+from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
-from pandas_dp.report.text import legible, named
+from pandas_dp.report.text import legible, named, side_by_side
 from pandas_dp.uncertainty import ErrorModel
 
 if TYPE_CHECKING:
@@ -163,9 +164,24 @@ class _Vector(Release):
         charted = () if self.query.aggregate.mixed else self._drawn(known)  # a chart has one scale for all rows
         return table_html(self._legible(known), facts, charted)
 
-    def _legible(self, known: Any) -> pd.DataFrame:
+    @example(CSV)
+    def to_csv(self, path: Any = None, level: float = LEVEL, **options: Any) -> str | None:
+        """Write the table as it is shown, below lines that begin with ``#``: error and price, question, cautions and notes.
+
+        ``path`` is a name, a text file, or None for a text; the rest are options of ``DataFrame.to_csv``, such as ``sep``.
+        Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments.
+        ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign. See `write_csv`.
+        """
+        if self._changed():
+            plain: str | None = self._current().to_csv(path, **options)
+            return plain
+        known = self.interval(level)
+        comments = [self._price_line(level, known), *self._facts()]
+        return write_csv(self._legible(known, level), comments, path, options)
+
+    def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
         asked = self.query.aggregate
-        return legible(self.table(), self._drawn(known), asked.counting, asked.mixed)
+        return legible(self.table(level), self._drawn(known), asked.counting, asked.mixed)
 
     def __reduce__(self) -> Any:
         """Pickle the release; a changed object goes as the plain data it is."""
@@ -301,7 +317,7 @@ class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         return pd.DataFrame
 
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
-        return _side_by_side(
+        return side_by_side(
             [
                 (name, end, series)
                 for name, values in self._columns()
@@ -321,7 +337,7 @@ class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         for i, (name, values) in enumerate(self._columns()):
             lower, upper = known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]
             parts += [(name, "value", values), (name, "lower", lower), (name, "upper", upper)]
-        return self._with_extras(_side_by_side(parts))
+        return self._with_extras(side_by_side(parts))
 
     def _drawn(self, known: Any) -> list[Column]:
         bars = isinstance(known, pd.DataFrame)
@@ -377,11 +393,3 @@ FORMS: tuple[tuple[tuple[type[Any], ...], Any], ...] = (  # types of values and 
     ((pd.Series,), SeriesRelease),
     ((pd.DataFrame,), FrameRelease),
 )
-
-
-def _side_by_side(parts: list[tuple[Any, str, Series]]) -> pd.DataFrame:
-    """Columns named (column, part); the column of a table with several levels is a tuple itself."""
-    frame = pd.concat([series for _, _, series in parts], axis=1)
-    names = [(*name, part) if isinstance(name, tuple) else (name, part) for name, part, _ in parts]
-    frame.columns = pd.MultiIndex.from_tuples(names)
-    return frame

@@ -178,6 +178,14 @@ def named(column: Any) -> str:
     return ", ".join(map(str, column)) if isinstance(column, tuple) else str(column)
 
 
+def side_by_side(parts: list[tuple[Any, str, pd.Series[Any]]]) -> pd.DataFrame:
+    """Columns named (column, part); the column of a table with several levels is a tuple itself."""
+    frame = pd.concat([series for _, _, series in parts], axis=1)
+    names = [(*name, part) if isinstance(name, tuple) else (name, part) for name, part, _ in parts]
+    frame.columns = pd.MultiIndex.from_tuples(names)
+    return frame
+
+
 def _rounded(x: float, place: int, rounding: str) -> str:
     """Write a number cut at a power of ten."""
     cut = Decimal(str(x)).quantize(Decimal(1).scaleb(place), rounding=rounding)
