@@ -21,7 +21,7 @@ from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
 from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
-from pandas_dp.report.text import legible, named, side_by_side
+from pandas_dp.report.text import legible, named, side_by_side, wide
 from pandas_dp.uncertainty import ErrorModel
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class _Vector(Release):
         if self._changed():
             return repr(self._current())
         known = self.interval()
-        return f"{self._legible(known)!r}\n{self._price_line(LEVEL, known)}{self._caution_lines()}"
+        return f"{wide(self._legible(known))}\n{self._price_line(LEVEL, known)}{self._caution_lines()}"
 
     def _repr_html_(self) -> str | None:
         if self._changed():

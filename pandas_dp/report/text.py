@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 DIGITS = 2  # significant digits of an error bar
 PLAIN_RANGE = (1e-9, 1e15)  # beyond it numbers are written with an exponent
 WHOLE: tuple[Any, ...] = (np.round, np.floor, np.ceil)  # of a count and the ends of its interval
+MOST_COLUMNS, DEFAULT_COLUMNS = 60, (0, 20)  # the latter of pandas, in a terminal and elsewhere
 DURATIONS = (
     ("days", pd.Timedelta(days=1)),
     ("h", pd.Timedelta(hours=1)),
@@ -135,6 +136,32 @@ def legible(
             cut = to_whole(part) if count and decimals == 0 else part.round(decimals)
             shown.isetitem(place, cut.array if decimals > 0 else cut.astype("int64").array)
     return shown
+
+
+def most_columns() -> int | None:
+    """Columns of a table that are shown: what ``pandas.options.display.max_columns`` says, three times its defaults.
+
+    A column of an answer is one of a table with its two ends. None is for all.
+    """
+    set_to = pd.get_option("display.max_columns")
+    return MOST_COLUMNS if set_to in DEFAULT_COLUMNS else set_to
+
+
+def hidden_columns(table: pd.DataFrame) -> list[str]:
+    """Say how many columns are not shown, and how to see them."""
+    columns, most = table.shape[1], most_columns()
+    if most is None or columns <= most:
+        return []
+    return [
+        f"{columns - 2 * (most // 2):,} of {columns:,} columns are hidden: pandas.options.display.max_columns = None shows "
+        "them, .table() has them all"
+    ]
+
+
+def wide(table: pd.DataFrame) -> str:
+    """Write a table as pandas does, in several blocks where it is too wide for a line."""
+    with pd.option_context("display.max_columns", most_columns()):
+        return "\n".join([repr(table), *hidden_columns(table)])
 
 
 def _decimals(half: float, count: bool) -> int:

@@ -14,7 +14,7 @@ from support.frames import fresh, people
 import pandas_dp
 from pandas_dp.report.html import bar_html, table_html
 from pandas_dp.report.row_charts import MARGIN, WIDTH, row_charts, scale, scale_words
-from pandas_dp.report.text import legible
+from pandas_dp.report.text import legible, wide
 
 DAY = pd.Timestamp("2024-01-01")
 
@@ -192,6 +192,19 @@ def test_of_a_wide_table_the_numbers_alone_are_shown(columns, charts):
     drawn = [(name, pd.Series([1.0, 2.0]), None, None) for name in "abc"[:columns]]
     table = pd.DataFrame({name: values for name, values, *_ in drawn})
     assert table_html(table, [], drawn).count("<svg") == charts
+
+
+def test_a_wide_table_shows_its_columns_and_says_how_many_it_hides():
+    table = pd.DataFrame([range(1000, 1045)], columns=[f"c{i}" for i in range(45)])
+    assert all(f"c{i}" in text for i in range(45) for text in (wide(table), table_html(table, [])))
+    assert "hidden" not in wide(table) + table_html(table, [])
+    for most, hidden in ((6, 39), (7, 39)):
+        with pd.option_context("display.max_columns", most):
+            for text in (wide(table), table_html(table, [])):
+                assert f"{hidden} of 45 columns are hidden" in text
+                assert len(re.findall(r"\bc[0-9]+\b", text)) == 45 - hidden
+    with pd.option_context("display.max_columns", None):
+        assert "hidden" not in wide(table)
 
 
 def test_bars_stay_in_their_frame():
