@@ -124,13 +124,15 @@ class Aggregate(ABC):
 
     ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
     out no row of a unit with many. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or
-    ``"cells and sums"``. ``mixed`` is True where each row of the answer is about another function.
+    ``"cells and sums"``. ``mixed`` is True where each row of the answer is about another function. ``without_interval``
+    says what is known of an answer that has none.
     """
 
     stored = True
     bounded = True
     drawing = "bars"
     mixed = False
+    without_interval = "no interval known"
 
     @property
     def totals(self) -> bool:

@@ -286,7 +286,8 @@ class Release:
         elif isinstance(known, RankBound | ScoreGap):
             error = f"each: {known}"
         else:
-            error = "no interval known" if known is None else f"each interval {percent(level)}"
+            unknown = self.query.aggregate.without_interval
+            error = unknown if known is None else f"each interval {percent(level)}"
         return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:
@@ -301,7 +302,9 @@ class Release:
 
     def _facts(self) -> list[str]:
         """Lines below the value in HTML."""
-        return [f"hides {self.unit}, {self.neighbors}; {self.lineage} rows", str(self.query), *self.notes]
+        known = self._provenance.error.at(LEVEL) if isinstance(self._provenance.error, Guarantee) else None
+        ranks = [known.places] if isinstance(known, RankBound) else []
+        return [*ranks, f"hides {self.unit}, {self.neighbors}; {self.lineage} rows", str(self.query), *self.notes]
 
     def _text(self) -> str:
         return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"
