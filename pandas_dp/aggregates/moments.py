@@ -32,9 +32,7 @@ from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import EachOf, Ends, Noise, Ratio, Spread
 
 LEVEL, NEAR = 0.95, 1 / 20  # of the interval that notes speak of; of the bounds
-ROWS_TOLD = (
-    4  # errors of its noise that the noisy total of a group must have: of one without rows the mean is noise alone
-)
+ROWS_TOLD = 4  # errors of its noise that the noisy total of a group must have, or its mean is noise alone
 MOST_LOOKED_AT = 1000  # groups
 
 
