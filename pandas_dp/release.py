@@ -16,11 +16,12 @@ import pandas as pd
 from pandas_dp import postprocess
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.calls import example
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
+from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import table_html
-from pandas_dp.report.plots import PLOT, Column, draw_vector
-from pandas_dp.report.text import legible
+from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
+from pandas_dp.report.text import legible, named, side_by_side, wide
 from pandas_dp.uncertainty import ErrorModel
 
 if TYPE_CHECKING:
@@ -135,11 +136,14 @@ class _Vector(Release):
         return self._constructor(self)
 
     @example(PLOT)
-    def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
-        """Draw bars (points for dates) with error bars, steps of an ecdf, or a heat map of a crosstab; see `Release.plot`."""
+    def plot(self, ax: Any = None, level: float = LEVEL, y: Any = None) -> Any:
+        """Draw bars (points for dates), the steps of an ecdf or the heat map of a crosstab; see `Release.plot`.
+
+        Each column of a table has a panel, and ``ax`` is an array; ``y="mean"`` draws one column, ``y=[...]`` some of them.
+        """
         known = self.interval(level)
-        title = self._price_line(level, known)
-        return draw_vector(self.query.aggregate.drawing, self._drawn(known), self._released.index, title, ax)
+        line = Line(self._price_line(level, known), self._cautions())
+        return draw_vector(self.query.aggregate.drawing, self._drawn(known), self._released, line, ax, y)
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
@@ -149,16 +153,35 @@ class _Vector(Release):
         if self._changed():
             return repr(self._current())
         known = self.interval()
-        table = legible(self.table(), self._drawn(known))
-        return f"{table!r}\n{self._price_line(LEVEL, known)}{self._cautions()}"
+        return f"{wide(self._legible(known))}\n{self._price_line(LEVEL, known)}{self._caution_lines()}"
 
     def _repr_html_(self) -> str | None:
         if self._changed():
             plain = getattr(self._current(), "_repr_html_", None)
             return None if plain is None else plain()
         known = self.interval()
-        drawn = self._drawn(known)
-        return table_html(legible(self.table(), drawn), [self._price_line(LEVEL, known), *self._facts()], drawn)
+        facts = [self._price_line(LEVEL, known), *self._facts()]
+        charted = () if self.query.aggregate.mixed else self._drawn(known)  # a chart has one scale for all rows
+        return table_html(self._legible(known), facts, charted)
+
+    @example(CSV)
+    def to_csv(self, path: Any = None, level: float = LEVEL, **options: Any) -> str | None:
+        """Write the table as it is shown, below lines that begin with ``#``: error and price, question, cautions and notes.
+
+        ``path`` is a name, a text file, or None for a text; the rest are options of ``DataFrame.to_csv``, such as ``sep``.
+        Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments.
+        ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign. See `write_csv`.
+        """
+        if self._changed():
+            plain: str | None = self._current().to_csv(path, **options)
+            return plain
+        known = self.interval(level)
+        comments = [self._price_line(level, known), *self._facts()]
+        return write_csv(self._legible(known, level), comments, path, options)
+
+    def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
+        asked = self.query.aggregate
+        return legible(self.table(level), self._drawn(known), asked.counting, asked.mixed)
 
     def __reduce__(self) -> Any:
         """Pickle the release; a changed object goes as the plain data it is."""
@@ -227,13 +250,13 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
         wider than needed (two fifths where the noise has a scale of two rows).
         """
         error = self._provenance.error
-        from pandas_dp.aggregates.ranges import PartsError  # here, so that importing the package costs little
+        from pandas_dp.aggregates import ranges  # here, so that importing the package costs little
 
-        if not isinstance(error, PartsError):
+        if not isinstance(error, ranges.PartsError):
             raise ArgumentTypeError(
                 "range_sum() needs counts made for it: histogram('age', bins=..., workload='ranges')"
             )
-        first, last = _places(self._released.index, left, right)
+        first, last = ranges.places_between(self._released.index, left, right)
         answer = Answer(float(self._released.iloc[first:last].sum()), self.mechanism, error.between(first, last))
         notes = (*self.notes, "free: a sum of bins of an answer that was paid for")
         return make_release(answer, replace(self._provenance, error=answer.error, notes=notes, extras=()))
@@ -294,7 +317,7 @@ class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         return pd.DataFrame
 
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
-        return _side_by_side(
+        return side_by_side(
             [
                 (name, end, series)
                 for name, values in self._columns()
@@ -314,12 +337,12 @@ class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         for i, (name, values) in enumerate(self._columns()):
             lower, upper = known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]
             parts += [(name, "value", values), (name, "lower", lower), (name, "upper", upper)]
-        return self._with_extras(_side_by_side(parts))
+        return self._with_extras(side_by_side(parts))
 
     def _drawn(self, known: Any) -> list[Column]:
         bars = isinstance(known, pd.DataFrame)
         return [
-            (str(name), values, *((known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]) if bars else (None, None)))
+            (named(name), values, *((known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]) if bars else (None, None)))
             for i, (name, values) in enumerate(self._columns())
         ]
 
@@ -370,27 +393,3 @@ FORMS: tuple[tuple[tuple[type[Any], ...], Any], ...] = (  # types of values and 
     ((pd.Series,), SeriesRelease),
     ((pd.DataFrame,), FrameRelease),
 )
-
-
-def _places(index: pd.Index[Any], left: Any, right: Any) -> tuple[int, int]:
-    """Positions of the bins between two edges."""
-    bins = [label for label in index if isinstance(label, pd.Interval)]
-    edges = [bins[0].left, *(bin_.right for bin_ in bins)]
-    edges = [edge.item() if isinstance(edge, np.generic) else edge for edge in edges]
-    given = [edges[0] if left is None else left, edges[-1] if right is None else right]
-    try:
-        first, last = (edges.index(pd.Timestamp(e) if isinstance(edges[0], pd.Timestamp) else e) for e in given)
-    except (TypeError, ValueError):
-        first, last = 0, -1
-    if first > last:
-        shown = ", ".join(repr(e) if isinstance(e, int | float) else repr(str(e)) for e in (edges[0], edges[-1]))
-        raise ArgumentValueError(f"left and right must be edges of the bins in their order, such as range_sum({shown})")
-    return first, last
-
-
-def _side_by_side(parts: list[tuple[Any, str, Series]]) -> pd.DataFrame:
-    """Columns named (column, part); the column of a table with several levels is a tuple itself."""
-    frame = pd.concat([series for _, _, series in parts], axis=1)
-    names = [(*name, part) if isinstance(name, tuple) else (name, part) for name, part, _ in parts]
-    frame.columns = pd.MultiIndex.from_tuples(names)
-    return frame

@@ -96,6 +96,23 @@ class RankBound(NamedTuple):
         """The bound in words, without its level."""
         return f"its rank is within {math.ceil(self.rows):,} of the wanted one"
 
+    @property
+    def places(self) -> str:
+        """What that means, told of a number of rows that is no fact of the data.
+
+        Examples
+        --------
+        >>> RankBound(29.4, 0.95).places
+        'rank: place among the sorted rows; of 1,000 rows 30 are 3 %, a median between percentiles 47 and 53'
+        """
+        off = math.ceil(self.rows)
+        rows = 10 ** max(len(f"{off:d}") + 1, 3)
+        share = 100 * off / rows
+        return (
+            f"rank: place among the sorted rows; of {rows:,} rows {off:,} are {share:.3g} %, a median between percentiles "
+            f"{50 - share:.3g} and {50 + share:.3g}"
+        )
+
     def __str__(self) -> str:
         """Say it in words."""
         return f"{self.words} ({percent(self.level)})"

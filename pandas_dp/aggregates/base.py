@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -124,17 +124,25 @@ class Aggregate(ABC):
 
     ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
     out no row of a unit with many. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or
-    ``"cells and sums"``.
+    ``"cells and sums"``. ``mixed`` is True where each row of the answer is about another function. ``without_interval``
+    says what is known of an answer that has none.
     """
 
     stored = True
     bounded = True
     drawing = "bars"
+    mixed = False
+    without_interval = "no interval known"
 
     @property
     def totals(self) -> bool:
         """Whether it counts or sums rows, so that each row left out makes the answer smaller."""
         return False
+
+    @property
+    def counting(self) -> frozenset[Hashable]:
+        """Labels of what counts rows beside other functions: of columns, of a `mixed` answer of rows."""
+        return frozenset()
 
     def check(self, terms: Terms) -> None:  # noqa: B027 - most questions have nothing to refuse
         """Refuse, before anything is charged, what public numbers alone show to be noise and nothing else."""

@@ -149,6 +149,8 @@ class FoundKeys(SingleLook):
 
     columns: KeyColumns
 
+    without_interval = "every key is one of the data, keys of few units may be missing"
+
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
         return listing_of(self.columns, _epsilon(terms.price), terms.price.delta, terms.unit)

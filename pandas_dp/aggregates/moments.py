@@ -32,6 +32,7 @@ from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import EachOf, Ends, Noise, Ratio, Spread
 
 LEVEL, NEAR = 0.95, 1 / 20  # of the interval that notes speak of; of the bounds
+ROWS_TOLD = 4  # errors of its noise that the noisy total of a group must have, or its mean is noise alone
 MOST_LOOKED_AT = 1000  # groups
 
 
@@ -60,21 +61,29 @@ class Mean(SingleLook):
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
         values = [self._mean(*pair) for pair in pairs]
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
-        notes = self.notes(values, error.each(values, LEVEL)) if len(values) <= MOST_LOOKED_AT else ()
+        notes = (
+            self.notes(values, error.each(values, LEVEL), [sum(pair) for pair in pairs], noise)
+            if len(values) <= MOST_LOOKED_AT
+            else ()
+        )
         if self.labels is None:
             return Answer(values[0], noise.name, error, notes)
         return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error, notes)
 
-    def notes(self, values: list[Any], ends: Iterable[Ends]) -> tuple[Caution, ...]:
-        """What means near an end of the bounds, that their intervals reach, say of the bounds."""
+    def notes(self, values: list[Any], ends: Iterable[Ends], totals: list[int], noise: Noise) -> tuple[Caution, ...]:
+        """What means near an end of the bounds, that their intervals reach, say of the bounds.
+
+        `totals` are the noisy sums of the features, of which the means are quotients.
+        """
         if self.kind.name == "bool" or len(values) > MOST_LOOKED_AT:
             return ()
         least, most = map(self.kind.value, (self.lattice.lower, self.lattice.upper))
         near = (most - least) * NEAR
         reached = [(v, lower <= least, upper >= most) for v, (lower, upper) in zip(values, ends, strict=True)]
+        told = [(*one, n >= ROWS_TOLD * (noise.tail(LEVEL) + 1)) for one, n in zip(reached, totals, strict=True)]
         return end_notes(
-            any(low and not high and v - least <= near for v, low, high in reached),
-            any(high and not low and most - v <= near for v, low, high in reached),
+            any(sure and low and not high and v - least <= near for v, low, high, sure in told),
+            any(sure and high and not low and most - v <= near for v, low, high, sure in told),
             all(low and high for _, low, high in reached),
         )
 

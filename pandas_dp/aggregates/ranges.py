@@ -21,6 +21,7 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.core.statistics.strategies import Haar, Tree
+from pandas_dp.errors import ArgumentValueError
 from pandas_dp.postprocess import isotonic
 from pandas_dp.uncertainty import Additive, Ends, Noise
 
@@ -232,3 +233,19 @@ def strategy(by: Bins, unit: PrivacyUnit, gaussian: bool, workload: str) -> Tree
     if gaussian and size > 1:
         candidates.append(Haar(by))
     return min(candidates, key=error)
+
+
+def places_between(index: pd.Index[Any], left: Any, right: Any) -> tuple[int, int]:
+    """Positions of the bins between two edges."""
+    bins = [label for label in index if isinstance(label, pd.Interval)]
+    edges = [bins[0].left, *(bin_.right for bin_ in bins)]
+    edges = [edge.item() if isinstance(edge, np.generic) else edge for edge in edges]
+    given = [edges[0] if left is None else left, edges[-1] if right is None else right]
+    try:
+        first, last = (edges.index(pd.Timestamp(e) if isinstance(edges[0], pd.Timestamp) else e) for e in given)
+    except (TypeError, ValueError):
+        first, last = 0, -1
+    if first > last:
+        shown = ", ".join(repr(e) if isinstance(e, int | float) else repr(str(e)) for e in (edges[0], edges[-1]))
+        raise ArgumentValueError(f"left and right must be edges of the bins in their order, such as range_sum({shown})")
+    return first, last

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Guarantee, Steps, Terms, once
+from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.shared_moments import Moment, SharedMoments, sharing
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.uncertainty import Ends, ErrorModel
@@ -106,10 +107,22 @@ class Several(Aggregate):
     parts: tuple[Part, ...]
     single: bool = False
 
+    mixed = True
+
     @property
     def totals(self) -> bool:
         """Whether one of its questions counts or sums."""
         return any(part.question.totals for part in self.parts)
+
+    @property
+    def counting(self) -> frozenset[Hashable]:
+        """Labels of its counts, and of those that come with a question."""
+        own = {self._label(part) for part in self.parts if isinstance(part.question, Count | CountBy)}
+        return frozenset(own.union(*(part.question.counting for part in self.parts)))
+
+    def _label(self, part: Part) -> Hashable:
+        """Of the row of a part."""
+        return part.column if self.single else part.row
 
     @once
     def lots(self, terms: Terms) -> tuple[Lot, ...]:
@@ -204,6 +217,8 @@ class Columns:
 @dataclass(frozen=True)
 class SeveralOfGroups(Several):
     """Several questions about the same groups: a row for each group, a column for each question."""
+
+    mixed = False
 
     def _together(self, answers: list[Answer]) -> Answer:
         labels = [self._label(part) for part in self.parts]

@@ -160,7 +160,9 @@ class SharedMoments(SingleLook):
             means = [self._mean(f) for f in parts]
             errors = tuple(self._mean_error(f, noise) for f in parts)
             ends = (error.bounds(value, LEVEL) for error, value in zip(errors, means, strict=True))
-            return self._shaped(means, noise, self._each(errors), question.notes(means, ends))
+            return self._shaped(
+                means, noise, self._each(errors), question.notes(means, ends, [sum(f) for f in parts], noise)
+            )
         roots = [replace(question, root=True).spread(f1, f2, f3) for f1, f2, f3 in parts]
         spreads = tuple(question.error((f1, f2, f3), noise) for f1, f2, f3 in parts)
         return self._shaped(roots if question.root else [x * x for x in roots], noise, self._each(spreads))

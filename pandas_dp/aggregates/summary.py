@@ -48,6 +48,9 @@ class Summary(Aggregate):
     ranks: Lattice
     kind: Kind
 
+    mixed = True
+    counting = frozenset({"count"})
+
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
         sums, rest = self._sums(terms), self._rest(terms)

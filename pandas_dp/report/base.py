@@ -18,7 +18,7 @@ from pandas_dp.calls import example
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.html import scalar_html
-from pandas_dp.report.plots import PLOT, Column, draw
+from pandas_dp.report.plots import PLOT, Column, Line, draw
 from pandas_dp.report.records import jsonable
 from pandas_dp.report.text import describe
 from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
@@ -257,22 +257,28 @@ class Release:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A new figure is made without one.
+            A new figure is made without one. For a table whose columns have panels, an array of as many.
         level : float
+        y : label or list of labels, optional
+            Of tables alone: the columns to draw, all by default.
 
         Returns
         -------
-        matplotlib Axes
+        matplotlib Axes or array of them
+            One for each column of a table; one alone for a crosstab, a heat map.
 
         Raises
         ------
         ImportError
             Without matplotlib: ``pip install 'pandas-dp[plot]'``.
         ArgumentTypeError
-            For text and other values that cannot be drawn.
+            For text and other values that cannot be drawn, and for one Axes where each column has its own.
+        ArgumentValueError
+            For a column that the table does not have.
         """
         known = self.interval(level)
-        return draw(self._drawn(known), [""], self._price_line(level, known), ax, points=True)
+        line = Line(self._price_line(level, known), self._cautions())
+        return draw(self._drawn(known)[0], [""], line, ax, points=True)
 
     def _drawn(self, known: Any) -> list[Column]:
         """Columns to draw, with their ends where an interval is known."""
@@ -287,7 +293,8 @@ class Release:
         elif isinstance(known, RankBound | ScoreGap):
             error = f"each: {known}"
         else:
-            error = "no interval known" if known is None else f"each interval {percent(level)}"
+            unknown = self.query.aggregate.without_interval
+            error = unknown if known is None else f"each interval {percent(level)}"
         return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:
@@ -302,22 +309,25 @@ class Release:
 
     def _facts(self) -> list[str]:
         """Lines below the value in HTML."""
-        return [
-            f"hides {self.unit}, {self.neighbors}; {ROWS_FROM.get(self.lineage, self.lineage)}",
-            str(self.query),
-            *self.notes,
-        ]
+        known = self._provenance.error.at(LEVEL) if isinstance(self._provenance.error, Guarantee) else None
+        ranks = [known.places] if isinstance(known, RankBound) else []
+        rows = ROWS_FROM.get(self.lineage, self.lineage)
+        return [*ranks, f"hides {self.unit}, {self.neighbors}; {rows}", str(self.query), *self.notes]
 
     def _text(self) -> str:
         return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"
 
-    def _cautions(self) -> str:
+    def _cautions(self) -> list[str]:
+        """What would make the value misleading if it did not stand below."""
+        return [str(note) for note in self.notes if isinstance(note, Caution)]
+
+    def _caution_lines(self) -> str:
         """Lines below the value in text."""
-        return "".join(f"\n  {note}" for note in self.notes if isinstance(note, Caution))
+        return "".join(f"\n  {caution}" for caution in self._cautions())
 
     def __repr__(self) -> str:
         """Show the value as precisely as it is known, and the price; below it what would make it misleading."""
-        return self._text() + self._cautions()
+        return self._text() + self._caution_lines()
 
     def _repr_html_(self) -> str | None:
         return scalar_html(self._text(), [self.mechanism, *self._facts()])

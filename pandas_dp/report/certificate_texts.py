@@ -118,6 +118,13 @@ def _of_terms(rule: Filter, unit: PrivacyUnit) -> list[tuple[str, str]]:
             "No column says which rows belong together. Whoever has several rows has only the promise for a group of that "
             "many rows, see below.",
         ))  # fmt: skip
+    else:
+        most = "1 row counts" if unit.rows == 1 else f"{unit.rows:,} rows count"
+        found.append((
+            "Rows may be left out of answers",
+            f"Of one {unit.column!r} at most {most}, and none where {unit.column!r} is missing. Counts and sums are smaller by "
+            "what is left out, and intervals do not cover it.",
+        ))  # fmt: skip
     if not unit.add_remove:
         found.append((
             "Presence is not hidden, content is",

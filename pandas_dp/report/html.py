@@ -13,7 +13,8 @@ from html import escape
 import pandas as pd
 
 from pandas_dp.report.plots import Column
-from pandas_dp.report.row_charts import ACCENT, row_charts
+from pandas_dp.report.row_charts import ACCENT, row_charts, scale, scale_words
+from pandas_dp.report.text import hidden_columns, most_columns
 
 MOST_CHARTED = 2  # columns: of a wider table the numbers alone have room on a page
 MUTED = "opacity: .75; font-size: 90%"
@@ -49,15 +50,16 @@ def table_html(table: pd.DataFrame, facts: Facts, drawn: Sequence[Column] = ()) 
     place = 0
     for _, values, lower, upper in drawn if len(drawn) <= MOST_CHARTED else ():
         place += 1 if lower is None else 3
-        made = row_charts(values, lower, upper, most)
-        if made is not None:
+        ends, made = scale(values, lower, upper), row_charts(values, lower, upper, most)
+        if ends is not None and made is not None:
             above = shown.columns[place - 1]
-            name = (*above[:-1], "") if isinstance(above, tuple) else ""
+            words = scale_words(ends, values)
+            name = (*above[:-1], words) if isinstance(above, tuple) else words
             shown.insert(place, name, [MARK.format(len(charts) + i) for i in range(len(made))], allow_duplicates=True)
             charts, place = charts + made, place + 1
-    text = shown.to_html(max_rows=most, escape=True, notebook=True)
+    text = shown.to_html(max_rows=most, max_cols=most_columns(), escape=True, notebook=True)
     text = MARKED.sub(lambda found: charts[int(found[1])] if int(found[1]) < len(charts) else "", text)
-    return f"<div>{text}{_facts(facts)}</div>"
+    return f"<div>{text}{_facts([*hidden_columns(shown), *facts])}</div>"
 
 
 def bar_html(share: float, text: str) -> str:

@@ -4,37 +4,48 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.report.text import duration_unit
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.report.text import duration_unit, named
 
 BAR_WIDTH = 0.8
-MOST_TICKS, MOST_CELLS = 30, 60
+MOST_TICKS, MOST_CELLS, MOST_PANELS, MOST_NAMED = 30, 60, 20, 10
+PANEL, FIGURE_HEIGHT = (6.4, 1.9), 4.8  # inches
+LAYOUT = "constrained"  # makes room for long labels, and for what stands below the axes
 LONG_LABELS = 40  # characters of all labels together that fit side by side
 LETTER_WIDTH = 0.6  # of the font's size, on average and rounded up
 SHORTEST_LINE = 12  # letters
 MISSING = "a plot needs matplotlib, which is not installed; type: pip install 'pandas-dp[plot]'"
 PLOT = (
-    ".plot(ax=None, level=0.95), with error bars; for another kind .table().plot.bar() and the like, which are pandas'"
+    ".plot(y=None, ax=None, level=0.95), with error bars; for another kind .table().plot.bar() and the like, which are "
+    "pandas'"
 )
 
 Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] | None"]
 """Name, values and, where known, lower and upper ends."""
 
 
-def draw(columns: list[Column], labels: list[str], title: str, ax: Any, axis: str = "", points: bool = False) -> Any:
+class Line(NamedTuple):
+    """What a plot says of its answer: the line with the price as title, and what would make it misleading below."""
+
+    title: str
+    cautions: Sequence[str] = ()
+
+
+def draw(column: Column, labels: list[str], line: Line, ax: Any, axis: str = "", points: bool = False) -> Any:
     """Draw bars (points for dates and single answers) with error bars.
 
     Parameters
     ----------
-    columns : list of Column
-        One column, or several that stand side by side at each label; all as long as `labels`.
+    column : Column
+        As long as `labels`.
     labels : list of str
-    title : str
+    line : Line
     ax : matplotlib Axes or None
         None makes a new figure.
     axis : str
@@ -51,45 +62,139 @@ def draw(columns: list[Column], labels: list[str], title: str, ax: Any, axis: st
     ImportError
         Without matplotlib; the text says what to install.
     ArgumentTypeError
-        For answers that are not numbers, dates or durations.
+        For answers that are not numbers, dates or durations, and for what is no matplotlib Axes.
     """
-    prepared = [_as_numbers(column) for column in columns]
-    if ax is None:
-        ax = load_pyplot().subplots()[1]
-    width = BAR_WIDTH / max(len(columns), 1)
-    for i, (name, values, lower, upper, _) in enumerate(prepared):
-        at = [place + (i - (len(columns) - 1) / 2) * width for place in range(len(labels))]
-        if points or values.dtype.kind == "M":
-            ax.plot(at, values.to_numpy(), "o", label=_literal(name))
-        else:
-            ax.bar(at, values.to_numpy(), width=width, alpha=0.6, label=_literal(name))
-        if lower is not None and upper is not None:
-            ax.vlines(at, lower.to_numpy(), upper.to_numpy(), colors=ax.xaxis.label.get_color(), linewidth=1)
-    _label(ax, labels)
-    if len(columns) > 1:
-        ax.legend()
-    name, *_, unit = prepared[0] if len(columns) == 1 else ("", "")
-    return _titled(ax, title, axis, f"{name} ({unit})" if unit else name)
+    prepared = _as_numbers(column)
+    ax = _one(ax)
+    name, unit = _bars(ax, prepared, labels, points)
+    return _titled(ax, line, axis, f"{name} ({unit})" if unit else name)
 
 
-def draw_vector(drawing: str, columns: list[Column], index: pd.Index[Any], title: str, ax: Any) -> Any:
-    """Draw an answer with an index as its question wants it: bars, ``"steps"``, ``"cells"`` or ``"cells and sums"``."""
-    labels, axis = [str(label) for label in index], ", ".join(str(name) for name in index.names if name is not None)
+def draw_vector(drawing: str, columns: list[Column], value: Any, line: Line, ax: Any, y: Any = None) -> Any:
+    """Draw an answer with an index as its question wants it: bars, ``"steps"``, ``"cells"`` or ``"cells and sums"``.
+
+    Parameters
+    ----------
+    drawing : str
+    columns : list of Column
+    value : Series or DataFrame
+        The answer, whose columns they are.
+    line : Line
+    ax : matplotlib Axes, array of them or None
+        Of several columns that are no cells: one for each.
+    y : label or list of labels, optional
+        Of the columns to draw, which are bars then; all by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        Of several columns that are no cells: an array of them.
+
+    Raises
+    ------
+    ArgumentTypeError
+        As `draw`, and for one Axes where several are needed.
+    ArgumentValueError
+        For a column that is not there, and for too many at once.
+    """
+    index = value.index
+    labels, axis = [named(label) for label in index], ", ".join(str(name) for name in index.names if name is not None)
+    if y is not None and not isinstance(value, pd.DataFrame):
+        raise ArgumentValueError("y chooses columns of a table, and this answer is a single one: .plot()")
+    if y is not None:
+        drawing, columns = "bars", [columns[place] for place in _chosen(list(value.columns), y)]
     if drawing == "steps":
-        return _steps(columns[0], title, ax, axis)
+        return _steps(columns[0], line, _one(ax), axis)
     if drawing == "bars":
-        return draw(columns, labels, title, ax, axis=axis)
-    return _cells(columns, labels, title, ax, axis, drawing == "cells and sums")
+        return (
+            draw(columns[0], labels, line, ax, axis) if len(columns) == 1 else _panels(columns, labels, line, ax, axis)
+        )
+    return _cells(columns, labels, line, _one(ax), axis, drawing == "cells and sums")
 
 
-def _steps(column: Column, title: str, ax: Any, axis: str = "") -> Any:
+def _panels(columns: list[Column], labels: list[str], line: Line, given: Any, axis: str) -> Any:
+    """Draw each column on a scale of its own, one below the other over the same labels: their units may differ.
+
+    Parameters, returns and raises as `draw_vector`.
+    """
+    count = len(columns)
+    first = columns[0][0] if count else ""
+    if not 0 < count <= MOST_PANELS:
+        raise ArgumentValueError(
+            f"plot() draws 1 to {MOST_PANELS} columns at once: .plot(y={first!r}) draws one of them"
+        )
+    prepared = [_as_numbers(column) for column in columns]
+    if given is None:
+        size = (PANEL[0], max(PANEL[1] * count + 1, FIGURE_HEIGHT))
+        axes = load_pyplot().subplots(count, 1, sharex=True, squeeze=False, figsize=size, layout=LAYOUT)[1].ravel()
+    else:
+        axes = np.ravel(np.array(given, dtype=object))
+        if len(axes) != count or not all(hasattr(ax, "vlines") for ax in axes):
+            raise ArgumentTypeError(
+                f"each of these {count} columns has a scale of its own: .plot(y={first!r}, ax=ax) draws one of them, "
+                f".plot(ax=axes) takes an array of {count} axes"
+            )
+    for place, (ax, one) in enumerate(zip(axes, prepared, strict=True)):
+        name, unit = _bars(ax, one, labels)
+        last = place == count - 1
+        told = Line(line.title if place == 0 else "", line.cautions if last else ())
+        _titled(ax, told, axis if last or given is not None else "", f"{name} ({unit})" if unit else name)
+    return axes
+
+
+def _chosen(labels: list[Any], y: Any) -> list[int]:
+    """Places of the columns that are named, by their labels or, where those are pairs, by the first part."""
+    places = []
+    for wanted in y if isinstance(y, list) else [y]:
+        found = [
+            place for place, label in enumerate(labels) if wanted in ((label, label[0]) if _pair(label) else (label,))
+        ]
+        if not found:
+            close = did_you_mean(wanted, labels) if isinstance(wanted, str) else ""
+            known = ", ".join(repr(label) for label in labels[:MOST_NAMED])
+            raise ArgumentValueError(
+                f"y must be a column of this answer, such as .plot(y={labels[0]!r}): {known}{close}"
+            )
+        places += found
+    return places
+
+
+def _pair(label: Any) -> bool:
+    return isinstance(label, tuple) and len(label) > 0
+
+
+def _one(ax: Any) -> Any:
+    """The one Axes to draw on: that which is given, or that of a new figure."""
+    if ax is None:
+        return load_pyplot().subplots(layout=LAYOUT)[1]
+    found = np.ravel(np.array(ax, dtype=object))
+    if len(found) != 1 or not hasattr(found[0], "vlines"):
+        raise ArgumentTypeError(
+            "ax must be one matplotlib Axes: .plot(ax=ax); a column of a table is chosen by .plot(y='n')"
+        )
+    return found[0]
+
+
+def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = False) -> tuple[str, str]:
+    """Draw one column, prepared by `_as_numbers`; return its name and unit."""
+    name, values, lower, upper, unit = prepared
+    at = range(len(labels))
+    if points or values.dtype.kind == "M":
+        ax.plot(at, values.to_numpy(), "o", label=_literal(name))
+    else:
+        ax.bar(at, values.to_numpy(), width=BAR_WIDTH, alpha=0.6, label=_literal(name))
+    if lower is not None and upper is not None:
+        ax.vlines(at, lower.to_numpy(), upper.to_numpy(), colors=ax.xaxis.label.get_color(), linewidth=1)
+    _label(ax, labels)
+    return name, unit
+
+
+def _steps(column: Column, line: Line, ax: Any, axis: str) -> Any:
     """Draw shares below each edge as steps, over the edges as numbers or dates, and what is known of them as a band.
 
     Parameters, returns and raises as `draw`.
     """
     name, values, lower, upper, _ = _as_numbers(column)
-    if ax is None:
-        ax = load_pyplot().subplots()[1]
     places = values.index.to_numpy()
     if places.dtype.kind not in "iufmM":
         places = range(len(values))
@@ -97,22 +202,20 @@ def _steps(column: Column, title: str, ax: Any, axis: str = "") -> Any:
     ax.step(places, values.to_numpy(), where="post", label=_literal(name))
     if lower is not None and upper is not None:
         ax.fill_between(places, lower.to_numpy(), upper.to_numpy(), step="post", alpha=0.3)
-    return _titled(ax, title, axis, name)
+    return _titled(ax, line, axis, name)
 
 
-def _cells(columns: list[Column], labels: list[str], title: str, ax: Any, axis: str, sums: bool) -> Any:
+def _cells(columns: list[Column], labels: list[str], line: Line, ax: Any, axis: str, sums: bool) -> Any:
     """Draw a table as a heat map, in small tables with the values and half the widths of their intervals in the cells.
 
     Parameters
     ----------
-    columns, labels, title, ax, axis
+    columns, labels, line, ax, axis
         See `draw`.
     sums : bool
         The last row and column are sums of the others: they are named, but too large for the colours of the others.
     """
     prepared = [_as_numbers(column) for column in columns]
-    if ax is None:
-        ax = load_pyplot().subplots()[1]
     values = np.column_stack([values.to_numpy(dtype=float) for _, values, *_ in prepared])  # shape (rows, columns)
     inner = values[:-1, :-1] if sums and min(values.shape) > 1 else values
     finite = inner[np.isfinite(inner)]
@@ -129,18 +232,23 @@ def _cells(columns: list[Column], labels: list[str], title: str, ax: Any, axis: 
     ax.set_xticks(range(len(names)), names, rotation=90 if sum(map(len, names)) > LONG_LABELS else 0)
     every = math.ceil(len(labels) / MOST_TICKS) or 1
     ax.set_yticks(range(0, len(labels), every), [_literal(label) for label in labels[::every]])
-    return _titled(ax, title, "", axis)
+    return _titled(ax, line, "", axis)
 
 
 def _short(x: float) -> str:
     return f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"
 
 
-def _titled(ax: Any, title: str, below: str, beside: str) -> Any:
+def _titled(ax: Any, line: Line, below: str, beside: str) -> Any:
     ax.set_xlabel(_literal(below))
     ax.set_ylabel(_literal(_wrapped(beside, ax.yaxis.label, ax.get_window_extent().height)))
+    width = ax.get_window_extent().width
     ax.set_title("", fontsize="medium")
-    ax.set_title(_literal(_wrapped(title, ax.title, ax.get_window_extent().width)), fontsize="medium")
+    ax.set_title(_literal(_wrapped(line.title, ax.title, width)), fontsize="medium")
+    if line.cautions:  # below the name of the labels, wherever that comes to stand
+        options = {"fontsize": "x-small", "ha": "center", "va": "top", "annotation_clip": False}
+        told = ax.annotate("", (0.5, 0), (0, -3), ax.xaxis.label, "offset points", **options)
+        told.set_text("\n".join(_literal(_wrapped(caution, told, width)) for caution in line.cautions))
     return ax
 
 

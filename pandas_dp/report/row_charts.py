@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp.report.text import duration_unit
+
 ACCENT = "#3b82c4"
 WIDTH, HEIGHT, MARGIN = 146, 14, 4
 
@@ -28,17 +30,11 @@ def row_charts(
     list of str or None
         None for what is no number, duration or date, and where nothing is finite.
     """
-    drawn, low_ends, high_ends = parts = [_floats(part) for part in (values, lower, upper)]
-    if drawn is None:
+    ends_of_scale = scale(values, lower, upper)
+    drawn, low_ends, high_ends = (_floats(part) for part in (values, lower, upper))
+    if ends_of_scale is None or drawn is None:
         return None
-    known = [part for part in parts if part is not None]
-    finite = [x for part in known for x in (float(part.min()), float(part.max())) if math.isfinite(x)]
-    dated = values.dtype.kind == "M"
-    low, high = min(finite, default=0.0), max(finite, default=0.0)
-    if not dated:
-        low, high = min(low, 0.0), max(high, 0.0)
-    if not high > low or not math.isfinite(high - low):
-        return None
+    (low, high), dated = ends_of_scale, values.dtype.kind == "M"
     rows = len(drawn)
     shown = range(rows) if most is None or rows <= most else (*range(most), *range(rows - most, rows))
     made = [""] * rows
@@ -48,6 +44,43 @@ def row_charts(
         )
         made[row] = _row(float(drawn.iloc[row]), ends, low, high, dated)
     return made
+
+
+def scale(
+    values: pd.Series[Any], lower: pd.Series[Any] | None, upper: pd.Series[Any] | None
+) -> tuple[float, float] | None:
+    """Left and right end of the charts of one column: all that is drawn, and zero but for dates; None for no charts."""
+    parts = [_floats(part) for part in (values, lower, upper)]
+    if parts[0] is None:
+        return None
+    known = [part for part in parts if part is not None]
+    finite = [x for part in known for x in (float(part.min()), float(part.max())) if math.isfinite(x)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    if values.dtype.kind != "M":
+        low, high = min(low, 0.0), max(high, 0.0)
+    return (low, high) if high > low and math.isfinite(high - low) else None
+
+
+def scale_words(ends: tuple[float, float], like: pd.Series[Any]) -> str:
+    """Write the ends of a scale, with three digits: each column has its own.
+
+    Examples
+    --------
+    >>> scale_words((-1.25, 44739.5), pd.Series([1.5]))
+    '-1.25 to 44,700'
+    """
+    if like.dtype.kind == "M":
+        days = pd.Series(ends).astype("int64").astype(like.dtype)
+        return " to ".join(str(day.date()) for day in days)
+    if like.dtype.kind == "m":
+        spans = [pd.Timedelta(int(end), unit=like.array.unit) for end in ends]
+        unit, length = duration_unit(max(map(abs, spans)))
+        return f"{' to '.join(_three(span / length) for span in spans)} {unit}"
+    return " to ".join(map(_three, ends))
+
+
+def _three(x: float) -> str:
+    return f"{float(f'{x:.3g}'):,.12g}"
 
 
 def _floats(part: pd.Series[Any] | None) -> pd.Series[Any] | None:

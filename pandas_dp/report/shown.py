@@ -12,7 +12,7 @@ import pandas as pd
 from pandas_dp.aggregates.base import Caution
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.report.plots import _as_numbers
-from pandas_dp.report.text import plain
+from pandas_dp.report.text import named, plain
 
 if TYPE_CHECKING:
     from pandas_dp.release import Release
@@ -77,7 +77,7 @@ def shown(release: Release) -> Shown:
         repr(aggregate) if aggregate.stored else None,
         release.assumes,
         [str(note) for note in release.notes if not isinstance(note, Caution)],
-        [str(note) for note in release.notes if isinstance(note, Caution)],
+        release._cautions(),
         labels,
         drawings,
         head,
@@ -137,7 +137,7 @@ def _vector(release: Any) -> tuple[list[str], list[Drawing], list[str], list[lis
     drawings = [drawing(column) for column in release._drawn(known)[:MOST_PLOTS]] if few else []
     drawn = [one for one in drawings if one is not None]
     labels = [str(label) for label in value.index] if drawn else []
-    return labels, drawn, [first, *map(_name, table.columns)], rows
+    return labels, drawn, [first, *map(named, table.columns)], rows
 
 
 def drawing(column: Any) -> Drawing | None:
@@ -155,10 +155,6 @@ def drawing(column: Any) -> Drawing | None:
 def _floats(values: Any) -> list[float | None]:
     numbers = values.to_numpy(dtype=float, na_value=math.nan).tolist()
     return [x if math.isfinite(x) else None for x in numbers]
-
-
-def _name(column: Any) -> str:
-    return ", ".join(map(str, column)) if isinstance(column, tuple) else str(column)
 
 
 def _cell(value: Any) -> str:

@@ -51,7 +51,36 @@ def test_to_csv_and_back(releases, name):
         head, labels = list(range(table.columns.nlevels)), list(range(table.index.nlevels))
         back = pd.read_csv(io.StringIO(text), header=head, index_col=labels)
         assert back.to_numpy(float) == pytest.approx(table.to_numpy(float))
-    assert releases[name].to_csv() == releases[name].value.to_csv()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_release_as_csv_is_what_is_shown_below_its_cautions(releases, name, tmp_path):
+    release, path = releases[name], tmp_path / "answer.csv"
+    text = release.to_csv()
+    above = [line for line in text.splitlines() if line.startswith("# ")]
+    assert text.splitlines()[: len(above)] == above
+    assert "epsilon 1" in above[0]
+    assert all(f"# {note}" in above for note in release.notes)
+    shown = release._legible(release.interval())
+    head, labels = list(range(shown.columns.nlevels)), list(range(shown.index.nlevels))
+    back = pd.read_csv(io.StringIO(text), header=head, index_col=labels, comment="#")
+    assert back.columns.tolist() == shown.columns.tolist()
+    assert back.to_numpy(float) == pytest.approx(shown.to_numpy(float), nan_ok=True)
+    assert release.to_csv(path, sep=";") is None
+    assert path.read_text(encoding="utf-8").splitlines()[: len(above)] == above
+    assert ";" in path.read_text(encoding="utf-8").splitlines()[-1]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        release.to_csv(file)
+    assert path.read_bytes().decode() == text
+
+
+def test_csv_has_no_digits_that_noise_made(releases):
+    rows = [line.split(",") for line in releases["groups"].to_csv().splitlines()[-2:]]
+    assert all(len(cell) <= 8 for row in rows for cell in row)
+    with pytest.raises(pandas_dp.errors.ArgumentTypeError, match=r"without compression: .to_csv\(path\).*\.table\(\)"):
+        releases["groups"].to_csv("x.csv.gz", compression="gzip")
+    changed = releases["groups"].copy()
+    assert not changed.to_csv().startswith("#")
 
 
 @pytest.mark.parametrize("name", NAMES)

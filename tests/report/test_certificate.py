@@ -269,7 +269,10 @@ def warned(budget: Budget, unit: PrivacyUnit = PERSON) -> str:
 
 def test_the_rules_of_warnings():
     delta = Fraction(1, 10**6)
-    assert warned(Budget.of(10, delta)) == ""
+    assert warned(Budget.of(10, delta)) == "Rows may be left out of answers"
+    ((_, full),) = certificate_texts._of_terms(filter_for(Budget.of(1)), PrivacyUnit("pid", 1))
+    assert "Of one 'pid' at most 1 row counts, and none where 'pid' is missing" in full
+    assert "left out" not in warned(Budget.of(1), PrivacyUnit())
     assert "The total is large: epsilon=10.01" in warned(Budget.of(Fraction("10.01")))
     assert "Delta is large" not in warned(Budget.of(1, Fraction(999, 10**6)))
     assert "Delta is large: delta=0.001" in warned(Budget.of(1, Fraction(1, 1000)))
@@ -278,7 +281,7 @@ def test_the_rules_of_warnings():
     replaced = PrivacyUnit("pid", 2, 2, 2, NeighboringRelation.REPLACE_ONE)
     assert "Presence is not hidden" in warned(Budget.of(1), replaced)
     answers = [SimpleNamespace(assumes=text) for text in ("a total order", None, "a total order")]
-    found = certificate_texts.warnings(filter_for(Budget.of(1)), PrivacyUnit("pid", 1), [], answers)
+    found = certificate_texts.of_uses([], answers)
     assert found == [("An answer rests on an assumption", "The guarantee of an answer below assumes a total order.")]
 
 
@@ -286,7 +289,7 @@ def test_the_rules_of_warnings():
     ("epsilon", "told"), [(11, "59,874"), (20, "4.85e+8"), (10**6, "3.03e+434294")], ids=["11", "20", "largest"]
 )
 def test_the_factor_of_a_large_epsilon(epsilon, told):
-    ((_, full),) = certificate_texts._of_terms(filter_for(Budget.of(epsilon)), PrivacyUnit("pid", 1))
+    (_, full), _ = certificate_texts._of_terms(filter_for(Budget.of(epsilon)), PrivacyUnit("pid", 1))
     assert f"e^epsilon = {told} times" in full
 
 

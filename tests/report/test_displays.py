@@ -13,8 +13,8 @@ from support.frames import fresh, people
 
 import pandas_dp
 from pandas_dp.report.html import bar_html, table_html
-from pandas_dp.report.row_charts import MARGIN, WIDTH, row_charts
-from pandas_dp.report.text import legible
+from pandas_dp.report.row_charts import MARGIN, WIDTH, row_charts, scale, scale_words
+from pandas_dp.report.text import legible, wide
 
 DAY = pd.Timestamp("2024-01-01")
 
@@ -31,6 +31,17 @@ def test_bars_begin_at_zero_and_share_one_scale():
     for chart, (left, length) in zip(charts, [(zero, 50), (zero - 50 * room, 50), (zero, 100)], strict=True):
         assert shapes(chart)["x"] == pytest.approx(left, abs=0.06)
         assert shapes(chart)["width"] == pytest.approx(length * room, abs=0.06)
+
+
+def test_each_chart_says_its_scale():
+    ends = [pd.Series(part) for part in ([10.0, 44_739.5], [-1.25, 44_000.0], [20.0, 45_449.0])]
+    assert scale_words(scale(*ends), ends[0]) == "-1.25 to 45,400"
+    spans = pd.Series(pd.to_timedelta([30, 90], unit="min"))
+    assert scale_words(scale(spans, None, None), spans) == "0 to 1.5 h"
+    days = pd.Series([DAY, DAY + pd.Timedelta(days=40)]).dt.tz_localize("Europe/Berlin")
+    assert scale_words(scale(days, None, None), days) == "2024-01-01 to 2024-02-10"
+    html = table_html(pd.DataFrame({"value": [1, 2]}), [], [("value", pd.Series([1, 2]), None, None)])
+    assert "<th>0 to 2</th>" in html
 
 
 def test_what_is_not_finite_has_no_bar():
@@ -183,6 +194,19 @@ def test_of_a_wide_table_the_numbers_alone_are_shown(columns, charts):
     assert table_html(table, [], drawn).count("<svg") == charts
 
 
+def test_a_wide_table_shows_its_columns_and_says_how_many_it_hides():
+    table = pd.DataFrame([range(1000, 1045)], columns=[f"c{i}" for i in range(45)])
+    assert all(f"c{i}" in text for i in range(45) for text in (wide(table), table_html(table, [])))
+    assert "hidden" not in wide(table) + table_html(table, [])
+    for most, hidden in ((6, 39), (7, 39)):
+        with pd.option_context("display.max_columns", most):
+            for text in (wide(table), table_html(table, [])):
+                assert f"{hidden} of 45 columns are hidden" in text
+                assert len(re.findall(r"\bc[0-9]+\b", text)) == 45 - hidden
+    with pd.option_context("display.max_columns", None):
+        assert "hidden" not in wide(table)
+
+
 def test_bars_stay_in_their_frame():
     assert "width: 0.0%" in bar_html(-1, "x")
     assert "width: 100.0%" in bar_html(7, "x")
@@ -212,6 +236,45 @@ def test_digits_that_noise_made_are_not_shown():
     assert shown.to_numpy().tolist() == [[41_230, 38_000, 44_470]]
     assert [str(dtype) for dtype in shown.dtypes] == ["int64"] * 3
     assert table["value"].tolist() == [41_234.56]
+
+
+def test_counts_beside_means_are_shown_whole_where_their_fractions_are_noise():
+    table, drawn = columns([1097.72, 3.92], [1088.13, -5.67], [1107.31, 13.5])
+    assert legible(table, drawn, frozenset({"value"})).to_numpy().tolist() == [[1098, 1088, 1108], [4, -6, 14]]
+    assert legible(table, drawn).to_numpy().tolist() == [[1097.72, 1088.13, 1107.31], [3.92, -5.67, 13.5]]
+    table, drawn = columns([1097.7234], [1097.5234], [1097.9234])  # here they are not
+    assert legible(table, drawn, frozenset({"value"})).to_numpy().tolist() == [[1097.723, 1097.523, 1097.923]]
+
+
+def test_rows_about_different_functions_are_rounded_each_by_itself():
+    table, drawn = columns([2152.3744, 50.415060, 11.717773], [2105.39, 49.523974, np.nan], [2199.35, 51.3, np.nan])
+    table, rows = table.set_axis(["count", "mean", "min"]), ["count", "mean", "min"]
+    drawn = [(drawn[0][0], *(part.set_axis(rows) for part in drawn[0][1:]))]
+    shown = legible(table, drawn, frozenset({"count"}), mixed=True)
+    assert shown.iloc[:2].to_numpy().tolist() == [["2152", "2105", "2200"], ["50.415", "49.524", "51.300"]]
+    assert shown.iloc[2].tolist()[0] == "11.7178"
+    assert shown.iloc[2].isna().tolist() == [False, True, True]
+
+
+def test_durations_are_shown_to_the_digits_that_are_known():
+    spans = [pd.to_timedelta([x], unit="s") for x in (17_416.870557, 17_116.123456, 17_716.654321)]
+    table, drawn = columns(*spans)
+    assert legible(table, drawn).iloc[0].tolist() == [pd.Timedelta(seconds=x) for x in (17_417, 17_116, 17_717)]
+
+
+def test_what_agg_and_describe_count_is_shown_whole():
+    df = people()
+    df.dp.protect(epsilon=1000, name=fresh())
+    ask = df.dp(epsilon=1)
+    groups = ask.groupby("sex", keys=["f", "m"])["age"].agg(["count", "mean"], bounds=(0, 100))
+    assert not (groups.value["count"] % 1 == 0).all()  # a sum of two noisy integers over the cells of a lattice
+    shown = groups._legible(groups.interval())
+    assert str(shown["count", "value"].dtype) == "int64"
+    assert (shown["count", "value"] - groups.value["count"]).abs().max() <= 0.5
+    summary = ask.describe("age", bounds=(0, 100))
+    assert str(round(summary.value["count"])) in repr(summary)
+    assert str(summary.value["count"]) not in repr(summary)
+    assert "<svg" not in summary._repr_html_()  # one scale for counts and means
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.aggregates.base import Caution
+from pandas_dp.aggregates.several import Columns
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive
 from tests.support.frames import fresh
@@ -68,10 +70,83 @@ def test_plot_of_scalars(figures):
     assert "(h)" in ax.get_ylabel()
 
 
+def groups():
+    """Columns of three units, one without intervals."""
+    table = pd.DataFrame({"n": [300, 200], "cost": [1.5, 2.5], "days": [0.5, 1.5]}, index=["a", "b"])
+    error = Columns((("n", Additive(NOISE)), ("cost", Additive(NOISE, Fraction(1, 1000))), ("days", RANKS)))
+    return release(table, error, notes=("a note", Caution("beware of $x_")))
+
+
+def test_each_column_of_a_table_has_a_panel(figures):
+    axes = groups().plot()
+    assert [ax.get_ylabel() for ax in axes] == ["n", "cost", "days"]
+    assert [[bar.get_height() for bar in ax.patches] for ax in axes] == [[300, 200], [1.5, 2.5], [0.5, 1.5]]
+    assert drawn(axes[0]) == [(150, 450), (50, 350)]
+    assert sum(drawn(axes[1]), ()) == pytest.approx((1.35, 1.65, 2.35, 2.65))
+    assert not any(len(line) for drawing in axes[2].collections for line in drawing.get_segments())  # none is known
+    assert len({ax.get_ylim() for ax in axes}) == 3
+    assert len({ax.get_xlim() for ax in axes}) == 1
+    assert [label.get_text() for label in axes[2].get_xticklabels()] == ["a", "b"]
+    assert [bool(ax.get_title()) for ax in axes] == [True, False, False]
+    assert "epsilon 0.2" in axes[0].get_title()
+
+
+def test_what_would_mislead_stands_below_a_plot(figures):
+    axes = groups().plot()
+    axes[0].figure.canvas.draw()
+    assert [len(ax.texts) for ax in axes] == [0, 0, 1]
+    (told,) = axes[2].texts
+    assert told.get_text() == "beware of \\$x_"
+    below, figure = told.get_window_extent(), axes[0].figure.bbox
+    assert 0 <= below.y0 < below.y1 <= min(t.get_window_extent().y0 for t in axes[2].get_xticklabels())
+    assert 0 <= below.x0 < below.x1 <= figure.width
+    assert [text.get_text() for text in an_int_with_caution().plot().texts] == ["beware"]
+
+
+def an_int_with_caution():
+    return release(5, Additive(NOISE), notes=(Caution("beware"),))
+
+
+def test_plot_of_a_chosen_column(figures):
+    _, (left, right) = figures.subplots(1, 2)
+    assert groups().plot(y="cost", ax=right) is right
+    assert [bar.get_height() for bar in right.patches] == [1.5, 2.5]
+    assert len(drawn(right)) == 2
+    assert not left.patches
+    assert [ax.get_ylabel() for ax in groups().plot(y=["days", "n"])] == ["days", "n"]
+    pairs = release(
+        pd.DataFrame(
+            [[1, 2, 3]],
+            columns=pd.MultiIndex.from_product([["x"], ["n", "m"]]).append(pd.MultiIndex.from_tuples([("y", "n")])),
+        ),
+        Additive(NOISE),
+    )
+    assert [ax.get_ylabel() for ax in pairs.plot(y="x")] == ["x, n", "x, m"]
+    assert pairs.plot(y=("y", "n")).get_ylabel() == "y, n"
+
+
+def test_plot_of_a_table_into_given_axes(figures):
+    _, axes = figures.subplots(1, 3)
+    assert list(groups().plot(ax=axes)) == list(axes)
+    assert [len(ax.patches) for ax in axes] == [2, 2, 2]
+    for given in (axes[0], axes[:2], ["x", "y", "z"]):
+        with pytest.raises(ArgumentTypeError, match=r"\.plot\(y='n', ax=ax\).*an array of 3 axes"):
+            groups().plot(ax=given)
+
+
+def test_plot_refuses_columns_that_are_not_there_and_too_many(figures):
+    with pytest.raises(ArgumentValueError, match=r"\.plot\(y='n'\): 'n', 'cost', 'days'; did you mean 'cost'"):
+        groups().plot(y="costs")
+    with pytest.raises(ArgumentTypeError, match=r"\.plot\(y='n'\)"):
+        a_series().plot("n")
+    with pytest.raises(ArgumentValueError, match=r"\.plot\(\)$"):
+        a_series().plot(y="n")
+    with pytest.raises(ArgumentValueError, match=r"20 columns at once: \.plot\(y='0'\)"):
+        release(pd.DataFrame([range(21)]), Additive(NOISE)).plot()
+
+
 def test_plot_of_a_table_and_of_dates(figures):
-    ax = a_frame().plot()
-    assert len(ax.patches) == len(drawn(ax)) == 4
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x", "n"]
+    assert [len(ax.patches) for ax in a_frame().plot()] == [2, 2]
     days = pd.Series(pd.to_datetime(["2013-01-31", "2013-02-28"]).tz_localize("Europe/Berlin"))
     error = Additive(NOISE, Fraction(10**9 * 3600), Kind("datetime", "Europe/Berlin"))
     assert len(drawn(release(days, error).plot())) == 2
@@ -172,8 +247,8 @@ def test_sums_do_not_rule_the_colours_of_a_heat_map(figures):
 
 def test_a_large_heat_map_has_no_numbers(figures):
     df = pd.DataFrame({"a": range(100), "b": range(100)})
-    df.dp.protect(epsilon=10, name=fresh())
-    wide = df.dp(epsilon=1).crosstab("a", "b", keys={"a": list(range(20)), "b": list(range(20))})
+    df.dp.protect(epsilon=1000, name=fresh())
+    wide = df.dp(epsilon=100).crosstab("a", "b", keys={"a": list(range(20)), "b": list(range(20))})
     assert not wide.plot().texts
 
 

@@ -12,7 +12,8 @@ from pandas_dp.asked import AskedQuery
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.report.text import describe
-from pandas_dp.uncertainty import Additive, Interval, NoError
+from pandas_dp.uncertainty import Additive, Interval, NoError, RankBound
+from tests.support.frames import fresh
 from tests.support.releases import (
     EVERY,
     EXAMPLES,
@@ -117,3 +118,17 @@ def test_html_escapes_everything():
         html = made._repr_html_()
         assert "<script" not in html
         assert "&lt;script" in html
+
+
+def test_a_rank_is_told_in_percentiles_of_a_made_up_number_of_rows():
+    html = release(50.0, RANKS)._repr_html_()
+    assert RANKS.at(0.95).places in html
+    assert RankBound(412, 0.95).places.startswith("rank: place among the sorted rows; of 10,000 rows 412 are 4.12 %")
+    assert RankBound(412, 0.95).places.endswith("between percentiles 45.9 and 54.1")
+
+
+def test_found_keys_say_what_is_known_of_them():
+    df = pd.DataFrame({"city": ["x"] * 500})
+    df.dp.protect(epsilon=1, delta=1e-5, name=fresh())
+    shown = repr(df.dp(epsilon=0.5, delta=1e-6).unique("city"))
+    assert "every key is one of the data, keys of few units may be missing, epsilon 0.5" in shown

@@ -1,0 +1,53 @@
+"""Tables as comma-separated values that can be published as they are: what would mislead stands above the numbers."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError
+
+CSV = ".to_csv(path), with intervals and cautions; .table().to_csv(path, ...) is pandas' own, with every digit"
+MARK = "# "
+
+
+def write_csv(table: pd.DataFrame, comments: list[str], path: Any, options: dict[str, Any]) -> str | None:
+    """Write a table below lines of comments.
+
+    Parameters
+    ----------
+    table : DataFrame
+    comments : list of str
+        A line each, whatever is in them.
+    path : str, path, text file or None
+        None: the text is returned.
+    options : dict
+        Of ``DataFrame.to_csv``, but for those that say how a file is opened.
+
+    Returns
+    -------
+    str or None
+
+    Raises
+    ------
+    ArgumentTypeError
+        For another path, and for options that say how a file is opened.
+    """
+    refused = {"mode", "compression", "storage_options", "errors"} & options.keys()
+    if refused or not (path is None or isinstance(path, str | os.PathLike) or hasattr(path, "write")):
+        raise ArgumentTypeError(
+            f"path must be a name or a text file, without {', '.join(sorted(refused)) or 'more'}: {CSV}"
+        )
+    encoding = options.pop("encoding", None) or "utf-8"
+    above = "".join(f"{MARK}{' '.join(comment.split())}\n" for comment in comments)
+    text: str = above + table.to_csv(**options)
+    if path is None:
+        return text
+    if hasattr(path, "write"):
+        path.write(text)
+        return None
+    with open(path, "w", encoding=encoding, newline="") as file:
+        file.write(text)
+    return None
