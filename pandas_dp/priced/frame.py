@@ -170,6 +170,7 @@ class PricedFrame(
             In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
         method : {"rotated", "winsorized", "trimmed"}
+            "rotated", the default, is best with bounds that fit: the ratio of two noisy sums, see the notes.
             "winsorized" is a Winsorized mean of the means of 800 / epsilon random blocks, for bounds that are very wide
             because nobody knows better. "trimmed" leaves out the lowest and the highest rows, with noise scaled to how far
             one unit could move what is left.
