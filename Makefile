@@ -1,6 +1,6 @@
 # The few commands that people use; they take the tools of the active environment: pip install -e '.[test]'
 
-.PHONY: test fast docs lint
+.PHONY: test fast docs lint changelog
 
 test:
 	pytest
@@ -15,4 +15,7 @@ lint:
 	ruff check .
 	ruff format --check .
 	mypy
-	codespell README.md CONTRIBUTING.md CHANGELOG.md docs --skip docs/_build,docs/_generated,docs/reference/api
+	codespell README.md CONTRIBUTING.md CHANGELOG.md changes docs --skip docs/_build,docs/_generated,docs/reference/api,docs/notebooks/*.ipynb
+
+changelog:
+	towncrier build --yes

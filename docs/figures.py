@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,25 +25,35 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
-    "figure.facecolor": "white",
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
 }
+INKS = {"": "#222832", "-dark": "#ced6dd"}  # of text and lines, by the ending of the file's name
+INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 
 
 def draw(folder: Path) -> None:
-    """Write everything into a folder; a page names its file as ``../_generated/NAME.svg``."""
+    """Write everything into a folder; a page names its file as ``../_generated/NAME.svg``, see `two_themes`."""
     folder.mkdir(exist_ok=True)
     help_texts(folder)
-    with plt.rc_context(STYLE):
-        for figure in (laplace, gaussian, selection, smooth, blocks, keys, quantiles, bounding, budget):
-            save(figure, folder)
+    for ending, ink in INKS.items():
+        with plt.rc_context(STYLE | dict.fromkeys(INKED, ink)):
+            for figure in (laplace, gaussian, selection, smooth, blocks, keys, quantiles, bounding, budget):
+                save(figure, folder / f"{figure.__name__}{ending}.svg")
 
 
-def save(figure: Callable[[Any], None], folder: Path) -> None:
+def save(figure: Callable[[Any], None], path: Path) -> None:
     """Draw one figure, the same bytes each time."""
     shape, axes = plt.subplots(figsize=(6, 2.6), layout="constrained")
     figure(axes)
-    shape.savefig(folder / f"{figure.__name__}.svg", metadata={"Date": None})
+    shape.savefig(path, metadata={"Date": None})
     plt.close(shape)
+
+
+def two_themes(app: object, page: str, source: list[str]) -> None:
+    """Show each drawing of a page's text in the ink of the reader's theme: Sphinx' event ``source-read``."""
+    both = r"![\1](\2.svg){.only-light}\n![\1](\2-dark.svg){.only-dark}"
+    source[0] = re.sub(r"!\[([^\]]*)\]\((\S*_generated/\w+)\.svg\)", both, source[0])
 
 
 def laplace(axes: Any) -> None:
@@ -183,7 +194,7 @@ def budget(axes: Any) -> None:
 
 
 def help_texts(folder: Path) -> None:
-    """One text file for each command, as ``--help`` prints it on a terminal of 100 columns."""
+    """One text file for each command, as ``--help`` prints it in the width of a page, 76 columns."""
     parser = argparse.ArgumentParser(prog="pandas-dp")
     commands = parser.add_subparsers()
     for command in (query, run, ledger):
@@ -194,5 +205,5 @@ def help_texts(folder: Path) -> None:
             if isinstance(action, argparse._SubParsersAction):
                 texts |= {f"{name} {part}": inner for part, inner in action.choices.items()}
     for name, command in texts.items():
-        command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=100)
+        command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=76)
         (folder / f"{name.replace(' ', '_')}.txt").write_text(command.format_help())

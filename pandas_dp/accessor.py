@@ -83,23 +83,37 @@ class Accessor(Frames):
         delta : number
             With epsilon: Gaussian noise of that (epsilon, delta), where the question can use it.
         rho : number
-            Instead of epsilon: Gaussian noise of that zCDP parameter.
+            Instead of epsilon: the price of Gaussian noise in zero-concentrated differential privacy (zCDP). For one
+            count 0.01 is noise of standard deviation 7, and half of rho is 1.4 times the noise.
         within : number or Timedelta
             Instead of a price: the answer shall be within this distance of the exact one (for medians and quantiles: in
             rank; for selections: in count or score) with probability ``confidence``. The least epsilon for that is
             charged, rounded up to four digits. Means, variances and standard deviations need a price: their error
             depends on the number of rows.
         confidence : number
+            With ``within``: how probable it is that the answer is that near, strictly between 0 and 1.
         fresh : bool
             Buy a new draw even where the same question was answered before (which is free otherwise).
 
         Returns
         -------
         PricedFrame
+            Has the questions: ``.count()``, ``.mean("age", bounds=(0, 100))`` and others. Nothing is charged before one.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="price example")
+        >>> 2900 < df.dp(epsilon=0.5).count() < 3100, 44 < df.dp(epsilon=1).mean("age", bounds=(0, 100)) < 48
+        (True, True)
+        >>> count = df.dp(within=20).count()  # the least epsilon for that
+        >>> session.spent
+        'epsilon=1.6462'
         """
         return _questions()(self._frame, *arguments.offer(epsilon, delta, rho, within, confidence, fresh))
 
@@ -271,6 +285,7 @@ class Accessor(Frames):
         Parameters
         ----------
         function : Query or callable
+            Gets the frame as its only argument.
 
         Returns
         -------
@@ -295,7 +310,7 @@ class Accessor(Frames):
 
     @property
     def session(self) -> Session | None:
-        """The session that answers for this frame, or None."""
+        """The session that answers for this frame, or None: what is spent, left and was asked."""
         return opening.session_of(self._frame)
 
     def __getattr__(self, name: str) -> Any:

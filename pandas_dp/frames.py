@@ -41,6 +41,14 @@ class Frames:
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="query example")
+        >>> 1900 < df.dp.query("age > 40").dp(epsilon=0.5).count() < 2100
+        True
         """
         return self._made(steps.query(expr, self._empty()))
 
@@ -69,7 +77,8 @@ class Frames:
         Parameters
         ----------
         **columns : expression, callable or constant
-            By the new column's name: ``pd.col("cost") / 5``, ``lambda d: d.visit.dt.hour`` or ``"A"``.
+            By the new column's name: ``pd.col("cost") / 5``, ``lambda d: d.visit.dt.hour`` or ``"A"``. There are
+            arithmetic, comparisons, ``.dt``, ``.str``, ``.astype``, ``.cut``, ``.where``, ``.case_when`` and ``.map``.
 
         Returns
         -------
@@ -79,6 +88,15 @@ class Frames:
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="assign example")
+        >>> banded = df.dp.assign(band=lambda d: d.age.cut([0, 40, 100], labels=["young", "old"]))
+        >>> list(banded.dp(epsilon=1).histogram("band").index)
+        ['young', 'old']
         """
         return self._made(steps.assign(self._empty(), **columns))
 
@@ -107,6 +125,7 @@ class Frames:
         Parameters
         ----------
         lower, upper : number, optional
+            Public: ``df.dp.clip(0, 100, columns="age")``.
         columns : str or list of str, optional
             All numeric ones where left out.
 
@@ -127,7 +146,7 @@ class Frames:
         Parameters
         ----------
         value : constant, or dict of str to constant
-            One for all columns, or one for each that is named.
+            One for all columns, or one for each that is named: ``{"age": 40}``.
 
         Returns
         -------
@@ -146,7 +165,7 @@ class Frames:
         Parameters
         ----------
         subset : str or list of str, optional
-            Columns that must be there; all where left out.
+            Columns that must have a value; all of them where left out.
 
         Returns
         -------
@@ -257,7 +276,7 @@ class Frames:
         Parameters
         ----------
         columns : dict of str to str
-            New names by old ones.
+            New names by old ones: ``{"old": "new"}``.
 
         Returns
         -------

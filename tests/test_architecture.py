@@ -174,6 +174,26 @@ def test_trusted_rooms_stay_small():
         assert len(path.read_text().splitlines()) <= 400, path
 
 
+def test_every_module_has_its_room_in_the_guide():
+    rooms = (PACKAGE.parent / "CONTRIBUTING.md").read_text().split("## The rooms")[1].split("## What a question")[0]
+    names = {path.name + "/" * path.is_dir() for path in PACKAGE.iterdir() if not path.name.startswith("__")}
+    assert {name for name in names if f"`{name}`" not in rooms} == {"py.typed"}
+
+
+PROVED = [m for m in MODULES if re.match(r"pandas_dp\.(engines|core\.(mechanisms|samplers|statistics))\.", m)]
+
+
+@pytest.mark.parametrize("module", PROVED)
+def test_trusted_modules_say_what_holds_for_all_inputs(module):
+    nodes = [
+        n
+        for n in ast.walk(ast.parse(MODULES[module].read_text()))
+        if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)
+    ]
+    words = " ".join(" ".join((ast.get_docstring(node) or "").split()) for node in nodes)
+    assert re.search(r"\b[Ff]or (all|every)\b|\b[Ww]hatever\b", words)
+
+
 def test_no_second_source_of_randomness():
     for module, path in MODULES.items():
         text = path.read_text()

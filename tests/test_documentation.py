@@ -37,6 +37,7 @@ from pandas_dp.streams import OracleStream, ThresholdStream
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
+NOTEBOOKS = {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}  # pages of them are made with the site
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "_build" not in page.parts]
 MODULES = [m.name for m in pkgutil.walk_packages(pandas_dp.__path__, "pandas_dp.") if not m.name.endswith("__main__")]
 
@@ -103,7 +104,8 @@ def test_links_lead_to_files(page):
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)  # code indexes and calls
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         found = (page.parent / target).resolve()
-        assert found.exists() or found.parent.name == "_generated", target
+        made = found.parent.name == "_generated" or (found.parent == DOCS / "notebooks" and found.stem in NOTEBOOKS)
+        assert found.exists() or made, target
         assert found.suffix != ".md" or found in PAGES or found.parent == ROOT, target
 
 
@@ -114,7 +116,14 @@ def test_every_page_is_in_a_table_of_contents_once():
         for _, entries in re.findall(r"```\{toctree\}\n((?::.*\n)*)\n(.*?)```", page.read_text(), re.DOTALL)
         for name in re.findall(r"([^<>\s]+)>?$", entries, re.MULTILINE)
     ]
-    assert sorted(listed) == sorted(page.resolve() for page in PAGES if page != DOCS / "index.md")
+    pages = [page.resolve() for page in PAGES if page != DOCS / "index.md"]
+    assert sorted(listed) == sorted(pages + [DOCS / "notebooks" / f"{name}.md" for name in NOTEBOOKS])
+
+
+def test_each_notebook_has_its_question_on_the_page_of_notebooks():
+    page = (DOCS / "notebooks" / "index.md").read_text()
+    told = re.findall(r"^\[[^\]]+\]\((\w+)\.ipynb\)\n: .*\?", page, re.MULTILINE)
+    assert sorted(told) == sorted(NOTEBOOKS)
 
 
 def test_the_section_on_looking_first_is_short_and_its_output_true():
@@ -253,7 +262,7 @@ def test_the_site_builds_without_a_warning(tmp_path):
     """Offline: nothing is fetched, and no page of what is built asks for anything from elsewhere."""
     for module in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme", "matplotlib"):
         pytest.importorskip(module)
-    options = ["-W", "--keep-going", "-q", "-d", str(tmp_path / "trees")]
+    options = ["-W", "--keep-going", "-q", "-t", "plain", "-d", str(tmp_path / "trees")]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, "docs", str(tmp_path / "html")],
         capture_output=True,
@@ -264,6 +273,12 @@ def test_the_site_builds_without_a_warning(tmp_path):
     for page in (tmp_path / "html").rglob("*.html"):
         loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"(https?:[^\"]*)", page.read_text())
         assert not loaded, (page.name, loaded)
+    notebook = (tmp_path / "html" / "notebooks" / "01_first_answers.html").read_text()
+    assert "How many people are in a census table" in notebook
+    assert re.search(r'href="\.\./_downloads/\w+/01_first_answers\.ipynb"', notebook)
+    formula = (tmp_path / "html" / "mechanisms" / "discrete-laplace.html").read_text()
+    assert "<mfrac>" in formula  # set by the browser
+    assert "-dark.svg" in formula
 
 
 def test_words_are_spelt_right():

@@ -1,4 +1,9 @@
-"""Numbers of a column's dtype: which of them equals a key, and dense codes of distinct ones."""
+"""Numbers of a column's dtype: which of them equals a key, and dense codes of distinct ones.
+
+For all columns: a number equals a key or not by what it is itself, whatever stands in other rows. Codes say which rows hold
+equal numbers and nothing else may be read from them: their order, and the way in which they are found, follow from the
+whole column.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +50,7 @@ def small_lattice(values: NDArray[Any], most: int) -> Lattice | None:
 
 
 def dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64], int]:
-    """Codes 0..count-1 of distinct numbers, -1 where not present, and count."""
+    """Codes 0..count-1 of distinct numbers, -1 where not present, and count: rows share one where their numbers are equal."""
     if present is not None:
         if not present.any():
             return np.full(values.size, -1, dtype=np.int64), 0

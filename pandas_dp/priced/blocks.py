@@ -151,6 +151,15 @@ class BlockQuestions(PreparedFrame):
         epsilon / 4 each and Laplace noise on the clipped mean; vote, permute-and-flip of rate epsilon / 2 (exponential
         mechanism where the session has delta > 0).
         Source: Nissim, Raskhodnikova, Smith 2007, Section 4; Smith 2011; blocks: Mohan, Thakurta, Shi, Song, Culler 2012.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=5, name="sample and aggregate example")
+        >>> middle = df.dp(epsilon=5).sample_and_aggregate(lambda d: d["age"].median(), bounds=(0, 100), rows=3000)
+        >>> 35 < middle < 55
+        True
         """
         if not callable(function):
             raise ArgumentTypeError(

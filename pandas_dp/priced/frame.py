@@ -70,6 +70,7 @@ class PricedFrame(
         Parameters
         ----------
         column : str, optional
+            Of which rows with a missing value do not count; all rows count where left out.
 
         Returns
         -------
@@ -136,6 +137,14 @@ class PricedFrame(
         Private bounds come from a noisy histogram over powers of two; the answer's notes say which were found.
         Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson,
         Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"cost": [10, 20, 30] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="sum example")
+        >>> 50_000 < df.dp(epsilon=0.5).sum("cost", bounds=(0, 50)) < 70_000
+        True
         """
         kind, lattice = bounded(self, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
@@ -161,6 +170,7 @@ class PricedFrame(
             In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
         method : {"rotated", "winsorized", "trimmed"}
+            "rotated", the default, is best with bounds that fit: the ratio of two noisy sums, see the notes.
             "winsorized" is a Winsorized mean of the means of 800 / epsilon random blocks, for bounds that are very wide
             because nobody knows better. "trimmed" leaves out the lowest and the highest rows, with noise scaled to how far
             one unit could move what is left.
@@ -317,6 +327,15 @@ class PricedFrame(
         are their least-squares estimates. With few bins and Laplace noise the plain counts win.
         Source: Dwork, McSherry, Nissim, Smith 2006; Hay, Rastogi, Miklau, Suciu 2010; Xiao, Wang, Gehrke 2011;
         Li, Hay, Rastogi, Miklau, McGregor 2010; Qardaji, Yang, Li 2013.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="histogram example")
+        >>> ages = df.dp(epsilon=0.5).histogram("age", bins=[0, 40, 100])
+        >>> ages.round(-3).tolist()
+        [1000, 2000]
         """
         if not isinstance(workload, str) or workload not in ("bins", "ranges"):
             raise ArgumentValueError("workload must be 'bins' or 'ranges'")
@@ -359,6 +378,14 @@ class PricedFrame(
         Permute-and-flip on the counts (exponential mechanism where the session has delta > 0). Under add_remove all
         counts move one way and the rate is epsilon / c, under replace_one epsilon / (2 c), c the rows of a unit in one
         key. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900})
+        >>> session = df.dp.protect(epsilon=1, name="mode example")
+        >>> df.dp(epsilon=0.5).mode("city", keys=["Bonn", "Ulm"]).value
+        'Bonn'
         """
         keyed, _ = self._keys("mode", column, keys, False, False)
         return self._ask(call_text("mode", column, None, keys=keyed.keys), Mode(keyed), (column,))

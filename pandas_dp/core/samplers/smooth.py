@@ -3,6 +3,13 @@
 The scale may be any positive fraction, also one that must stay secret: what comes out is always a whole number, and
 no tail is cut off. Z is never a float; it is a function of lazy numbers, and bits are added to them until all of
 what is left of them rounds to one whole number. Run time follows the lengths of the scale's integers a little.
+
+For all positive scales, and fair independent bits, a draw has exactly the law of scale |Z| rounded to the nearest whole number,
+with a fair sign. A lazy number stands for the interval of all its continuations. A test is answered only where all points
+of the intervals give one answer, which their corners tell, both sides being monotone in each number; a result is given only
+where both ends round to it. So every answer is that of the real number itself. What no finite number of bits decides, the
+edges of the regions and the halves, has probability 0: every draw ends. The laws are proved at each function.
+Source: Kinderman, Monahan 1977 (ratio of uniforms); von Neumann 1951 (the normal law of exponential ones).
 """
 
 from __future__ import annotations
@@ -19,7 +26,8 @@ POWER = 3  # draw_polynomial_laplace: density proportional to (1 + |z|)**-(POWER
 def draw_polynomial(gamma: int, numerator: int, denominator: int, bits: Bits) -> int:
     """Z with density proportional to 1 / (1 + |z|**gamma), for even and odd gamma >= 2; 2 is Cauchy's law.
 
-    Ratio of uniforms: |Z| = v/u given u**2 (1 + (v/u)**gamma) <= 1, and all such (u, v) lie in the unit square.
+    Ratio of uniforms: (u, v) uniform where 0 <= u**2 <= h(v/u) makes v/u have a density proportional to h, as (u, v/u) has
+    the density u there. Here u**2 (1 + (v/u)**gamma) <= 1, and all such (u, v) lie in the unit square.
     """
     return _ratio(
         lambda u, v, small, n: u**gamma + v**gamma <= small ** (gamma - 2) << 2 * n, numerator, denominator, bits
@@ -27,7 +35,10 @@ def draw_polynomial(gamma: int, numerator: int, denominator: int, bits: Bits) ->
 
 
 def draw_student3(numerator: int, denominator: int, bits: Bits) -> int:
-    """Student's t with 3 degrees of freedom: ratio of uniforms, |Z| = v/u given u**2 + v**2 / 3 <= u."""
+    """Student's t with 3 degrees of freedom, density proportional to (1 + z**2 / 3)**-2: ratio of uniforms.
+
+    |Z| = v/u given u (1 + (v/u)**2 / 3) <= 1, that is u**2 + v**2 / 3 <= u, where v is at most sqrt(3) / 2.
+    """
     return _ratio(lambda u, v, small, n: 3 * u * u + v * v <= 3 * small << n, numerator, denominator, bits)
 
 
@@ -47,7 +58,10 @@ def _ratio(inside: Callable[[int, int, int, int], bool], numerator: int, denomin
 
 
 def draw_polynomial_laplace(numerator: int, denominator: int, bits: Bits) -> int:
-    """Z with density POWER/2 (1 + |z|)**-(POWER + 1): |Z| = exp(E / POWER) - 1, E exponential."""
+    """Z with density POWER/2 (1 + |z|)**-(POWER + 1): |Z| = exp(E / POWER) - 1, E exponential.
+
+    For |Z| > z where E > POWER ln(1 + z), which has probability (1 + z)**-POWER.
+    """
     x = exponential(bits)
     while True:
         unit = POWER << x.n
@@ -66,7 +80,10 @@ def draw_laplace(numerator: int, denominator: int, bits: Bits) -> int:
 
 
 def draw_gaussian(numerator: int, denominator: int, bits: Bits) -> int:
-    """Standard normal Z: |Z| = E1 given (E1 - 1)**2 < 2 E2, both exponential."""
+    """Standard normal Z: |Z| = E1 given (E1 - 1)**2 < 2 E2, both exponential.
+
+    E1 = x stays with probability exp(-(x - 1)**2 / 2), and exp(-x) exp(-(x - 1)**2 / 2) is exp(-x**2 / 2) up to a constant.
+    """
     while True:
         x, y = exponential(bits), exponential(bits)
         while True:

@@ -4,6 +4,12 @@ A draw counts the k with F(k) <= U, for the distribution function F and a unifor
 always settle it by a look-up; 64 bits settle nearly all of the rest by a binary search; the about 2**-50 that
 are left go on with more bits of the same U in Python integers, as do draws beyond the end of the table. Only
 integers are ever compared.
+
+For all laws whose enclosures hold, and fair independent bits, draws are independent and P(draw <= k) = P(U < F(k)) = F(k),
+exactly. A threshold t of F(k) is a whole number with t <= 2**full F(k) < t + 2, and u the leading bits of U: u <= 2**full U <=
+u + 1. So t > u means that U is below F(k), and t <= u - 2 that it is not, up to events of probability 0. What is left, t = u or
+t = u - 1, is decided from more bits of this U and a closer enclosure of F(k), until they lie apart. The look-up answers for
+cells of u alone in which neither some t nor some t + 1 lies: all its u have the same number of thresholds below.
 """
 
 from __future__ import annotations

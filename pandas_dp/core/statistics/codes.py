@@ -19,9 +19,10 @@ class Codes:
 
     Notes
     -----
-    There is one entry for each row, so the number of rows shows. That is private under add/remove, and where a unit may
-    own several rows: both are refused. A filter makes it private too; that the rows are those of a whole table is for the
-    caller to see to, who alone knows (`Terms.public_rows`). Replacing a unit with one row changes one entry, to any other.
+    For all tables there is one entry for each row, so the number of rows shows. That is private under add/remove, and
+    where a unit may own several rows: both are refused. A filter makes it private too; that the rows are those of a
+    whole table is for the caller to see to, who alone knows (`Terms.public_rows`). Replacing a unit with one row
+    changes one entry, to any other.
     """
 
     by: Partition

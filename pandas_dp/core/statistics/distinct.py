@@ -19,9 +19,10 @@ class Distinct(Additive):
 
     Notes
     -----
-    Values are told apart by an equality that sorts cells into classes. A unit with several rows holds a random choice of at
-    most s = min(k, m) distinct values, k its rows and m its parts, drawn for each unit by itself: a set A of size at most s.
-    The answer is the size of the union of all these sets. Add/remove: the union with A is larger by 0 to s. Replace-one:
+    For all tables: values are told apart by an equality that sorts cells into classes. A unit with several rows holds a
+    random choice of at most s = min(k, m) distinct values, k its rows and m its parts, drawn for each unit by itself:
+    a set A of size at most s. The answer is the size of the union of all these sets. Add/remove: the union with A is
+    larger by 0 to s. Replace-one:
     with U the union of the others, |U + A'| - |U + A| lies between -s and s. One row a unit: s = 1. Where the column is the
     unit's own, a unit holds one value, so s = 1 and nothing is drawn: the number of units. That alone adds up over parts of
     whole units: any other value may be held in several.

@@ -49,7 +49,8 @@ class SpanningTreeCost:
 
     Notes
     -----
-    Let w_1 <= w_2 <= ... be the weights of the edges across a cut (a set of vertices, neither empty nor all), and
+    All of this holds for all tables. Let w_1 <= w_2 <= ... be the weights of the edges across a cut (a set of vertices, neither
+    empty nor all), and
 
         A(k) = max over all cuts of max(w_(k+1), w_(k+2) - w_1).
 

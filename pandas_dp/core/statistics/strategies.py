@@ -1,8 +1,9 @@
 """Counts from which sums over neighbouring parts come out accurate: trees (Hay et al. 2010), Haar (Xiao et al. 2011).
 
-A unit has v >= 0 rows in the parts, at most K = `rows_in_parts` in all and c_j = min(K, c b^j) in a run of b^j neighbours,
-so the squares of its counts in these runs add up to at most K c_j. So do those of d = v under add/remove; under replace-one,
-d = v' - v with sums t and s, to at most twice that. C is the sum of the c_j over the h lengths of runs.
+For all tables a unit has v >= 0 rows in the parts, at most K = `rows_in_parts` in all and c_j = min(K, c b^j) in a run
+of b^j neighbours, so the squares of its counts in these runs add up to at most K c_j. So do those of d = v under
+add/remove; under replace-one, d = v' - v with sums t and s, to at most twice that. C is the sum of the c_j over the h
+lengths of runs.
 """
 
 from __future__ import annotations
