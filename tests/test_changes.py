@@ -64,8 +64,9 @@ def test_a_version_takes_the_news_into_the_changelog(tmp_path):
     command = [sys.executable, "-m", "towncrier", "build", "--yes", "--version", "9.8", "--date", "2030-01-02"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    wanted = "# Changelog\n\n## 9.8 (2030-01-02)\n\n### Added\n\n- `cells()` counts cells.\n"
+    wanted = "\n## 9.8 (2030-01-02)\n\n### Added\n\n- `cells()` counts cells.\n"
     made, before = ((folder / "CHANGELOG.md").read_text() for folder in (tmp_path, ROOT))
-    assert made.lstrip().startswith(wanted)
-    assert made.endswith(before.split("# Changelog", 1)[1].lstrip())
+    top, rest = before.split(SETTINGS["start_string"])
+    assert made.startswith(top + SETTINGS["start_string"] + wanted)
+    assert made.endswith(rest.lstrip())
     assert list((tmp_path / "changes").iterdir()) == []
