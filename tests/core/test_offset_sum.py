@@ -96,6 +96,27 @@ def test_one_pass_tells_whether_a_chunk_from_zero_on_is_inside(dtype, lattice):
         assert offset_sum(lattice, (values, None)) == power_sums(lattice, (values, None), 1), cell
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "i4", "i8", "u2", "u4", "u8"])
+def test_no_number_hides_another_that_is_outside(dtype):
+    """All pairs of odd numbers: a chunk called inside has none outside, for what is outside would not be clipped."""
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        odd = [-0.0, 0.0, 1, 9, np.nextafter(kind.type(9), kind.type(10)), -1, *np.array([1, -1]) * np.inf]
+        odd += [np.nan, np.copysign(np.nan, -1), np.finfo(kind).max, np.finfo(kind).tiny, -np.finfo(kind).tiny]
+    else:
+        odd = [0, 1, 9, 10, np.iinfo(kind).max, np.iinfo(kind).min]
+    lattice = Lattice(Fraction(1), 0, 9)
+    for one in odd:
+        for other in odd:
+            values = np.array([one, other], dtype=kind)
+            outside = not ((values >= 0) & (values <= 9)).all()
+            assert not (within_bounds(kind, 0, 9)(values) and outside), values
+            offsets = lattice.offsets(values)
+            assert 0 <= offsets.min() <= offsets.max() <= 9, values
+            assert offsets.tolist() == [int(lattice.offsets(values[i : i + 1])[0]) for i in range(2)], values
+            assert offset_sum(lattice, (values, None)) == power_sums(lattice, (values, None), 1), values
+
+
 def test_which_chunks_are_inside():
     """Chunks that reach the ends themselves go the quick way; one step more does not."""
     for kind, beyond in (
@@ -108,5 +129,4 @@ def test_which_chunks_are_inside():
         within = within_bounds(np.dtype(kind), 0, 9)
         assert within(np.array([0, 9], dtype=kind))
         assert not within(np.array([0, beyond], dtype=kind))
-    assert within_bounds(np.dtype("f8"), 0, 9)(np.array([-0.0, 1.0]))
     assert not within_bounds(np.dtype("f8"), 0, 9)(np.array([1.0, np.copysign(np.nan, -1)]))
