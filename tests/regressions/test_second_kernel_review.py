@@ -1,4 +1,4 @@
-"""Faults that a second review found in the kernels: what hid below a minus zero."""
+"""Faults that a second review found in the kernels: what hid below a minus zero, public arguments of odd kinds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from support.frames import fresh
 
 from pandas_dp.core.lattice import Lattice, within_bounds
 from pandas_dp.core.offset_sum import offset_sum
@@ -14,6 +15,8 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.sums import Total
 from pandas_dp.engines.pandas import PandasView
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.public_arguments import is_private
 
 
 @pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
@@ -40,3 +43,19 @@ def test_a_row_beyond_the_bounds_moves_a_sum_by_no_more_than_stated(by):
         for column in ([-0.0, 3.0], [-0.0, 3.0, 1e300])
     ]
     assert 0 <= exact[1] - exact[0] <= total.sensitivity(PrivacyUnit()).l1
+
+
+def test_public_arguments_that_pandas_makes_no_column_of():
+    """The look whether they are the memory of a protected column failed with an error of pandas."""
+    frame = pd.DataFrame({"a": [1, 2], "b": [1, 2], "d": pd.to_timedelta([1, 2], unit="D")})
+    session = frame.dp.protect(epsilon=1, name=fresh())
+    pairs, years = pd.MultiIndex.from_product([[1, 2], [1, 2]]), np.array([1, 10**18], dtype="m8[Y]")
+    with pytest.raises(ArgumentTypeError, match="a dict by column"):
+        frame.dp(epsilon=1).groupby(["a", "b"], keys=pairs).size()
+    with pytest.raises(ArgumentValueError, match="at least two edges"):
+        frame.dp(epsilon=1).histogram("a", bins=pairs[:1])
+    with pytest.raises(ArgumentTypeError, match="durations with their unit"):
+        frame.dp(epsilon=1).histogram("d", bins=years)
+    assert session.spent == "epsilon=0"
+    assert is_private(frame["d"].to_numpy())
+    assert not is_private(np.array([1, 2], dtype="m8[10s]"))
