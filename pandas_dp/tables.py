@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pandas_dp.session import Session
 
 T = TypeVar("T")
+TICKS = (("s", 1), ("ms", 1), ("us", 1), ("ns", 1))
 
 
 @dataclass(eq=False)
@@ -221,9 +222,18 @@ def lists(values: pd.Index[Any] | np.ndarray[Any, Any] | ExtensionArray) -> bool
     known = (table.column(name).dtype for _, table in list(_tables.values()) for name in table.source.columns)
     if any(isinstance(dtype, pd.CategoricalDtype) and dtype.categories is named for dtype in known):
         return True
-    if values.ndim != 1 or (isinstance(values, np.ndarray) and values.dtype.kind not in "biufmMO"):  # texts and records
+    if (
+        values.ndim != 1
+        or isinstance(values, pd.MultiIndex)
+        or (isinstance(values, np.ndarray) and not _kept(values.dtype))
+    ):
         return False
     return holds(pd.Series(values, dtype=object if values.dtype == object else None, copy=False))
+
+
+def _kept(dtype: np.dtype[Any]) -> bool:
+    """Whether pandas keeps numbers of a dtype as they are, which it does not texts, records, days and years."""
+    return dtype.kind in "biufO" or (dtype.kind in "mM" and np.datetime_data(dtype) in TICKS)
 
 
 def owners(column: pd.Series[Any]) -> Iterator[Session]:

@@ -216,17 +216,20 @@ def float_terms(lattice: Lattice) -> tuple[np.float64, np.float64, np.float64, n
 
 def within_bounds(dtype: np.dtype[Any], least: float, most: float) -> Callable[[NDArray[Any]], bool]:
     """Whether all numbers of a chunk lie in least..most, so that none is NaN; in one pass over it where least is 0."""
-    if least == 0 and dtype.isnative and dtype.itemsize <= 8:
-        # read as unsigned integers, numbers from 0 on keep their order, and all with a sign, and NaN, lie above them; so
-        # does -0.0, which would hide what else a chunk holds: a largest number with a sign never counts as inside
-        unsigned = np.dtype(f"u{dtype.itemsize}")
 
-        def inside(part: NDArray[Any]) -> bool:
-            largest = np.maximum.reduce(part.view(unsigned)).view(dtype)
-            return bool(largest.item() <= most and not np.signbit(largest))
+    def inside(part: NDArray[Any]) -> bool:
+        return bool(least <= np.minimum.reduce(part).item() and np.maximum.reduce(part).item() <= most)
 
+    if least != 0 or not dtype.isnative or dtype.itemsize > 8:
         return inside
-    return lambda part: bool(least <= np.minimum.reduce(part).item() and np.maximum.reduce(part).item() <= most)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+
+    def inside_from_zero(part: NDArray[Any]) -> bool:
+        # read as unsigned integers, numbers from 0 on keep their order, and all with a sign, and NaN, lie above them
+        largest = np.maximum.reduce(part.view(unsigned)).view(dtype).item()
+        return inside(part) if largest == 0 else bool(0 < largest <= most)  # below -0.0 any number may hide
+
+    return inside_from_zero
 
 
 def shifted(values: NDArray[Any], magic: np.float64, out: NDArray[np.float64]) -> NDArray[np.float64]:
