@@ -34,6 +34,9 @@ EXAMPLE = """a plan:
   unit = "patient_id"
   max_rows = 10
 
+  [table]
+  version = "2026-11-28"
+
   [schema.cost]
   bounds = [0, 5000]
 
