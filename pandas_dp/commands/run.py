@@ -119,7 +119,8 @@ class Pipeline:
                 )
             self._index(False)
         self._index(True)
-        print(f"{len(seen.questions)} answers; spent {self._session.spent}; left {self._session.left}")
+        many = len(seen.questions)
+        print(f"{many} answer{'s' * (many != 1)}; spent {self._session.spent}; left {self._session.left}")
         return DONE
 
     def _ask(self, name: str, query: Query, frame: pd.DataFrame) -> None:

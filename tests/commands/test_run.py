@@ -153,6 +153,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     assert "query 'by_ward', which asks epsilon=0.25; left is epsilon=0.1" in done.stderr
     assert "The 1 before it are written" in done.stderr
     assert sorted(os.listdir(job.path / "out")) == ["index.json", "rows.csv", "rows.json"]
+    assert list(pd.read_csv(job.path / "out" / "rows.csv").columns) == ["value", "lower", "upper"]
     assert spent(job.path / "books") == Fraction(1, 2)
 
 

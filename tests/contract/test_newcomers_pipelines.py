@@ -186,3 +186,11 @@ def test_the_way_to_max_rows_can_be_gone():
 def test_a_question_behind_a_table_and_a_price():
     with pytest.raises(ArgumentValueError, match=r"write what stands behind df\.dp\(\.\.\.\): groupby"):
         read_query("df.dp(epsilon=0.5).count()", {"epsilon": 0.5})
+
+
+def test_the_row_of_a_single_number_is_named_by_its_question():
+    df = protected()
+    first, second = df.dp(epsilon=1).count(), df.dp.query("age > 40").dp(epsilon=1).count()
+    table = pd.concat([first.table(), second.table()])
+    assert list(table.index) == ["count()", "query('age > 40').count()"]
+    assert table["value"].tolist() == [first.value, second.value]
