@@ -130,6 +130,8 @@ def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, 
     placed = [parameter for parameter in known if parameter.kind is not parameter.KEYWORD_ONLY]
     named = [parameter.name for parameter in known if parameter.kind is parameter.KEYWORD_ONLY]
     free = [other for other in named if other not in given]
+    if len(args) > len(placed) and placed and placed[-1].name == "columns" and isinstance(args[len(placed)], str):
+        return f"{name}() takes columns as one list: {name}([{', '.join(map(_shown, args[len(placed) - 1 :]))}])"
     if len(args) > len(placed) and free:
         shown = [*map(_shown, args[: len(placed)]), f"{free[0]}={EXAMPLES.get(free[0], '...')}"]
         typed = example or f"{name}({', '.join(shown)})"
@@ -138,8 +140,11 @@ def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, 
     line = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
     for parameter in known[len(args) :]:
         if parameter.default is parameter.empty and parameter.name not in given:
-            if parameter.name in named and parameter.name in EXAMPLES and len(args) >= len(placed) and not example:
-                line = f"{name}({', '.join([*map(_shown, args), f'{parameter.name}={EXAMPLES[parameter.name]}'])})"
+            if parameter.name in named and parameter.name in EXAMPLES and not example:  # what stands by place is there
+                said = [*map(_shown, args), *(f"{other}=..." for other in given)]
+                line = f"{name}({', '.join([*said, f'{parameter.name}={EXAMPLES[parameter.name]}'])})"
+            elif parameter.name == "columns" and "bounds" in names and "k" not in names and not example:
+                line = f"{name}(['age', 'cost'], bounds={{'age': (0, 120), 'cost': (0, 5000)}})"
             return f"{name}() needs {parameter.name}: {line}"
     return f"{name}() was given arguments that do not fit: {line}"
 

@@ -6,6 +6,21 @@ import os
 from collections.abc import Iterable
 
 LONGEST_NAME = 60  # longer names are not compared
+_SAME = {  # other words for a question, which differ from it by more than a slip
+    "mean": "average avg",
+    "std": "stdev stddev sd standard_deviation",
+    "var": "variance",
+    "sum": "total",
+    "quantile": "percentile quantiles percentiles",
+    "count": "len length n",
+    "nunique": "count_distinct distinct n_unique",
+    "corr": "correlation",
+    "cov": "covariance",
+    "report": "to_html html certificate save export",
+    "releases": "history log queries questions",
+    "left": "remaining",
+}
+SAME = {other: name for name, others in _SAME.items() for other in others.split()}
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
@@ -13,6 +28,8 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     from difflib import get_close_matches  # only for mistakes: importing the package shall cost little
 
     names = [other for other in known if isinstance(other, str) and len(other) <= LONGEST_NAME]
+    if isinstance(name, str) and SAME.get(name.lower()) in names:
+        return f"; did you mean {SAME[name.lower()]!r}?"
     close = get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= LONGEST_NAME else []
     return f"; did you mean {close[0]!r}?" if close else ""
 
@@ -63,9 +80,11 @@ class BudgetExceededError(PandasDPError):
 
     def __str__(self) -> str:
         """Return the sentence a user reads."""
+        more = "; the total is raised on record: df.dp.session.extend(to=..., reason='...')"
+        more = more if self.fits.startswith("nothing fits") else ""
         return (
             f"the budget does not pay this query: asked {self.asked}, spent {self.spent}, left {self.left} "
-            f"(ran out of {self.currency}). {self.fits}"
+            f"(ran out of {self.currency}). {self.fits}{more}"
         )
 
 
@@ -73,11 +92,11 @@ class UnverifiedFrameError(PandasDPError):
     """The frame is not one a session protects. The text is the same for every frame."""
 
     TEXT = (
-        "this DataFrame object is not protected: a session answers the very object that was protected and frames "
-        "made from it by df.dp steps, such as df.dp.query('age >= 65'). For a frame made in another way type "
+        "this DataFrame object is not protected, or was changed since: a session answers the very object that was "
+        "protected and frames made from it by df.dp steps, such as df.dp.query('age >= 65') in place of "
+        "df[df['age'] >= 65]. A frame changed in place has to be protected again; for one made in another way type "
         "session.adopt(frame, reason='...'); for another whole table about the same people, "
-        "frame.dp.protect(session=session); for unrelated data, "
-        "frame.dp.protect(epsilon=3, name='other'). A frame changed in place since it was protected has to be protected again"
+        "frame.dp.protect(session=session); for unrelated data, frame.dp.protect(epsilon=3, name='other')"
     )
 
     def __init__(self, text: str = TEXT) -> None:

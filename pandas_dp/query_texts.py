@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -88,6 +89,10 @@ def _tree(text: Any) -> ast.expr:
             f"a question as text has at most {MOST_CHARACTERS:,} characters: keep this one in code"
         )
     text = text.strip()
+    if re.match(r"\w+\.dp\b", text):
+        raise ArgumentValueError(
+            f"the table and the price stand elsewhere; write what stands behind df.dp(...): {EXAMPLE}"
+        )
     start = "q" if text[:1] in ("[", ".") else "q."
     try:
         with warnings.catch_warnings():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -16,6 +16,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.scans import Files, Scan, pieces_of, plain_type, stamp
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
+ASK = "ask scan.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); rows are chosen by scan.dp.query('age >= 65')"
 SHOWN = 8  # columns in a repr
 RESERVED = {"__filename", "__fragment_index", "__batch_index", "__last_in_fragment"}
 
@@ -48,6 +49,16 @@ class ScannedTable:
     def dtypes(self) -> pd.Series[Any]:
         """Dtypes of the columns, those of Arrow; what the files hold as a dictionary has the dtype of its values."""
         return self._carrier.dtypes
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say where questions are asked, for a name of pandas that a scanned table has not got."""
+            raise AttributeError(name if name.startswith("_") else f"a scanned table has no {name!r}: {ASK}")
+
+    def __getitem__(self, key: Any) -> Any:
+        """Say how a column is selected and how rows are."""
+        raise ArgumentTypeError(f"scan[...] selects nothing: {ASK}")
 
     def __repr__(self) -> str:
         """Name the columns; nothing is said of the rows."""

@@ -6,7 +6,7 @@ import uuid
 import weakref
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,7 +18,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.budget import State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, did_you_mean
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.report.allowance import extended
 from pandas_dp.report.books import Answered
@@ -84,6 +84,16 @@ class Session(Statements):
     @property
     def _state(self) -> State:
         return self._ledger.state(self.name)
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say what a session has, for a name that it has not got."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            known = [other for other in dir(type(self)) if not other.startswith("_")]
+            close = did_you_mean(name, known) or "."
+            raise AttributeError(f"a session has no {name!r}{close} There are: {', '.join(known)}")
 
     def adopt(
         self, frame: pd.DataFrame, reason: str, *, table: str | None = None, version: str | None = None

@@ -379,3 +379,12 @@ def test_memory_does_not_grow_with_the_files(code, more, tmp_path):
         found[tables] = [int(line) for line in told.split()]
     for few, many in zip(found[2], found[8], strict=True):
         assert 10**6 < many < few + more
+
+
+def test_rows_and_columns_are_asked_for_behind_dp(pattern):
+    scan = pandas_dp.scan_parquet(pattern)
+    with pytest.raises(AttributeError, match=r"no 'head': ask scan\.dp\(epsilon=0\.5\)"):
+        scan.head()
+    with pytest.raises(ArgumentTypeError, match=r"rows are chosen by scan\.dp\.query\("):
+        scan["age"]
+    assert not hasattr(scan, "_repr_html_")

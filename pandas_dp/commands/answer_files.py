@@ -65,7 +65,10 @@ class AnswerFiles:
             self._write(files[0], release.to_json().encode() + b"\n")
             if self._form != "json":
                 files.append(f"{name}.{self._form}")
-                self._write(files[1], _bytes(flat(release.table()), self._form))
+                table = release.table()
+                if not isinstance(release.value, pd.Series | pd.DataFrame):
+                    table = table.reset_index(drop=True)  # the name of the file says what a single number is
+                self._write(files[1], _bytes(flat(table), self._form))
         record = json.loads(release.to_json())
         kept = ("query", "price", "mechanism", "level", "notes")
         single = {} if isinstance(record["value"], dict) else {"value": record["value"], "interval": record["interval"]}

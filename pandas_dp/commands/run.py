@@ -27,11 +27,32 @@ LINE = "pandas-dp run plan.toml --data visits.parquet --ledger visits.dpledger -
 TEXT = "ask the questions of a plan file, in their order, on one budget"
 MORE = """A job that failed is started again with the same version: what was answered is in the ledger and costs nothing. New
 content gets a new version, and is charged."""
+EXAMPLE = """a plan:
+  [budget]
+  name = "visits"
+  epsilon = 3
+  unit = "patient_id"
+  max_rows = 10
+
+  [table]
+  version = "2026-11-28"
+
+  [schema.cost]
+  bounds = [0, 5000]
+
+  [[queries]]
+  name = "cost_by_ward"
+  price = { epsilon = 0.5 }
+  ask = "groupby('ward', keys=['A', 'B'])['cost'].mean()"
+"""
 
 
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
-    run = commands.add_parser("run", help=TEXT, description=f"{TEXT}. {MORE}", epilog=CODES)
+    raw = argparse.RawDescriptionHelpFormatter  # an example keeps its lines
+    run = commands.add_parser(
+        "run", help=TEXT, description=f"{TEXT}. {MORE}", epilog=f"{EXAMPLE}\n{CODES}", formatter_class=raw
+    )
     run.add_argument("plan", metavar="PLAN", help="TOML file with [budget], [table], [schema.COLUMN] and [[queries]]")
     run.add_argument("--data", metavar="FILE", required=True, help=f"the table: {', '.join(data_files.FORMATS)}")
     run.add_argument("--ledger", metavar="FILE", help="file that keeps the books; made where it is missing")
@@ -98,7 +119,8 @@ class Pipeline:
                 )
             self._index(False)
         self._index(True)
-        print(f"{len(seen.questions)} answers; spent {self._session.spent}; left {self._session.left}")
+        many = len(seen.questions)
+        print(f"{many} answer{'s' * (many != 1)}; spent {self._session.spent}; left {self._session.left}")
         return DONE
 
     def _ask(self, name: str, query: Query, frame: pd.DataFrame) -> None:

@@ -60,7 +60,10 @@ class PricedFrame(
     def __getitem__(self, column: str) -> PricedColumn:
         """Select one column, as in pandas."""
         if not isinstance(column, str):
-            raise ArgumentTypeError("select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100))")
+            raise ArgumentTypeError(
+                "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by .agg(...); "
+                "rows are chosen by df.dp.query('age >= 65')"
+            )
         self._kind(column)
         return PricedColumn(self, column)
 

@@ -197,8 +197,10 @@ def composed(
     if bounds is not None and not isinstance(bounds, Mapping):
         raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {AGG}")
     given = {} if bounds is None else dict(bounds)
-    if set(given) - {cell.column for cell in wanted if cell.function in BOUNDED}:
-        raise ArgumentValueError(f"bounds must be of columns whose values are asked for: {AGG}")
+    unasked = [column for column in given if column not in {cell.column for cell in wanted if cell.function in BOUNDED}]
+    if unasked:
+        first = f"; leave out {unasked[0]!r}" if isinstance(unasked[0], str) else ""
+        raise ArgumentValueError(f"bounds must be of columns whose values are asked for{first}: {AGG}")
     weights, within = split
     if weights is not None and within is not None:
         raise ArgumentTypeError("give weights= or within=, not both: agg(..., weights=[0.6, 0.4])")

@@ -207,13 +207,14 @@ class Release:
         Returns
         -------
         DataFrame
-            The value alone where no interval is known.
+            The value alone where no interval is known. The row of a single number is named by its question, so that
+            ``pandas.concat([first.table(), second.table()])`` is a table to publish.
         """
         known = self.interval(level)
         columns = {"value": self._released}
         if isinstance(known, Interval):
             columns |= {"lower": known.lower, "upper": known.upper}
-        return self._with_extras(pd.DataFrame({name: [x] for name, x in columns.items()}))
+        return self._with_extras(pd.DataFrame({name: [x] for name, x in columns.items()}, index=[str(self.query)]))
 
     def _with_extras(self, table: pd.DataFrame) -> pd.DataFrame:
         for extra in self._provenance.extras:

@@ -6,11 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from fractions import Fraction
 
 import pandas as pd
 import pytest
 from support.commands import PLAN, SECRET, command, entries, spent, visits
+
+from pandas_dp.commands.plans import PipelinePlan
+from pandas_dp.commands.run import EXAMPLE
 
 KILLED = """
 import os
@@ -149,6 +153,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     assert "query 'by_ward', which asks epsilon=0.25; left is epsilon=0.1" in done.stderr
     assert "The 1 before it are written" in done.stderr
     assert sorted(os.listdir(job.path / "out")) == ["index.json", "rows.csv", "rows.json"]
+    assert list(pd.read_csv(job.path / "out" / "rows.csv").columns) == ["value", "lower", "upper"]
     assert spent(job.path / "books") == Fraction(1, 2)
 
 
@@ -279,3 +284,9 @@ def test_exit_codes_of_the_program_itself(job):
     done = program(*run)
     assert (done.returncode, done.stdout) == (2, "")
     assert "run needs --ledger visits.dpledger, or --dry-run" in done.stderr
+
+
+def test_the_plan_that_help_shows_is_one(tmp_path):
+    plan = tmp_path / "plan.toml"
+    plan.write_text(textwrap.dedent(EXAMPLE.partition("\n")[2]), encoding="utf-8")
+    assert [query.name for query in PipelinePlan.read(plan).queries] == ["cost_by_ward"]

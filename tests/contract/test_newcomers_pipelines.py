@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pandas as pd
 import pytest
-from support.frames import people, protected, refused
+from support.frames import fresh, people, protected, refused
 
-from pandas_dp import ArgumentTypeError, ArgumentValueError, Schema
+from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, Schema, UnverifiedFrameError
 from pandas_dp.query_texts import read_query
 
 MONTHS = pd.period_range("2013-01", "2013-12", freq="M")
@@ -66,6 +66,38 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
         lambda d: d.dp(epsilon=1).groupby("sex", keys=["f", None]),
         ArgumentValueError,
         r"keys=\['A', 'B'\]: those of df\['x'\]\.unique\(\) would give the data away",
+    ),
+    # other words for a question, and columns in other shapes
+    (lambda d: d.dp(epsilon=1).average("pay"), AttributeError, "no question 'average'; did you mean 'mean'"),
+    (lambda d: d.dp(epsilon=1)["pay"].variance(), AttributeError, "did you mean 'var'"),
+    (lambda d: d.dp(epsilon=1).agg({"pay": "avg"}), ArgumentValueError, "did you mean 'mean'"),
+    (
+        lambda d: d.dp(epsilon=1).agg({"pay": "mean"}, bounds={"pay": (0, 9), "age": (0, 9)}),
+        ArgumentValueError,
+        "values are asked for; leave out 'age'",
+    ),
+    (
+        lambda d: d.dp(epsilon=1).corr("age", "pay"),
+        ArgumentTypeError,
+        r"columns as one list: corr\(\['age', 'pay'\]\)",
+    ),
+    (lambda d: d.dp.drop("age", "pay"), ArgumentTypeError, r"columns as one list: drop\(\['age', 'pay'\]\)"),
+    (
+        lambda d: d.dp(epsilon=1).describe(),
+        ArgumentTypeError,
+        r"needs columns: describe\(\['age', 'cost'\], bounds=\{'age': ",
+    ),
+    (lambda d: d.dp(epsilon=1)[d.age > 65], ArgumentTypeError, r"rows are chosen by df\.dp\.query\("),
+    (lambda d: d[d.age > 40].dp(epsilon=1).count(), UnverifiedFrameError, r"df\.dp\.query\('age >= 65'\) in place of "),
+    # names that a session has not got
+    (lambda d: d.dp.session.to_html("page.html"), AttributeError, "no 'to_html'; did you mean 'report'"),
+    (lambda d: d.dp.session.remaining, AttributeError, "did you mean 'left'"),
+    (lambda d: d.dp.session.other, AttributeError, "no 'other'. There are: adopt, budget, .*report"),
+    # how many rows a unit has
+    (
+        lambda d: d.dp.protect(epsilon=1, unit="pid"),
+        ArgumentTypeError,
+        r"max_rows=1, name='rows'\), df\.dp\(epsilon=0\.1\)\.rows_per_unit\(\), .*session\.close\(\) and protect again",
     ),
 ]
 
@@ -134,3 +166,31 @@ def test_plots_of_another_kind():
     for answer in answers:
         with pytest.raises(ArgumentTypeError, match=r"takes no kind=.*\.table\(\)\.plot\.bar\(\)"):
             answer.plot(kind="bar")
+
+
+def test_a_budget_that_is_used_up_says_how_it_is_raised():
+    df = protected(epsilon=1)
+    df.dp(epsilon=1).count()
+    with pytest.raises(BudgetExceededError, match=r"nothing fits any more; .*df\.dp\.session\.extend\(to="):
+        df.dp(epsilon=0.5).count("age")
+
+
+def test_the_way_to_max_rows_can_be_gone():
+    df = people().assign(pid=lambda d: range(len(d)))
+    df.dp.protect(epsilon=0.1, unit="pid", max_rows=1, name=fresh())
+    df.dp(epsilon=0.1).rows_per_unit()
+    df.dp.session.close()
+    assert df.dp.protect(epsilon=3, unit="pid", max_rows=10, name=fresh()).left == "epsilon=3"
+
+
+def test_a_question_behind_a_table_and_a_price():
+    with pytest.raises(ArgumentValueError, match=r"write what stands behind df\.dp\(\.\.\.\): groupby"):
+        read_query("df.dp(epsilon=0.5).count()", {"epsilon": 0.5})
+
+
+def test_the_row_of_a_single_number_is_named_by_its_question():
+    df = protected()
+    first, second = df.dp(epsilon=1).count(), df.dp.query("age > 40").dp(epsilon=1).count()
+    table = pd.concat([first.table(), second.table()])
+    assert list(table.index) == ["count()", "query('age > 40').count()"]
+    assert table["value"].tolist() == [first.value, second.value]
