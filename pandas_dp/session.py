@@ -219,8 +219,9 @@ class Session(Statements):
         )
 
     def _wrap(self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str) -> Release:
-        """Tell an answer where it comes from."""
-        declared = table.lineage == "source" and table.steps + query.steps
+        """Tell an answer where it comes from, with all steps that lead to its rows."""
+        query = replace(query, steps=table.steps + query.steps) if table.steps else query
+        declared = table.lineage == "source" and query.steps
         lineage = "declared" if declared else table.lineage
         return make_release(answer, Provenance.of(answer, query, unit, lineage, spent))
 

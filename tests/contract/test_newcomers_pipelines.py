@@ -190,7 +190,7 @@ def test_a_question_behind_a_table_and_a_price():
 
 def test_the_row_of_a_single_number_is_named_by_its_question():
     df = protected()
-    first, second = df.dp(epsilon=1).count(), df.dp(epsilon=1).query("age > 40").count()
+    first, second = df.dp(epsilon=1).count(), df.dp.query("age > 40").dp(epsilon=1).query("age < 60").count()
     table = pd.concat([first.table(), second.table()])
-    assert list(table.index) == ["count()", "query('age > 40').count()"]
+    assert list(table.index) == ["count()", "query('age > 40').query('age < 60').count()"]
     assert table["value"].tolist() == [first.value, second.value]
