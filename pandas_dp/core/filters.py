@@ -190,7 +190,8 @@ class RenyiFilter:
             fits += (
                 f"; of the delta reserved for finding keys and smooth noise (a tenth by default) {say(rest)} is left"
             )
-            fits += f": delta={say(rest)} would fit" if rest else ""
+            less = replace(charge, delta=rest)
+            fits += f": delta={say(rest)} would fit" if rest and self.admit(state, less) is not None else ""
         return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
 
     def spent(self, state: State) -> str:

@@ -248,6 +248,15 @@ def test_deltas_come_out_of_the_reserved_part_alone():
     spend(rule, state, pure("2.8"))
 
 
+@pytest.mark.parametrize(("epsilon", "offered"), [("0.1", True), ("2.8", True), ("2.9", False), ("5", False)])
+def test_a_smaller_delta_is_offered_where_it_would_be_admitted(epsilon, offered):
+    rule = filter_for(Budget.of(3, DELTA))
+    state = spend(rule, State.zero(), pure("0.2") + PrivacyLoss((), DELTA / 20))
+    error = rule.refusal(state, "as typed", rule.charge(pure(epsilon) + PrivacyLoss((), DELTA)))
+    assert error.fits.endswith(": delta=5e-08 would fit") == offered
+    assert (rule.admit(state, rule.charge(pure(epsilon) + PrivacyLoss((), DELTA / 20))) is not None) == offered
+
+
 @given(
     st.lists(st.sampled_from([("e", "0.1"), ("e", "0.37"), ("e", "1.3"), ("g", "0.004"), ("g", "0.05")]), max_size=12),
     st.sampled_from([F(1), F("0.02")]),

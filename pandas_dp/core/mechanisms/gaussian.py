@@ -79,7 +79,9 @@ def analytic_variance(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Variance of Gaussian noise for L2 sensitivity 1, rounded up (Balle and Wang 2018, Theorem 8).
 
     The smallest sigma with delta(epsilon) <= delta, by bisection. The target is delta (1 - 1e-5): the discrete noise
-    on a fine lattice differs from the continuous one by less than that, and so do the rounding errors here.
+    on a fine lattice differs from the continuous one by less than that, and so do the rounding errors here. That is
+    computed, not proved: the sum of the discrete law stays below delta at epsilon 1e-6 to 1e5 and delta 0.1 to 1e-99. Budgets,
+    but for those of the accountant "gdp", count rho, which is proved for all parameters.
     """
     e, target = float(epsilon), float(delta) * (1 - 1e-5)
     low = high = 1.0
