@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Lattice, Raw, float_terms, integer_info, power_sums, shifted, within_bounds
 
-CHUNK = 1 << 17  # rows handled at once: longer than elsewhere, as little is done to them
+CHUNK = 1 << 16  # rows handled at once: longer than elsewhere, as little is done to them
 WRAP = 1 << 64
 LONGEST_RUN = 1 << 12  # of squares: longer ones wake the threads of a BLAS
 
-Inside = Callable[[NDArray[Any]], "list[int] | None"]
+Inside = Callable[[NDArray[Any], NDArray[np.float64]], "list[int] | None"]
 
 
 def offset_sum(lattice: Lattice, raw: Raw, degree: int = 1) -> list[int]:
@@ -40,19 +40,23 @@ def offset_sum(lattice: Lattice, raw: Raw, degree: int = 1) -> list[int]:
     """
     values, present = raw
     quick = _quick(lattice, values.dtype, degree) if present is None else None
-    sums = [0] * (degree + 1)
+    sums, buffer = [0] * (degree + 1), np.empty(min(CHUNK, values.size))
     with np.errstate(all="ignore"):
         for at in range(0, values.size, CHUNK):
             part = values[at : at + CHUNK]
-            found = None if quick is None else quick(part)
+            found = None if quick is None else quick(part, buffer[: part.size])
             if found is None:
                 found = power_sums(lattice, (part, None if present is None else present[at : at + CHUNK]), degree)
             sums = [total + more for total, more in zip(sums, found, strict=True)]
     return sums
 
 
+@lru_cache(maxsize=256)
 def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None:
-    """Sums over a chunk that lies within the bounds, or None; no function where there is no quick way."""
+    """Sums over a chunk that lies within the bounds, or None; no function where there is no quick way.
+
+    It writes over a buffer of the chunk's size.
+    """
     if dtype.kind in "iu" and dtype.itemsize > 1 and degree == 1:
         return _integers(lattice, dtype)
     terms = float_terms(lattice)
@@ -60,44 +64,38 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
         return None
     least, most, magic, origin = terms
     within, base, square = within_bounds(dtype, least, most), int(origin.view(np.int64)), float(lattice.step) ** -2
-    buffer, run = np.empty(CHUNK), min((1 << 53) // lattice.cells**2, LONGEST_RUN)
+    # for degree 2 a power of two, which divides a chunk, with run * cells**2 <= 2**53
+    run = min(1 << max(1, (1 << 53) // lattice.cells**2).bit_length() - 1, LONGEST_RUN)
 
-    def quick(part: NDArray[Any]) -> list[int] | None:
+    def quick(part: NDArray[Any], buffer: NDArray[np.float64]) -> list[int] | None:
         if not within(part):
             return None
-        rounded = shifted(part, magic, buffer[: part.size])
-        # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**17 * 2**31
-        sums = [part.size, (int(np.add.reduce(rounded.view(np.int64))) - part.size * base) % WRAP]
-        if degree == 2:
-            rounded -= origin  # offset * step
-            runs, rest = np.split(rounded, [part.size // run * run])
-            # exact in floats, in any order: a run's sum is a whole number of steps squared, at most run * cells**2 <= 2**53
-            squares = np.append(np.vecdot(*[runs.reshape(-1, run)] * 2), np.vecdot(rest, rest))  # shape (runs + 1,)
-            sums.append(int((squares * square).astype(np.int64).sum()))
-        return sums
+        rounded, rows = shifted(part, magic, buffer), part.size
+        # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**16 * 2**31
+        first = (int(np.add.reduce(rounded.view(np.int64))) - rows * base) % WRAP
+        if degree == 1:
+            return [rows, first]
+        rounded -= origin  # offset * step
+        runs, rest = rounded[: rows - rows % run].reshape(-1, run), rounded[rows - rows % run :]
+        # exact in floats, in any order: a run's sum is a whole number of steps squared, at most run * cells**2
+        squares = [*np.vecdot(runs, runs).tolist(), np.vecdot(rest, rest).item()]  # runs + 1 of them
+        return [rows, first, sum(int(each * square) for each in squares)]
 
     return quick
 
 
 def _integers(lattice: Lattice, dtype: np.dtype[Any]) -> Inside | None:
     """For integers that are lattice points: offset = value / step - low, summed modulo 2**64."""
-    first, last, factor = _integer_terms(lattice, dtype)
-    if factor is None:
+    info, steps = integer_info(dtype), 1 / lattice.step  # from one integer to the next
+    first, last = max(-int(-lattice.lower // 1), int(info.min)), min(int(lattice.upper // 1), int(info.max))
+    if steps.denominator != 1:
         return None
-    within = within_bounds(dtype, first, last)
+    factor, within = int(steps), within_bounds(dtype, first, last)
 
-    def quick(part: NDArray[Any]) -> list[int] | None:
+    def quick(part: NDArray[Any], _: NDArray[np.float64]) -> list[int] | None:
         if not within(part):
             return None
         total = int(np.add.reduce(part, dtype=np.uint64 if dtype.kind == "u" else np.int64))
         return [part.size, (total * factor - part.size * lattice.low) % WRAP]
 
     return quick
-
-
-@lru_cache(maxsize=256)
-def _integer_terms(lattice: Lattice, dtype: np.dtype[Any]) -> tuple[int, int, int | None]:
-    """First and last integer within the bounds, and steps from one integer to the next if they are whole."""
-    info, factor = integer_info(dtype), 1 / lattice.step
-    first, last = max(-int(-lattice.lower // 1), int(info.min)), min(int(lattice.upper // 1), int(info.max))
-    return first, last, int(factor) if factor.denominator == 1 else None

@@ -25,6 +25,9 @@ LATTICES = [Lattice.between(Fraction(a), Fraction(b), bits) for a, b in BOUNDS f
 def short_chunks(monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 4)
     monkeypatch.setattr(module, "LONGEST_RUN", 3)
+    module._quick.cache_clear()  # which knows the runs it was made for
+    yield
+    module._quick.cache_clear()
 
 
 @settings(max_examples=400, deadline=None)
