@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from pandas.api.extensions import ExtensionArray
 
 from pandas_dp.arguments import check_facts
@@ -297,7 +298,7 @@ def same_storage(a: Any, b: Any) -> bool:
     if hasattr(a, "_mask"):
         return _same_memory(a._data, b._data) and _same_memory(a._mask, b._mask)
     if hasattr(a, "_pa_array"):
-        return a._pa_array is b._pa_array
+        return _same_buffers(a._pa_array, b._pa_array)
     if isinstance(a, pd.arrays.NumpyExtensionArray) or hasattr(a, "_ndarray"):
         return _same_memory(a.to_numpy(copy=False), b.to_numpy(copy=False))
     return False
@@ -307,6 +308,25 @@ def _same_memory(a: Any, b: Any) -> bool:
     x, y = np.asarray(a).__array_interface__, np.asarray(b).__array_interface__
     # beside the address stands whether it may be written, which views of one memory do not agree on
     return x["data"][0] == y["data"][0] and all(x[part] == y[part] for part in ("shape", "strides", "typestr"))
+
+
+def _same_buffers(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
+    """Whether two Arrow columns lie in the same memory; before version 3.1 each view of pandas' wraps it anew."""
+    return a is b or (a.type == b.type and _addresses(a.chunks) == _addresses(b.chunks))
+
+
+def _addresses(chunks: Iterable[pa.Array]) -> list[Any]:
+    """Where each chunk that holds rows begins and ends, and at what addresses its buffers and its dictionary lie."""
+    return [
+        (
+            chunk.offset,
+            len(chunk),
+            [buffer and buffer.address for buffer in chunk.buffers()],
+            _addresses([chunk.dictionary]) if pa.types.is_dictionary(chunk.type) else None,
+        )
+        for chunk in chunks
+        if len(chunk)
+    ]
 
 
 def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
