@@ -11,7 +11,7 @@ import pandas as pd
 from pandas_dp import arguments, opening
 from pandas_dp.calls import explain, explained
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.frames import Frames
+from pandas_dp.portions import Portions
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 
@@ -29,7 +29,7 @@ def _questions() -> type[PricedFrame]:
 
 
 @explain
-class Accessor(Frames):
+class Accessor(Portions):
     """Differentially private answers from this DataFrame.
 
     Every question names its price and gets a plain number or Series with ``.interval()``, ``.table()`` and ``.notes``::

@@ -15,6 +15,7 @@ import pandas as pd
 from pandas_dp import arguments
 from pandas_dp.aggregates.choices import SelectByFrame, SelectByRows, TopK
 from pandas_dp.aggregates.prices import GRID, MOST_PRICES, BestPrice, on_one_unit
+from pandas_dp.aggregates.selections import Mode
 from pandas_dp.core.lattice import SUM_BITS, Lattice
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number, is_missing
@@ -39,6 +40,41 @@ class ChoiceQuestions(PreparedFrame):
     """The questions of a priced frame that are answered by a choice."""
 
     __slots__ = ()
+
+    def mode(self, column: str, *, keys: Any = None) -> Release:
+        """Return the most common of the listed keys.
+
+        Parameters
+        ----------
+        column : str
+        keys : list, optional
+            Listed values; from the schema where left out. Never from the data: see ``unique``. Others are ignored.
+
+        Returns
+        -------
+        Release
+            The key. ``interval`` says how far its count may be below the largest.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Permute-and-flip on the counts (exponential mechanism where the session has delta > 0). Under add_remove all
+        counts move one way and the rate is epsilon / c, under replace_one epsilon / (2 c), c the rows of a unit in one
+        key. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900})
+        >>> session = df.dp.protect(epsilon=1, name="mode example")
+        >>> df.dp(epsilon=0.5).mode("city", keys=["Bonn", "Ulm"]).value
+        'Bonn'
+        """
+        keyed, _ = self._keys("mode", column, keys, False, False)
+        return self._ask(call_text("mode", column, None, keys=keyed.keys), Mode(keyed), (column,))
 
     def top_k(self, column: str, k: int, *, keys: Any = None) -> Release:
         """Return the k most common of the listed keys, the most common first.

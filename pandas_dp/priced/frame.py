@@ -8,7 +8,6 @@ from typing import Any
 from pandas_dp import arguments
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.moments import Mean, Variance
-from pandas_dp.aggregates.selections import Mode
 from pandas_dp.aggregates.smooth import TrimmedMeanOf
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.aggregates.winsorized import WinsorizedMean
@@ -357,38 +356,3 @@ class PricedFrame(
         binned, labels = arguments.bins(bins, other, null, kind, "histogram", column)
         text = call_text("histogram", column, None, bins=labels.edges, **more_parts(other, null))
         return self._ask(text, CountBy(binned, labels, name="count"), (column,))
-
-    def mode(self, column: str, *, keys: Any = None) -> Release:
-        """Return the most common of the listed keys.
-
-        Parameters
-        ----------
-        column : str
-        keys : list, optional
-            Listed values; from the schema where left out. Never from the data: see ``unique``. Others are ignored.
-
-        Returns
-        -------
-        Release
-            The key. ``interval`` says how far its count may be below the largest.
-
-        Raises
-        ------
-        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
-
-        Notes
-        -----
-        Permute-and-flip on the counts (exponential mechanism where the session has delta > 0). Under add_remove all
-        counts move one way and the rate is epsilon / c, under replace_one epsilon / (2 c), c the rows of a unit in one
-        key. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900})
-        >>> session = df.dp.protect(epsilon=1, name="mode example")
-        >>> df.dp(epsilon=0.5).mode("city", keys=["Bonn", "Ulm"]).value
-        'Bonn'
-        """
-        keyed, _ = self._keys("mode", column, keys, False, False)
-        return self._ask(call_text("mode", column, None, keys=keyed.keys), Mode(keyed), (column,))

@@ -1,43 +1,31 @@
-"""Groups of a priced frame."""
+"""Groups of a priced frame: what stands beside the statistics of each, choices, functions and several questions at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from pandas_dp import arguments
-from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy
-from pandas_dp.aggregates.distinct import DistinctCounts
-from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.sample_and_aggregate import GroupsOfFunction
-from pandas_dp.aggregates.selections import GroupModes, QuantileOf
+from pandas_dp.aggregates.selections import GroupModes
 from pandas_dp.aggregates.several import SeveralOfGroups
-from pandas_dp.aggregates.sums import Sum
-from pandas_dp.calls import example, explain, uncopied
-from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
+from pandas_dp.calls import example, explain
+from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.core.partition import Cross
 from pandas_dp.core.statistics.blocks import BlockResults
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
-from pandas_dp.priced.bounds import asked, bounded, rank_lattice, square_lattice
-from pandas_dp.priced.parts import Parts, few, parts_of
+from pandas_dp.priced.group_statistics import GroupStatistics
+from pandas_dp.priced.parts import parts_of
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import no_number, rehearse
 from pandas_dp.priced.several import composed, wanted_of
-from pandas_dp.priced.text import (
-    BOUNDED,
-    ONE_COLUMN,
-    bounds_text,
-    columns_text,
-    missing_question,
-    refuse_dates,
-    value_text,
-)
+from pandas_dp.priced.text import BOUNDED, bounds_text
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 
@@ -45,139 +33,10 @@ BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what a
 
 
 @partial(explain, public=True)
-class PricedGroups:
+class PricedGroups(GroupStatistics):
     """Groups of a priced frame: one answer for each listed key, all for the price of one call."""
 
-    __slots__ = ("_column", "_frame", "_parts")
-
-    def __init__(self, frame: PreparedFrame, parts: Parts, column: str | None = None) -> None:
-        self._frame, self._parts, self._column = frame, parts, column
-
-    __reduce__ = uncopied
-
-    @property
-    def _by(self) -> str:
-        """The columns of groups, as typed."""
-        return columns_text(self._parts.columns)
-
-    def __repr__(self) -> str:
-        """Say what one call costs."""
-        selected = "" if self._column is None else f"[{self._column!r}]"
-        return f"{self._frame!r}.groupby({self._by}){selected}"
-
-    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
-
-        def __getattr__(self, name):
-            """Say what can be asked, for a name of pandas that cannot."""
-            if name.startswith("_"):
-                raise AttributeError(name)
-            if self._column is None and name in self._frame._empty():
-                raise AttributeError(f"{name!r} is a column; select it: .groupby({self._by}, keys=[...])[{name!r}]")
-            column = "'column'" if self._column is None else repr(self._column)
-            raise AttributeError(missing_question(type(self), name, f"{column}, ", self._parts.columns))
-
-    def __getitem__(self, column: str) -> PricedGroups:
-        """Select one column, as in pandas."""
-        if not isinstance(column, str):
-            raise ArgumentTypeError(ONE_COLUMN.replace("{by}", self._by))
-        self._frame._kind(column)
-        return PricedGroups(self._frame, self._parts, column)
-
-    def size(self) -> Release:
-        """Count the rows of each group; see `PricedFrame.size`."""
-        return self._ask("size", CountBy(self._parts.by, self._parts.labels, name="size"), None)
-
-    def count(self, column: str | None = None) -> Release:
-        """Count the non-null rows of a column in each group, without a column the rows; see `PricedFrame.count`."""
-        column = column or self._column
-        if column is not None:
-            self._frame._kind(column)
-        name = "size" if column is None else column
-        return self._ask("count", CountBy(self._parts.by, self._parts.labels, column, name), column)
-
-    def nunique(self, column: str | None = None) -> Release:
-        """Count the distinct values of a column in each group; see `PricedFrame.nunique`."""
-        column = self._named(column, "nunique")
-        self._frame._kind(column)
-        mixed = self._frame._empty()[column].dtype == object
-        question = DistinctCounts(column, self._parts.by, self._parts.labels, mixed)
-        return self._ask("nunique", question, column)
-
-    def sum(self, column: str | None = None, *, bounds: Any = None) -> Release:
-        """Sum of a column in each group; see `PricedFrame.sum`. Rows beyond a unit's bounds are dropped at random."""
-        column = self._named(column, "sum")
-        kind, lattice = bounded(self._frame, "sum", column, bounds, SUM_BITS)
-        refuse_dates(kind, "sum", column)
-        question = Sum(column, lattice, kind, self._parts.by, self._parts.labels)
-        return self._ask("sum", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
-
-    def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
-        """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random."""
-        column = self._named(column, "mean")
-        kind, lattice = bounded(self._frame, "mean", column, bounds, SUM_BITS)
-        question = Mean(column, lattice, kind, self._parts.by, self._parts.labels)
-        return self._ask("mean", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
-
-    def var(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
-        """Variance of a column in each group; see `PricedFrame.var`."""
-        return self._variance("var", column, bounds, ddof)
-
-    def std(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
-        """Standard deviation of a column in each group; see `PricedFrame.std`."""
-        return self._variance("std", column, bounds, ddof)
-
-    def _variance(self, name: str, column: str | None, bounds: Any, ddof: int) -> Release:
-        column = self._named(column, name)
-        kind, lattice = square_lattice(self._frame, name, column, bounds, ddof)
-        parts = self._parts
-        question = Variance(column, lattice, kind, ddof, name == "std", parts.by, parts.labels)
-        return self._ask(name, asked(self._frame, question, bounds, SQUARE_BITS), column, bounds, ddof=ddof)
-
-    def median(self, column: str | None = None, *, bounds: Any = None, step: Any = None) -> Release:
-        """Median of a column in each group, ``quantile`` at 0.5; see `PricedFrame.median`."""
-        return self._quantile("median", self._named(column, "median"), 0.5, bounds, step)
-
-    def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
-        """Quantile of the selected column in each group, chosen from public candidates by its rank among the group's rows.
-
-        Parameters
-        ----------
-        q : float or list of float
-            Several levels give one more level of the index, as in pandas.
-        bounds, step : optional
-            See `PricedFrame.quantile`.
-
-        Returns
-        -------
-        Release
-            A Series. ``interval`` says how far the rank of each answer may be off: a group of fewer rows than that may be
-            given any number within the bounds.
-
-        Notes
-        -----
-        The exponential mechanism of `PricedFrame.quantile` in each group by itself. A row is in one group, so all groups
-        cost epsilon once under add_remove. Under replace_one a row may leave one group and enter another, so the rate is
-        half of that; the rows of a unit share the price however they are distributed over the groups.
-        Source: Smith 2011; McSherry, Talwar 2007; McSherry 2009.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
-        >>> session = df.dp.protect(epsilon=1, name="group quantile example")
-        >>> df.dp(epsilon=1).groupby("ward", keys=["A", "B"])["cost"].quantile(0.9, bounds=(0, 100), step=1).tolist()
-        [10.0, 40.0]
-        """
-        return self._quantile("quantile", self._named(None, "quantile"), q, bounds, step)
-
-    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
-        levels, scalar = arguments.quantiles(q)
-        if not scalar:
-            few(self._parts.by.count * len(levels))
-        kind, lattice = rank_lattice(self._frame, name, column, bounds, step)
-        question = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
-        shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step})
-        return self._ask(name, asked(self._frame, question, bounds, RANK_BITS), column, bounds, **shown)
+    __slots__ = ()
 
     def mode(self, column: str | None = None, *, keys: Any = None) -> Release:
         """Return the most common of the listed keys of a column in each group; see `PricedFrame.mode`.
@@ -368,16 +227,3 @@ class PricedGroups:
     def _of(self, frame: PreparedFrame) -> PricedGroups:
         """The same groups of the same rows at another price."""
         return PricedGroups(frame, self._parts)
-
-    def _named(self, column: str | None, name: str) -> str:
-        named = column or self._column
-        if named is None:
-            raise ArgumentTypeError(f"{name}() needs a column: .groupby({self._by})['cost'].{name}()")
-        return named
-
-    def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None, **more: Any) -> Release:
-        selected = "" if column is None else f"[{column!r}]"
-        needed = self._parts.columns if column is None else (*self._parts.columns, column)
-        shown = [bounds_text(bounds).rstrip(", "), *(f"{key}={value_text(value)}" for key, value in more.items())]
-        groups = f"groupby({self._by}, {self._parts.text}){selected}"
-        return self._frame._ask(f"{groups}.{name}({', '.join(filter(None, shown))})", aggregate, needed)

@@ -181,8 +181,7 @@ class FoundGroups(PricedGroups):
 
     def __getitem__(self, column: str) -> FoundGroups:
         """Select one column, as in pandas."""
-        checked = super().__getitem__(column)
-        return FoundGroups(self._frame, self._keys, self._parts.text, checked._column)
+        return FoundGroups(self._frame, self._keys, self._parts.text, self._selected(column))
 
     @property
     def _listed(self) -> str:
