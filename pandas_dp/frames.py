@@ -36,11 +36,16 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget.
+            Still protected by the same session and budget; nothing is charged.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        This holds of every step: what becomes of a row depends on that row and on public arguments alone. So tables that
+        differ in one unit differ in that unit still, under add_remove and replace_one alike, and noise need not grow.
 
         Examples
         --------
@@ -63,11 +68,20 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget.
+            Still protected by the same session and budget; nothing is charged.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="filter example")
+        >>> older = df.dp.filter(lambda d: d.age > 40)
+        >>> print(older.dp(epsilon=0.5).count().query)
+        query('age > 40').count()
         """
         return self._made(steps.filter_(condition, self._empty()))
 
@@ -83,7 +97,7 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget.
+            Still protected by the same session and budget; nothing is charged.
 
         Raises
         ------
@@ -111,11 +125,20 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget.
+            Still protected by the same session and budget; nothing is charged.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="eval example")
+        >>> older = df.dp.eval("older = age > 40")
+        >>> older.dp(epsilon=0.5).histogram("older").index.tolist()
+        [False, True]
         """
         return self._made(steps.eval_(expr, self._empty()))
 
@@ -132,11 +155,20 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget.
+            Still protected by the same session and budget; nothing is charged.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="clip example")
+        >>> cut = df.dp.clip(40, 60, columns="age")
+        >>> 40 < cut.dp(epsilon=1).mean("age", bounds=(40, 60)) < 55
+        True
         """
         return self._made(steps.clip(lower, upper, self._empty(), columns=columns))
 
@@ -151,11 +183,20 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget.
+            Still protected by the same session and budget; nothing is charged.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="fillna example")
+        >>> filled = df.dp.fillna({"age": 40})
+        >>> df.dp(epsilon=1).count("age") < 2500 < filled.dp(epsilon=1).count("age")
+        True
         """
         return self._made(steps.fillna(value, self._empty()))
 
@@ -170,11 +211,20 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget.
+            Still protected by the same session and budget; nothing is charged.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="dropna example")
+        >>> known = df.dp.dropna("age")
+        >>> known.dp(epsilon=1).count() < 2500 < df.dp(epsilon=1).count()
+        True
         """
         return self._made(steps.dropna(subset, self._empty()))
 
@@ -193,7 +243,7 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget. The keys of the new columns are known to questions.
+            Still protected by the same session and budget; nothing is charged. The keys of the new columns are known to questions.
 
         Raises
         ------
@@ -225,7 +275,7 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget. As in pandas an empty list and a missing cell make one row with
+            Still protected by the same session and budget; nothing is charged. As in pandas an empty list and a missing cell make one row with
             a missing value, and rows keep the label of the row they come from.
 
         Raises
@@ -262,11 +312,19 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget.
+            Still protected by the same session and budget; nothing is charged.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="drop example")
+        >>> df.dp.drop("ward").columns.tolist()
+        ['age']
         """
         return self._made(steps.drop(columns, self._empty()))
 
@@ -281,11 +339,20 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget.
+            Still protected by the same session and budget; nothing is charged.
 
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="rename example")
+        >>> renamed = df.dp.rename({"age": "years"})
+        >>> print(renamed.dp(epsilon=0.5).mean("years", bounds=(0, 100)).query)
+        rename({'age': 'years'}).mean('years', bounds=(0, 100))
         """
         return self._made(steps.rename(columns, self._empty()))
 

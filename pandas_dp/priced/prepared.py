@@ -53,48 +53,150 @@ class PreparedFrame:
     __reduce__ = uncopied
 
     def query(self, expr: str) -> Self:
-        """Keep rows for which an expression is true; see ``df.dp.query``."""
+        """Keep rows for which an expression is true; see ``df.dp.query``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced query example")
+        >>> print(df.dp(epsilon=0.5).query("age > 40").count().query)
+        query('age > 40').count()
+        """
         return self._then(steps.query(expr, self._empty()))
 
     def filter(self, condition: Any) -> Self:
-        """Keep rows for which a condition is true; see ``df.dp.filter``."""
+        """Keep rows for which a condition is true; see ``df.dp.filter``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced filter example")
+        >>> print(df.dp(epsilon=0.5).filter(pd.col("age") > 40).count().query)
+        query('age > 40').count()
+        """
         return self._then(steps.filter_(condition, self._empty()))
 
     def assign(self, **columns: Any) -> Self:
-        """Add or replace columns computed row by row; see ``df.dp.assign``."""
+        """Add or replace columns computed row by row; see ``df.dp.assign``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced assign example")
+        >>> decades = df.dp(epsilon=0.5).assign(decade=lambda d: d.age // 10)
+        >>> decades.histogram("decade", keys=[3, 4, 5, 6]).index.tolist()
+        [3, 4, 5, 6]
+        """
         return self._then(steps.assign(self._empty(), **columns))
 
     def eval(self, expr: str) -> Self:
-        """Add a column by an expression such as ``"bmi = weight / height ** 2"``; see ``df.dp.eval``."""
+        """Add a column by an expression such as ``"bmi = weight / height ** 2"``; see ``df.dp.eval``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced eval example")
+        >>> df.dp(epsilon=0.5).eval("older = age > 40").histogram("older").index.tolist()
+        [False, True]
+        """
         return self._then(steps.eval_(expr, self._empty()))
 
     def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> Self:
-        """Cut values to public limits; see ``df.dp.clip``."""
+        """Cut values to public limits; see ``df.dp.clip``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced clip example")
+        >>> 40 < df.dp(epsilon=1).clip(40, 60, columns="age").mean("age", bounds=(40, 60)) < 55
+        True
+        """
         return self._then(steps.clip(lower, upper, self._empty(), columns=columns))
 
     def fillna(self, value: Any) -> Self:
-        """Replace missing values by public constants; see ``df.dp.fillna``."""
+        """Replace missing values by public constants; see ``df.dp.fillna``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced fillna example")
+        >>> df.dp(epsilon=1).count("age") < 2500 < df.dp(epsilon=1).fillna({"age": 40}).count("age")
+        True
+        """
         return self._then(steps.fillna(value, self._empty()))
 
     def dropna(self, subset: Any = None) -> Self:
-        """Leave out rows with missing values; see ``df.dp.dropna``."""
+        """Leave out rows with missing values; see ``df.dp.dropna``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced dropna example")
+        >>> df.dp(epsilon=1).dropna("age").count() < 2500 < df.dp(epsilon=1).count()
+        True
+        """
         return self._then(steps.dropna(subset, self._empty()))
 
     def merge(self, lookup: Any, on: str, how: str = "left") -> Self:
-        """Add the columns of a public lookup table; see ``df.dp.merge``."""
+        """Add the columns of a public lookup table; see ``df.dp.merge``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced merge example")
+        >>> wards = {"ward": ["A", "B"], "floor": [1, 2]}
+        >>> df.dp(epsilon=1).merge(wards, on="ward").histogram("floor").index.tolist()
+        [1, 2]
+        """
         check_public(lookup)
         return self._then(steps.merge(lookup, on, how, self._empty()))
 
     def explode(self, column: str, *, max: int) -> Self:
-        """Make a row of each of the first ``max`` entries of a list; see ``df.dp.explode``."""
+        """Make a row of each of the first ``max`` entries of a list; see ``df.dp.explode``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"pid": range(2000), "tags": [["a", "b"], ["b"]] * 1000})
+        >>> session = df.dp.protect(epsilon=30, unit="pid", max_rows=2, name="priced explode example")
+        >>> tags = df.dp(epsilon=10).explode("tags", max=2).value_counts("tags", keys=["a", "b"])
+        >>> bool(tags["a"] < 1500 < tags["b"])
+        True
+        """
         return self._then(steps.explode(column, max, self._empty()))
 
     def drop(self, columns: Any) -> Self:
-        """Leave columns out; see ``df.dp.drop``."""
+        """Leave columns out; see ``df.dp.drop``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced drop example")
+        >>> print(df.dp(epsilon=0.5).drop("ward").count().query)
+        drop(['ward']).count()
+        """
         return self._then(steps.drop(columns, self._empty()))
 
     def rename(self, columns: Mapping[str, str]) -> Self:
-        """Give columns other names; see ``df.dp.rename``."""
+        """Give columns other names; see ``df.dp.rename``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="priced rename example")
+        >>> print(df.dp(epsilon=0.5).rename({"age": "years"}).mean("years", bounds=(0, 100)).query)
+        rename({'age': 'years'}).mean('years', bounds=(0, 100))
+        """
         return self._then(steps.rename(columns, self._empty()))
 
     if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
