@@ -75,6 +75,17 @@ class BlockQuestions(PreparedFrame):
         instead of (upper - lower) / (blocks epsilon). Sample and aggregate wins where the bounds are very wide and the
         values narrow.
         Source: Nissim, Raskhodnikova, Smith 2007; Smith 2011; McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 4000, "cost": [10, 40] * 4000})
+        >>> session = df.dp.protect(epsilon=10, name="groupby_mean_sa example")
+        >>> means = df.dp(epsilon=10).groupby_mean_sa("ward", "cost", keys=["A", "B"], bounds=(0, 100), blocks=200)
+        >>> means.round().tolist()
+        [10.0, 40.0]
+        >>> means.table().columns.tolist()
+        ['value', 'size', 'enough_rows']
         """
         count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
@@ -264,6 +275,15 @@ class BlockQuestions(PreparedFrame):
         one and the same block. Well separated clusters of similar size are found; clusters that are close in the first
         column are matched badly between blocks, so put the column that separates them first.
         Source: Nissim, Raskhodnikova, Smith 2007, Sections 4 and 5.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [20, 60] * 5000, "cost": [5, 40] * 5000})
+        >>> session = df.dp.protect(epsilon=10, name="kmeans example")
+        >>> centres = df.dp(epsilon=10).kmeans(["age", "cost"], k=2, bounds={"age": (0, 100), "cost": (0, 50)}, rows=10_000)
+        >>> centres.round().to_numpy().tolist()
+        [[20.0, 5.0], [60.0, 40.0]]
         """
         line = "kmeans(['age', 'cost'], k=3, bounds={'age': (0, 120), 'cost': (0, 5000)})"
         if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index) or not len(columns):

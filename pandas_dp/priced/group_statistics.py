@@ -59,11 +59,39 @@ class GroupStatistics:
         return type(self)(self._frame, self._parts, self._selected(column))
 
     def size(self) -> Release:
-        """Count the rows of each group; see `PricedFrame.size`."""
+        """Count the rows of each group; see `PricedFrame.size`.
+
+        Notes
+        -----
+        A row is in one group, so all groups together cost what one answer costs under add_remove, and need twice the noise under
+        replace_one; of a unit the rows of at most ``max_groups`` groups count. Source: McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group size example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups.size().index.tolist()
+        ['A', 'B']
+        >>> df.dp.preview(epsilon=1).groupby("ward", keys=["A", "B"]).size().error
+        'each ± 3 rows (95 %)'
+        """
         return self._ask("size", CountBy(self._parts.by, self._parts.labels, name="size"), None)
 
     def count(self, column: str | None = None) -> Release:
-        """Count the non-null rows of a column in each group, without a column the rows; see `PricedFrame.count`."""
+        """Count the non-null rows of a column in each group, without a column the rows; see `PricedFrame.count`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group count example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> known = groups["cost"].count()
+        >>> known.name, known.index.name, bool(1900 < known["A"] < 2100)
+        ('cost', 'ward', True)
+        """
         column = column or self._column
         if column is not None:
             self._frame._kind(column)
@@ -71,7 +99,17 @@ class GroupStatistics:
         return self._ask("count", CountBy(self._parts.by, self._parts.labels, column, name), column)
 
     def nunique(self, column: str | None = None) -> Release:
-        """Count the distinct values of a column in each group; see `PricedFrame.nunique`."""
+        """Count the distinct values of a column in each group; see `PricedFrame.nunique`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group nunique example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].nunique().table().columns.tolist()  # one value in each, up to noise
+        ['value', 'lower', 'upper']
+        """
         column = self._named(column, "nunique")
         self._frame._kind(column)
         mixed = self._frame._empty()[column].dtype == object
@@ -79,7 +117,17 @@ class GroupStatistics:
         return self._ask("nunique", question, column)
 
     def sum(self, column: str | None = None, *, bounds: Any = None) -> Release:
-        """Sum of a column in each group; see `PricedFrame.sum`. Rows beyond a unit's bounds are dropped at random."""
+        """Sum of a column in each group; see `PricedFrame.sum`. Rows beyond a unit's bounds are dropped at random.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group sum example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].sum(bounds=(0, 50)).round(-4).tolist()
+        [20000.0, 80000.0]
+        """
         column = self._named(column, "sum")
         kind, lattice = bounded(self._frame, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
@@ -87,18 +135,49 @@ class GroupStatistics:
         return self._ask("sum", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
 
     def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
-        """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random."""
+        """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group mean example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].mean(bounds=(0, 50)).round().tolist()
+        [10.0, 40.0]
+        """
         column = self._named(column, "mean")
         kind, lattice = bounded(self._frame, "mean", column, bounds, SUM_BITS)
         question = Mean(column, lattice, kind, self._parts.by, self._parts.labels)
         return self._ask("mean", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
 
     def var(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
-        """Variance of a column in each group; see `PricedFrame.var`."""
+        """Variance of a column in each group; see `PricedFrame.var`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group var example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> spread = groups["cost"].var(bounds=(0, 50))
+        >>> bool(spread.between(0, 60).all())  # without noise 0 and 0
+        True
+        """
         return self._variance("var", column, bounds, ddof)
 
     def std(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
-        """Standard deviation of a column in each group; see `PricedFrame.std`."""
+        """Standard deviation of a column in each group; see `PricedFrame.std`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group std example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> print(groups["cost"].std(bounds=(0, 50)).query)
+        groupby('ward', keys=['A', 'B'])['cost'].std(bounds=(0, 50), ddof=1)
+        """
         return self._variance("std", column, bounds, ddof)
 
     def _variance(self, name: str, column: str | None, bounds: Any, ddof: int) -> Release:
@@ -109,7 +188,17 @@ class GroupStatistics:
         return self._ask(name, asked(self._frame, question, bounds, SQUARE_BITS), column, bounds, ddof=ddof)
 
     def median(self, column: str | None = None, *, bounds: Any = None, step: Any = None) -> Release:
-        """Median of a column in each group, ``quantile`` at 0.5; see `PricedFrame.median`."""
+        """Median of a column in each group, ``quantile`` at 0.5; see `PricedFrame.median`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group median example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].median(bounds=(0, 100), step=1).tolist()
+        [10.0, 40.0]
+        """
         return self._quantile("median", self._named(column, "median"), 0.5, bounds, step)
 
     def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:

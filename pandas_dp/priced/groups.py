@@ -62,6 +62,15 @@ class PricedGroups(GroupStatistics):
         A choice as by `PricedFrame.mode` in each group by itself, at rate epsilon / r under add_remove and epsilon / (2 r)
         under replace_one, r the rows of a unit that count: ``max_groups`` bounds the pairs of group and key that a unit is in.
         Source: McKenna, Sheldon 2020; McSherry, Talwar 2007; McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group mode example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].mode(keys=[10, 40]).tolist()
+        [10, 40]
         """
         column = self._named(column, "mode")
         keyed, labels = self._frame._keys("mode", column, keys, False, False)
@@ -89,6 +98,23 @@ class PricedGroups(GroupStatistics):
         -------
         Release
             An integer Series by group and part, the parts of the column in the last level of the index.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A row counts in one part of one group: one price for all of them together, with the noise of `PricedFrame.histogram`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group histogram example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].histogram(bins=[0, 20, 50]).round(-3).tolist()  # two bins of A, two of B
+        [2000, 0, 0, 2000]
         """
         column = self._named(column, "histogram")
         more = parts_of(self._frame, f"histogram({column!r}", [column], keys, bins, other, null)

@@ -92,6 +92,18 @@ class StatisticQuestions(QuantileQuestions):
         -------
         Release
             As of ``min``.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="max example")
+        >>> df.dp(epsilon=1).max("age", bounds=(0, 100), q=0.9, step=1).value
+        62.0
         """
         return self._extreme("max", column, bounds, q, step)
 
@@ -218,6 +230,22 @@ class StatisticQuestions(QuantileQuestions):
         Raises
         ------
         BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Each entry is a covariance over the root of two variances, all of them those of ``cov`` at its price: the sensitivity is the
+        same under both relations.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [20, 30, 40, 50] * 2000, "cost": [1.0, 2.0, 3.0, 4.0] * 2000})
+        >>> session = df.dp.protect(epsilon=4, name="corr example")
+        >>> found = df.dp(epsilon=2).corr(["age", "cost"], bounds={"age": (0, 100), "cost": (0, 10)})
+        >>> found.columns.tolist()
+        ['age', 'cost']
+        >>> bool(found.loc["age", "cost"] > 0.8)  # without noise 1
+        True
         """
         names, lattices, given = self._together("corr", columns, bounds)
         text = f"corr({listing(names)}, bounds={ranges_text(given)})"
