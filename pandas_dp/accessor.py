@@ -365,6 +365,14 @@ def dp(frame: pd.DataFrame) -> Accessor:
     Raises
     ------
     ArgumentTypeError
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="typed example")
+    >>> pandas_dp.dp(df).session.left
+    'epsilon=3'
     """
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentTypeError("dp() takes a pandas DataFrame")

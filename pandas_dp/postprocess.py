@@ -41,6 +41,11 @@ def nonnegative(values: pd.Series[Any]) -> pd.Series[Any]:
     -----
     A count of 0 with Laplace noise of scale b comes out as b/2 on average: sums over many small counts should use the
     released values, or `to_simplex`.
+
+    Examples
+    --------
+    >>> nonnegative(pd.Series([5.0, 3.0, -2.0])).tolist()
+    [5.0, 3.0, 0.0]
     """
     _numbers(values, "nonnegative")
     return values.clip(lower=0)

@@ -67,6 +67,15 @@ class Query:
         ------
         BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
             As the same question typed on the frame.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="asked query example")
+        >>> older = pandas_dp.query(epsilon=0.5).query("age > 40").count()
+        >>> 1900 < older(df) < 2100
+        True
         """
         return self._put(frame, lambda dp: dp(**self._terms))
 
@@ -82,6 +91,18 @@ class Query:
         Returns
         -------
         Preview
+
+        Raises
+        ------
+        UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="previewed query example")
+        >>> pandas_dp.query(epsilon=0.5).mean("age", bounds=(0, 100)).preview(df, rows=3000).error
+        'about ± 0.200 with 3,000 rows (95 %)'
         """
         return self._put(frame, lambda dp: dp.preview(**self._terms, rows=rows))
 

@@ -90,6 +90,15 @@ class Schema:
         ------
         ArgumentTypeError, ArgumentValueError
             For what is no TOML, and for entries that a schema does not know.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "visits.toml")
+        >>> with open(path, "w") as file:
+        ...     length = file.write("[age]\\nbounds = [0, 100]")
+        >>> Schema.from_toml(path)
+        Schema({'age': {'bounds': (0, 100)}})
         """
         return cls(read_toml(path))
 
@@ -166,6 +175,11 @@ class Schema:
         -----
         Keys that the sample lacks are not counted and values beyond its ends are cut: a codebook, where there is one, is
         the better source.
+
+        Examples
+        --------
+        >>> Schema.from_public_sample(pd.DataFrame({"age": [18, 90], "sex": ["F", "M"]}))
+        Schema({'age': {'bounds': (18, 90), 'dtype': 'int64'}, 'sex': {'keys': ('F', 'M'), 'dtype': 'str'}})
         """
         if not isinstance(frame, pd.DataFrame):
             raise ArgumentTypeError("from_public_sample takes a DataFrame that everybody may see")
@@ -188,6 +202,15 @@ class Schema:
         Returns
         -------
         Schema
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> Schema.of({"age": {"bounds": (0, 120)}})
+        Schema({'age': {'bounds': (0, 120)}})
         """
         return schema if isinstance(schema, Schema) else cls(schema or {})
 
@@ -209,6 +232,13 @@ class Schema:
         Returns
         -------
         Schema
+
+        Examples
+        --------
+        >>> from pandas_dp.steps import steps
+        >>> known = Schema({"age": {"bounds": (0, 120)}})
+        >>> known.after(steps.rename({"age": "years"}, pd.DataFrame({"age": [1]})))
+        Schema({'years': {'bounds': (0, 120)}})
         """
         columns = dict(self._columns)
         for step in steps:

@@ -120,6 +120,15 @@ class Session(Statements):
         -----
         Sound are operations in which each row depends on its own row only. Where rows may repeat, the frame needs the
         unit column, and its contribution bound is then enforced as ever.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="adopt example")
+        >>> minor = session.adopt(df.assign(minor=df["age"] < 18), reason="a column made of its own row")
+        >>> session.releases["kind"].tolist()
+        ['open', 'adopt']
         """
         self._open()
         tables.check_no_part(self)
@@ -155,6 +164,16 @@ class Session(Statements):
         Notes
         -----
         Everything released is then private at the new total, provided that released answers did not decide on it.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="extend example")
+        >>> session.extend(to=5, reason="the follow-up study").left
+        'epsilon=5'
+        >>> session.extend(to=5, reason="the follow-up study").left  # the cell runs again
+        'epsilon=5'
         """
         self._open()
         old = self.budget
@@ -165,7 +184,19 @@ class Session(Statements):
         return self
 
     def close(self) -> None:
-        """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays."""
+        """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="close example")
+        >>> session.close()
+        >>> df.dp(epsilon=0.5).count()
+        Traceback (most recent call last):
+            ...
+        pandas_dp.errors.NoSessionError: the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)
+        """
         self._closed = True
         for stream in list(self._streams):
             stream.close()

@@ -62,7 +62,18 @@ class Stream:
         return self._inner.reply.left if self._inner.open else "nothing"
 
     def close(self) -> None:
-        """End the stream: its memory is free, what it cost stays spent."""
+        """End the stream: its memory is free, what it cost stays spent.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="closed stream example")
+        >>> stream = df.dp(epsilon=1).above_threshold(1500)
+        >>> stream.close()
+        >>> stream.left, session.left
+        ('nothing', 'epsilon=2')
+        """
         self._inner.close()
 
     def _answer(self, condition: Expression) -> Answer:
@@ -120,6 +131,20 @@ class ThresholdStream(Stream):
         StreamClosedError
             All answers True were given, the stream or its session was closed, or a question failed.
         QueryFailedError, NoSessionError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Free: the opening paid for all answers, which are one mechanism of its price under the session's relation and unit. The
+        sparse vector technique; see ``above_threshold``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="threshold ask example")
+        >>> stream = df.dp(epsilon=1).above_threshold(1500)
+        >>> stream.ask("age > 50"), stream.ask("age > 40"), stream.left
+        (False, True, 'nothing')
         """
         return bool(self._answer(self._condition(condition)).value)
 
@@ -137,6 +162,15 @@ class ThresholdStream(Stream):
         int
             With probability `level`, in all these answers: where it says True the count is above threshold - margin, where
             it says False below threshold + margin. Of units with several rows at most max_rows count.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="threshold margin example")
+        >>> stream = df.dp(epsilon=1).above_threshold(1500)
+        >>> stream.margin(questions=10) < stream.margin(questions=1000) < 500
+        True
         """
         terms = Terms(self._inner.unit, self.query.price)
         return self._aggregate.margin(terms, positive_int(questions, "questions"), checked_level(level))
@@ -166,6 +200,20 @@ class OracleStream(Stream):
         StreamClosedError
             The stream or its session was closed, or a question failed.
         QueryFailedError, NoSessionError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Free: the opening paid for all answers, which are one mechanism of its price under the session's relation and unit; see
+        ``oracle``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62, 70] * 10_000, "sex": ["F", "M", "F", "F"] * 10_000})
+        >>> session = df.dp.protect(epsilon=2, name="oracle ask example")
+        >>> stream = df.dp(epsilon=1).oracle("pmw", domain={"age": [0, 30, 50, 100], "sex": ["F", "M"]})
+        >>> 28_000 < stream.ask("sex == 'F'") < 32_000
+        True
         """
         asked = self._condition(condition)
         query = replace(self.query, call=f"{self.query.call}.ask({str(asked)!r})")

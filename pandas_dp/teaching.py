@@ -103,6 +103,12 @@ class Sensitivities:
         -------
         DataFrame
             One row for each distance k.
+
+        Examples
+        --------
+        >>> from pandas_dp import teaching
+        >>> teaching.sensitivities([1, 2, 3, 4], bounds=(0, 9), beta=0.5).table().columns.tolist()
+        ['A(k)', 'exp(-beta k) A(k)', 'from', 'to']
         """
         x, largest = (self.bounds[0], *self.values, self.bounds[1]), self.largest
         columns = {
@@ -129,6 +135,14 @@ class Sensitivities:
         ------
         ImportError
             Without matplotlib; the text says what to install.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from pandas_dp import teaching
+        >>> found = teaching.sensitivities([1, 2, 3, 4], bounds=(0, 9), beta=0.5)
+        >>> found.plot(Figure().subplots(2))[0].get_title()
+        'NOT PRIVATE: the exact values and their sensitivities'
         """
         if axes is None:
             _, axes = load_pyplot().subplots(2, 1, figsize=(7, 5), layout="constrained")

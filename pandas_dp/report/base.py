@@ -186,6 +186,17 @@ class Release:
         ------
         ArgumentValueError
             For a level that is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="interval example")
+        >>> ends = df.dp(epsilon=0.5).count().interval(0.99)
+        >>> ends.upper - ends.lower, ends.level
+        (18, 0.99)
+        >>> df.dp(epsilon=0.5).histogram("age", bins=[0, 40, 100]).interval().columns.tolist()
+        ['lower', 'upper']
         """
         checked_level(level)
         error = self._provenance.error
@@ -209,6 +220,14 @@ class Release:
         DataFrame
             The value alone where no interval is known. The row of a single number is named by its question, so that
             ``pandas.concat([first.table(), second.table()])`` is a table to publish.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="table example")
+        >>> df.dp(epsilon=0.5).count().table().columns.tolist()
+        ['value', 'lower', 'upper']
         """
         known = self.interval(level)
         columns = {"value": self._released}
@@ -228,6 +247,16 @@ class Release:
         -------
         str
             Dates and durations in ISO 8601.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="to_json example")
+        >>> import json
+        >>> told = json.loads(df.dp(epsilon=0.5).count().to_json())
+        >>> told["query"], told["price"]["epsilon"], told["mechanism"]
+        ('count()', 0.5, 'discrete Laplace')
         """
         unit = self.unit
         record = {
@@ -276,6 +305,16 @@ class Release:
             For text and other values that cannot be drawn, and for one Axes where each column has its own.
         ArgumentValueError
             For a column that the table does not have.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="plot example")
+        >>> from matplotlib.figure import Figure
+        >>> ax = df.dp(epsilon=0.5).count().plot(ax=Figure().subplots())
+        >>> ax.get_title()
+        'each interval 95 %, epsilon 0.5, discrete Laplace'
         """
         known = self.interval(level)
         line = Line(self._price_line(level, known), self._cautions())

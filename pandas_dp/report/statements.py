@@ -66,6 +66,14 @@ class Statements:
         -----
         Tables that differ in k units are k steps apart: k epsilon, and delta (e^(k epsilon) - 1) / (e^epsilon - 1). Source:
         Dwork, Roth 2014, Theorem 2.2.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="group example")
+        >>> session.group(3)
+        'any 3 rows together: epsilon=9'
         """
         return group_text(self.budget, self.unit, positive_int(size, "size"))
 
@@ -92,6 +100,15 @@ class Statements:
         ------
         ImportError
             Without matplotlib: ``pip install 'pandas-dp[plot]'``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="session plot example")
+        >>> from matplotlib.figure import Figure
+        >>> session.plot(Figure().subplots()).get_title()
+        "privacy budget 'session plot example'"
         """
         return draw_budget(self._ledger.rule(self.name), self.unit, self._ledger.entries(self.name), self.name, ax)
 
@@ -117,6 +134,14 @@ class Statements:
         -----
         What was promised, spent, asked and vouched for, and what was answered (of a budget in memory the latest thousand
         answers). Nothing of the data but released values is on it. It loads nothing and runs no script.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="report example")
+        >>> session.report().startswith("<!DOCTYPE html>")
+        True
         """
         from pandas_dp.report import certificate  # here, so that importing the package costs little
 

@@ -59,6 +59,17 @@ class _Vector(Release):
         """Draw bars (points for dates), the steps of an ecdf or the heat map of a crosstab; see `Release.plot`.
 
         Each column of a table has a panel, and ``ax`` is an array; ``y="mean"`` draws one column, ``y=[...]`` some of them.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="vector plot example")
+        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
+        >>> from matplotlib.figure import Figure
+        >>> ax = ages.plot(ax=Figure().subplots())
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('age', 'count')
         """
         known = self.interval(level)
         line = Line(self._price_line(level, known), self._cautions())
@@ -90,6 +101,17 @@ class _Vector(Release):
         ``path`` is a name, a text file, or None for a text; the rest are options of ``DataFrame.to_csv``, such as ``sep``.
         Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments.
         ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign. See `write_csv`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="to_csv example")
+        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
+        >>> print(ages.to_csv().partition("age,")[0].rstrip())
+        # each interval 95 %, epsilon 1, discrete Laplace
+        # hides one row, add_remove; rows of the protected table
+        # histogram('age', bins=[0, 40, 50, 100])
         """
         if self._changed():
             plain: str | None = self._current().to_csv(path, **options)
@@ -167,6 +189,17 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
         The variance of a sum of least-squares estimates is a public number. With Gaussian noise the interval is the normal
         one. With Laplace noise it is that of the worst symmetric log-concave law of this variance, for long sums a fifth
         wider than needed (two fifths where the noise has a scale of two rows).
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="range_sum example")
+        >>> ages = df.dp(epsilon=1).histogram("age", bins=range(0, 101, 5), workload="ranges")
+        >>> 1800 < ages.range_sum(40, 100) < 2200
+        True
+        >>> session.left
+        'epsilon=2'
         """
         error = self._provenance.error
         from pandas_dp.aggregates import ranges  # here, so that importing the package costs little
@@ -185,6 +218,15 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
 
         ``project`` moves the proportions to the nearest ones that are not negative and add up to 1: closer, but no longer
         unbiased. Returns a DataFrame with columns proportion, standard_error, lower, upper, count. See `local.estimate`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"smoker": ["no", "yes", "no", "no"] * 2500})
+        >>> session = df.dp.protect(epsilon=2, neighbors="replace_one", name="estimate example")
+        >>> answers = df.dp(epsilon=1).randomized_response("smoker", keys=["no", "yes"])
+        >>> answers.estimate().columns.tolist()
+        ['proportion', 'standard_error', 'lower', 'upper', 'count']
         """
         aggregate = self.query.aggregate
         from pandas_dp.aggregates.randomized_response import RandomizedAnswers  # see above
@@ -194,24 +236,74 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
         return aggregate.estimate(self.value, self.query.price, checked_level(level), project)
 
     def nonnegative(self) -> Series:
-        """Return the values cut at 0: free; sums should use the released values. See `postprocess.nonnegative`."""
+        """Return the values cut at 0: free; sums should use the released values. See `postprocess.nonnegative`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="series nonnegative example")
+        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
+        >>> bool((ages.nonnegative() >= 0).all())
+        True
+        """
         return postprocess.nonnegative(self.value)
 
     def to_simplex(self, total: float | None = None) -> Series:
-        """Return the nearest values, none negative, that add up to a public total. See `postprocess.to_simplex`."""
+        """Return the nearest values, none negative, that add up to a public total. See `postprocess.to_simplex`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="series to_simplex example")
+        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
+        >>> float(ages.to_simplex(3000).sum().round(6))
+        3000.0
+        """
         return postprocess.to_simplex(self.value, total)
 
     def round_to_total(self, total: int | None = None) -> Series:
-        """Return the nearest whole numbers that add up to a public total. See `postprocess.round_to_total`."""
+        """Return the nearest whole numbers that add up to a public total. See `postprocess.round_to_total`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="series round_to_total example")
+        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
+        >>> int(ages.round_to_total(3000).sum())
+        3000
+        """
         return postprocess.round_to_total(self.value, total)
 
     def isotonic(self, increasing: bool = True) -> Series:
-        """Return the nearest values that never fall, or never rise. See `postprocess.isotonic`."""
+        """Return the nearest values that never fall, or never rise. See `postprocess.isotonic`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="series isotonic example")
+        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
+        >>> ages.isotonic().is_monotonic_increasing
+        True
+        """
         fitted: Series = postprocess.isotonic(self.value, increasing)
         return fitted
 
     def table(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return value, lower, upper and the extras as columns; value alone where no interval is known."""
+        """Return value, lower, upper and the extras as columns; value alone where no interval is known.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="series table example")
+        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
+        >>> ages.table().columns.tolist(), len(ages.table())
+        (['value', 'lower', 'upper'], 3)
+        """
         table = self._released.to_frame("value")
         known = self.interval(level)
         if isinstance(known, pd.DataFrame):
@@ -248,7 +340,17 @@ class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         return [(name, self._released.iloc[:, i]) for i, name in enumerate(self._released.columns)]
 
     def table(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return the columns, each with its ends where an interval is known, then the extras."""
+        """Return the columns, each with its ends where an interval is known, then the extras.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="frame table example")
+        >>> found = df.dp(epsilon=1).agg({"age": ["count", "mean"]}, bounds={"age": (0, 100)})
+        >>> found.table().columns.tolist()
+        [('age', 'value'), ('age', 'lower'), ('age', 'upper')]
+        """
         known = self.interval(level)
         if not isinstance(known, pd.DataFrame):
             return self._with_extras(self.value)
