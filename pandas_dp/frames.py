@@ -243,7 +243,8 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget; nothing is charged. The keys of the new columns are known to questions.
+            Still protected by the same session and budget; nothing is charged. Questions know the keys of the
+            new columns.
 
         Raises
         ------
@@ -275,8 +276,8 @@ class Frames:
         Returns
         -------
         DataFrame
-            Still protected by the same session and budget; nothing is charged. As in pandas an empty list and a missing cell make one row with
-            a missing value, and rows keep the label of the row they come from.
+            Still protected by the same session and budget; nothing is charged. As in pandas an empty list and a missing cell
+            make one row with a missing value, and rows keep the label of the row they come from.
 
         Raises
         ------

@@ -14,7 +14,8 @@ import pandas as pd
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.report.base import Provenance, Release
 from pandas_dp.report.scalars import FloatRelease, IntRelease, ObjectRelease, TextRelease
-from pandas_dp.report.vectors import FrameRelease, SeriesRelease
+from pandas_dp.report.series import SeriesRelease
+from pandas_dp.report.vectors import FrameRelease
 
 __all__ = [
     "FloatRelease",

@@ -96,7 +96,7 @@ class Schema:
         >>> import os, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "visits.toml")
         >>> with open(path, "w") as file:
-        ...     length = file.write("[age]\\nbounds = [0, 100]")
+        ...     length = file.write("age.bounds = [0, 100]")
         >>> Schema.from_toml(path)
         Schema({'age': {'bounds': (0, 100)}})
         """

@@ -63,8 +63,8 @@ class GroupStatistics:
 
         Notes
         -----
-        A row is in one group, so all groups together cost what one answer costs under add_remove, and need twice the noise under
-        replace_one; of a unit the rows of at most ``max_groups`` groups count. Source: McSherry 2009.
+        A row is in one group, so all groups together cost what one answer costs under add_remove, and need twice the noise
+        under replace_one; of a unit the rows of at most ``max_groups`` groups count. Source: McSherry 2009.
 
         Examples
         --------

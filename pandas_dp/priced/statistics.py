@@ -233,8 +233,8 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        Each entry is a covariance over the root of two variances, all of them those of ``cov`` at its price: the sensitivity is the
-        same under both relations.
+        Each entry is a covariance over the root of two variances, all of them those of ``cov`` at its price, with its
+        sensitivity under either relation.
 
         Examples
         --------

@@ -1,22 +1,17 @@
-"""Releases of many values: a vector is a Series, a table a DataFrame, each with error bars as it was released."""
+"""Releases of many values, with error bars as they were released: what vectors and tables share, and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pandas_dp import postprocess
-from pandas_dp.aggregates.base import Answer
 from pandas_dp.calls import example
-from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
+from pandas_dp.report.base import LEVEL, Provenance, Release
 from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
-from pandas_dp.report.scalars import FloatRelease
 from pandas_dp.report.text import legible, named, side_by_side, wide
 from pandas_dp.uncertainty import ErrorModel
 
@@ -26,7 +21,7 @@ else:
     Series = pd.Series
 
 
-class _Vector(Release):
+class Vector(Release):
     """What releases of Series and DataFrames share.
 
     pandas objects can be changed in place, and a released value cannot: the value as it was released is
@@ -58,7 +53,21 @@ class _Vector(Release):
     def plot(self, ax: Any = None, level: float = LEVEL, y: Any = None) -> Any:
         """Draw bars (points for dates), the steps of an ecdf or the heat map of a crosstab; see `Release.plot`.
 
-        Each column of a table has a panel, and ``ax`` is an array; ``y="mean"`` draws one column, ``y=[...]`` some of them.
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of them, optional
+            A new figure is made without one; each column of a table has a panel of its own.
+        level : float
+        y : label or list of labels, optional
+            Of tables alone: ``y="mean"`` draws one column, ``y=[...]`` some of them.
+
+        Returns
+        -------
+        matplotlib Axes or array of them
+
+        Raises
+        ------
+        ImportError, ArgumentTypeError, ArgumentValueError
 
         Examples
         --------
@@ -98,9 +107,27 @@ class _Vector(Release):
     def to_csv(self, path: Any = None, level: float = LEVEL, **options: Any) -> str | None:
         """Write the table as it is shown, below lines that begin with ``#``: error and price, question, cautions and notes.
 
-        ``path`` is a name, a text file, or None for a text; the rest are options of ``DataFrame.to_csv``, such as ``sep``.
+        Parameters
+        ----------
+        path : str, path or text file, optional
+            None: the text is returned.
+        level : float
+            Of the intervals.
+        **options
+            Of ``DataFrame.to_csv``, such as ``sep``, but for those that say how a file is opened.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
         Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments.
-        ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign. See `write_csv`.
+        ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign.
 
         Examples
         --------
@@ -150,177 +177,10 @@ def _by_value(operator: str) -> Callable[[Any, Any], Any]:
 
 # s /= s.sum() shall rebind s to a plain result, as s = s / s.sum() does
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"):
-    setattr(_Vector, f"__i{_name}__", _by_value(f"__{_name}__"))
+    setattr(Vector, f"__i{_name}__", _by_value(f"__{_name}__"))
 
 
-class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: the release's own
-    """A vector. Slices, copies and results of arithmetic are plain Series."""
-
-    @property
-    def _constructor(self) -> Any:
-        return pd.Series
-
-    def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
-        lower, upper = error.bounds(self._released, level)
-        return pd.DataFrame({"lower": lower, "upper": upper})
-
-    def range_sum(self, left: Any = None, right: Any = None) -> Release:
-        """Sum of the bins from one edge to another: free, with an interval of its own.
-
-        Parameters
-        ----------
-        left, right : edge of a bin, optional
-            From the first and to the last edge where left out.
-
-        Returns
-        -------
-        Release
-            A float. Its privacy is that of this answer: it is computed from it.
-
-        Raises
-        ------
-        ArgumentTypeError
-            For any release but those of ``histogram(..., workload="ranges")``.
-        ArgumentValueError
-            For what is no edge.
-
-        Notes
-        -----
-        The variance of a sum of least-squares estimates is a public number. With Gaussian noise the interval is the normal
-        one. With Laplace noise it is that of the worst symmetric log-concave law of this variance, for long sums a fifth
-        wider than needed (two fifths where the noise has a scale of two rows).
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="range_sum example")
-        >>> ages = df.dp(epsilon=1).histogram("age", bins=range(0, 101, 5), workload="ranges")
-        >>> 1800 < ages.range_sum(40, 100) < 2200
-        True
-        >>> session.left
-        'epsilon=2'
-        """
-        error = self._provenance.error
-        from pandas_dp.aggregates import ranges  # here, so that importing the package costs little
-
-        if not isinstance(error, ranges.PartsError):
-            raise ArgumentTypeError(
-                "range_sum() needs counts made for it: histogram('age', bins=..., workload='ranges')"
-            )
-        first, last = ranges.places_between(self._released.index, left, right)
-        answer = Answer(float(self._released.iloc[first:last].sum()), self.mechanism, error.between(first, last))
-        notes = (*self.notes, "free: a sum of bins of an answer that was paid for")
-        return FloatRelease(answer.value, replace(self._provenance, error=answer.error, notes=notes, extras=()))
-
-    def estimate(self, level: float = LEVEL, project: bool = False) -> pd.DataFrame:
-        """Estimate the proportion of each key among the exact answers: free, for `randomized_response` alone.
-
-        ``project`` moves the proportions to the nearest ones that are not negative and add up to 1: closer, but no longer
-        unbiased. Returns a DataFrame with columns proportion, standard_error, lower, upper, count. See `local.estimate`.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"smoker": ["no", "yes", "no", "no"] * 2500})
-        >>> session = df.dp.protect(epsilon=2, neighbors="replace_one", name="estimate example")
-        >>> answers = df.dp(epsilon=1).randomized_response("smoker", keys=["no", "yes"])
-        >>> answers.estimate().columns.tolist()
-        ['proportion', 'standard_error', 'lower', 'upper', 'count']
-        """
-        aggregate = self.query.aggregate
-        from pandas_dp.aggregates.randomized_response import RandomizedAnswers  # see above
-
-        if not isinstance(aggregate, RandomizedAnswers):
-            raise ArgumentTypeError("estimate() needs randomised answers: randomized_response('sex', keys=[...])")
-        return aggregate.estimate(self.value, self.query.price, checked_level(level), project)
-
-    def nonnegative(self) -> Series:
-        """Return the values cut at 0: free; sums should use the released values. See `postprocess.nonnegative`.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="series nonnegative example")
-        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
-        >>> bool((ages.nonnegative() >= 0).all())
-        True
-        """
-        return postprocess.nonnegative(self.value)
-
-    def to_simplex(self, total: float | None = None) -> Series:
-        """Return the nearest values, none negative, that add up to a public total. See `postprocess.to_simplex`.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="series to_simplex example")
-        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
-        >>> float(ages.to_simplex(3000).sum().round(6))
-        3000.0
-        """
-        return postprocess.to_simplex(self.value, total)
-
-    def round_to_total(self, total: int | None = None) -> Series:
-        """Return the nearest whole numbers that add up to a public total. See `postprocess.round_to_total`.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="series round_to_total example")
-        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
-        >>> int(ages.round_to_total(3000).sum())
-        3000
-        """
-        return postprocess.round_to_total(self.value, total)
-
-    def isotonic(self, increasing: bool = True) -> Series:
-        """Return the nearest values that never fall, or never rise. See `postprocess.isotonic`.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="series isotonic example")
-        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
-        >>> ages.isotonic().is_monotonic_increasing
-        True
-        """
-        fitted: Series = postprocess.isotonic(self.value, increasing)
-        return fitted
-
-    def table(self, level: float = LEVEL) -> pd.DataFrame:
-        """Return value, lower, upper and the extras as columns; value alone where no interval is known.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="series table example")
-        >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
-        >>> ages.table().columns.tolist(), len(ages.table())
-        (['value', 'lower', 'upper'], 3)
-        """
-        table = self._released.to_frame("value")
-        known = self.interval(level)
-        if isinstance(known, pd.DataFrame):
-            for end in known.columns:
-                table[end] = known[end].array
-        return self._with_extras(table)
-
-    def _changed(self) -> bool:
-        return super()._changed() or bool(self.name != self._released.name)
-
-    def _drawn(self, known: Any) -> list[Column]:
-        ends = (known["lower"], known["upper"]) if isinstance(known, pd.DataFrame) else (None, None)
-        name = self.query.call if self._released.name is None else str(self._released.name)
-        return [(name, self._released, *ends)]
-
-
-class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
+class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
     """A table. Selections, copies and results of arithmetic are plain."""
 
     @property
@@ -341,6 +201,16 @@ class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query
 
     def table(self, level: float = LEVEL) -> pd.DataFrame:
         """Return the columns, each with its ends where an interval is known, then the extras.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            Plain, on the same index, of two levels of columns where intervals are known.
 
         Examples
         --------
