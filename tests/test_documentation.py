@@ -31,6 +31,7 @@ from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.keys import FoundGroups
+from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.release import FrameRelease, ObjectRelease, SeriesRelease
 from pandas_dp.report.allowance import more_calls
 from pandas_dp.report.base import Release
@@ -291,6 +292,56 @@ def test_a_docstring_without_its_sections_is_found():
 
     assert lacking(undocumented) == ["parameter bounds", "Returns", "Raises", "Examples"]
     assert lacking(counted) == ["Examples"]
+
+
+STEPS = {name for name in vars(PreparedFrame) if not name.startswith("_")}  # of which query says it for all
+
+
+def untold(function: Callable[..., object]) -> list[str]:
+    """What the docstring of a question does not say of its errors, guarantee and source.
+
+    Those to which it points say it as well: a question of a column or of each group is that of the frame.
+    """
+    told, waiting, read = "", [inspect.getdoc(function) or ""], set[str]()
+    while waiting:
+        told += waiting.pop() + "\n\n"
+        seen = set(re.findall(r"(?:[Ss]ee |of )`{1,2}(?:PricedFrame\.)?(\w+)`", told)) & set(dir(PricedFrame)) - read
+        waiting += [inspect.getdoc(getattr(PricedFrame, name)) or "" for name in sorted(seen)]
+        read |= seen
+    lacks = [] if "Raises\n------" in told else ["Raises"]
+    if not re.search(r"Source:[^:]*\b(19|20)\d\d\b", told):
+        lacks.append("Source")
+    if not (
+        {"add_remove", "replace_one"} <= set(re.findall(r"\w+", told)) or re.search("(both|either) relation", told)
+    ):
+        lacks.append("relations")
+    if not re.search(r"\b(price|epsilon|charged|cost)\b", told):
+        lacks.append("price")
+    return lacks
+
+
+@pytest.mark.parametrize("kind", [PricedFrame, PricedGroups, PricedColumn], ids=lambda kind: kind.__name__)
+def test_questions_say_what_they_raise_what_they_promise_and_whose_they_are(kind):
+    questions = {name for name in dir(kind) if not name.startswith("_")} - STEPS
+    assert {name: lacks for name in questions if (lacks := untold(getattr(kind, name)))} == {}
+
+
+def test_a_question_that_does_not_say_it_is_found():
+    def told() -> int:
+        """Count; see `PricedFrame.count`."""
+        return 0
+
+    def untold_one() -> int:
+        """Count under add_remove.
+
+        Notes
+        -----
+        Source: folklore.
+        """
+        return 0
+
+    assert untold(told) == []
+    assert untold(untold_one) == ["Raises", "Source", "relations", "price"]
 
 
 def test_help_of_the_accessor_is_a_guide_on_one_page():

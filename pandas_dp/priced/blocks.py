@@ -155,8 +155,8 @@ class BlockQuestions(PreparedFrame):
 
         Notes
         -----
-        One unit changes one block's result, whatever the function returns. What else it does (printing, writing files,
-        taking its time) cannot be stopped. Inside, it may ask no other question.
+        One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. What
+        else it does (printing, writing files, taking its time) cannot be stopped. Inside, it may ask no other question.
         With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
         epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
         epsilon / 4 each and Laplace noise on the clipped mean; vote, permute-and-flip of rate epsilon / 2 (exponential
@@ -270,10 +270,11 @@ class BlockQuestions(PreparedFrame):
         Notes
         -----
         Each block's centres are sorted by their first coordinate, then the next, and one unit changes the centres of one
-        block. Each of the k d coordinates is the private median of the blocks' at epsilon / (k d), or their noisy mean where
-        blocks times that is below 50. "smooth" errs more, and needs about 60 k d / epsilon blocks, but its centres are those of
-        one and the same block. Well separated clusters of similar size are found; clusters that are close in the first
-        column are matched badly between blocks, so put the column that separates them first.
+        block, under add_remove and replace_one alike. Each of the k d coordinates is the private median of the blocks' at
+        epsilon / (k d), or their noisy mean where blocks times that is below 50. "smooth" errs more, and needs about 60 k d
+        / epsilon blocks, but its centres are those of one and the same block. Well separated clusters of similar size are
+        found; clusters that are close in the first column are matched badly between blocks, so put the column that
+        separates them first.
         Source: Nissim, Raskhodnikova, Smith 2007, Sections 4 and 5.
 
         Examples

@@ -74,8 +74,9 @@ class TableQuestions(PreparedFrame):
 
         Notes
         -----
-        The counts of ``groupby([index, columns]).size()``, at the same price and with the same noise; margins and shares are
-        computed from them. A share of a sum that is not positive is NaN.
+        The counts of ``groupby([index, columns]).size()``, at the same price and with the same noise: a row moves one count
+        by 1 under add_remove, two of them under replace_one. Margins and shares are computed from them. A share of a sum
+        that is not positive is NaN.
         Source: Dwork, McSherry, Nissim, Smith 2006; intervals of shares: Fieller 1954.
 
         Examples
@@ -142,7 +143,9 @@ class TableQuestions(PreparedFrame):
 
         Notes
         -----
-        The answers of ``groupby([index, columns])[values]``, at the same price and with the same noise, in another shape.
+        The answers of ``groupby([index, columns])[values]``, at the same price and with the same noise, in another shape. A row
+        is in one cell, so all cells cost epsilon once under add_remove; under replace_one it may leave one and enter another,
+        and the noise is twice as large. Source: McSherry 2009.
 
         Examples
         --------

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp import arguments
-from pandas_dp.aggregates.count import Count, CountBy
+from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.smooth import TrimmedMeanOf
 from pandas_dp.aggregates.sums import Sum
@@ -26,7 +25,7 @@ from pandas_dp.priced.several import SeveralQuestions
 from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
 from pandas_dp.priced.statistics import StatisticQuestions
 from pandas_dp.priced.streams import StreamQuestions
-from pandas_dp.priced.text import call_text, more_parts, refuse_dates
+from pandas_dp.priced.text import call_text, refuse_dates
 from pandas_dp.priced.units import UnitQuestions
 from pandas_dp.release import Release
 
@@ -114,6 +113,10 @@ class PricedFrame(
         Raises
         ------
         BudgetExceededError, UnverifiedFrameError
+
+        Notes
+        -----
+        See ``count``.
 
         Examples
         --------
@@ -255,18 +258,20 @@ class PricedFrame(
         return self._ask(call_text("mean", column, bounds, **shown), question, (column,))
 
     def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
-        """Variance of a column, each value clipped to public bounds.
+        """Variance of a column, each value clipped to public bounds; missing values are left out.
 
         Parameters
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
+            As for ``mean``.
         ddof : {0, 1}
+            What is taken from the number of rows before it divides, as in pandas.
 
         Returns
         -------
         Release
-            A float between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1).
+            A float in the square of the column's unit, between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1).
 
         Raises
         ------
@@ -274,7 +279,8 @@ class PricedFrame(
 
         Notes
         -----
-        The whole price buys three sums that a row moves by 1 in all (replace_one: 2); a unit by max_rows times that.
+        The whole price buys three sums that a row moves by 1 in all under add_remove, by 2 under replace_one, a unit by
+        max_rows times that.
         Source: Fitzsimons, Honaker, Shoemate, Singhal 2024.
 
         Examples
@@ -294,12 +300,14 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
+            As for ``mean``.
         ddof : {0, 1}
+            As for ``var``.
 
         Returns
         -------
         Release
-            A float.
+            A float in the column's unit.
 
         Raises
         ------
@@ -307,7 +315,8 @@ class PricedFrame(
 
         Notes
         -----
-        The noise and the sensitivity are those of ``var``, whose sums it is made of; the root of them is free.
+        Made of the sums of ``var``, with their sensitivity under either relation; the root is free.
+        Source: Fitzsimons, Honaker, Shoemate, Singhal 2024.
 
         Examples
         --------
@@ -323,73 +332,3 @@ class PricedFrame(
         kind, lattice = square_lattice(self, name, column, bounds, ddof)
         question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
         return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
-
-    def histogram(
-        self,
-        column: str,
-        *,
-        bins: Any = None,
-        keys: Any = None,
-        other: bool = False,
-        null: bool = False,
-        workload: str = "bins",
-    ) -> Release:
-        """Count rows by bin of a numeric column, or by listed key of any column.
-
-        Parameters
-        ----------
-        column : str
-        bins : sequence of numbers or dates, optional
-            Edges, as numpy.histogram takes them: each bin holds its left edge, the last one both.
-        keys : list, optional
-            Listed values, in the order wanted; from the schema where left out. Never from the data: see ``unique``.
-        other, null : bool
-            One more part for values outside the bins or keys, and for missing ones.
-        workload : {"bins", "ranges"}
-            What shall be accurate: each count, or sums over neighbouring bins, which ``range_sum`` then gives.
-
-        Returns
-        -------
-        Release
-            An integer Series over every bin or key, also the empty ones, in the public order; of floats for ranges.
-
-        Raises
-        ------
-        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
-
-        Notes
-        -----
-        A row counts in one part: all parts together cost epsilon once, with noise of scale 1/epsilon under add_remove
-        and 2/epsilon under replace_one, times max_rows for units of several rows (rows beyond are dropped at random).
-        For ranges the counts of longer runs of bins are measured as well, in the form (plain counts, a tree of 2 to 16
-        children, the Haar transform) that has the least mean variance over all ranges by public facts alone, and the bins
-        are their least-squares estimates. With few bins and Laplace noise the plain counts win.
-        Source: Dwork, McSherry, Nissim, Smith 2006; Hay, Rastogi, Miklau, Suciu 2010; Xiao, Wang, Gehrke 2011;
-        Li, Hay, Rastogi, Miklau, McGregor 2010; Qardaji, Yang, Li 2013.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=1, name="histogram example")
-        >>> ages = df.dp(epsilon=0.5).histogram("age", bins=[0, 40, 100])
-        >>> ages.round(-3).tolist()
-        [1000, 2000]
-        """
-        if not isinstance(workload, str) or workload not in ("bins", "ranges"):
-            raise ArgumentValueError("workload must be 'bins' or 'ranges'")
-        if workload == "ranges":
-            return self._ranges(column, bins, keys, other, null)
-        if bins is not None and keys is not None:
-            raise ArgumentTypeError("give either bins= or keys=, not both")
-        if bins is None:
-            keyed, labels = self._keys("histogram", column, keys, other, null)
-            return self._ask(
-                call_text("histogram", column, None, keys=keyed.keys, **more_parts(other, null)),
-                CountBy(keyed, labels, name="count"),
-                (column,),
-            )
-        kind = self._kind(column)
-        binned, labels = arguments.bins(bins, other, null, kind, "histogram", column)
-        text = call_text("histogram", column, None, bins=labels.edges, **more_parts(other, null))
-        return self._ask(text, CountBy(binned, labels, name="count"), (column,))

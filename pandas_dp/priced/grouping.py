@@ -56,7 +56,8 @@ class GroupQuestions(KeyQuestions):
 
         Notes
         -----
-        A row lies in one group or in none, so all groups together cost epsilon once. A unit with several rows may be in at
+        A row lies in one group or in none, so all groups together cost epsilon once under add_remove. Under replace_one it may
+        leave one group and enter another, which doubles the noise. A unit with several rows may be in at
         most ``max_groups`` groups, that is combinations; the rows of a random choice of them count.
         Source: McSherry 2009.
 

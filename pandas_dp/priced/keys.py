@@ -115,9 +115,10 @@ class KeyQuestions(PreparedFrame):
         Notes
         -----
         A key that n units hold is listed with the largest probability that epsilon and delta allow, at most delta for n = 1.
-        With max_groups = m each key gets (epsilon / m, delta / m), half of that under replace_one. It takes fewer units than
-        ``value_counts`` does, which gives counts as well. Which kinds of keys can be found is said there. A combination is
-        one key: max_groups bounds those that a unit is in, and a row without a key in one of the columns is in none.
+        With max_groups = m each key gets (epsilon / m, delta / m) under add_remove, half of that under replace_one. It
+        takes fewer units than ``value_counts`` does, which gives counts as well. Which kinds of keys can be found is said
+        there. A combination is one key: max_groups bounds those that a unit is in, and a row without a key in one of the
+        columns is in none.
         Source: Desfontaines, Voss, Gipson, Mandayam 2022.
 
         Examples

@@ -48,6 +48,15 @@ class QuantileQuestions(PreparedFrame):
         Release
             As of ``quantile`` for one level.
 
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The mechanism of ``quantile`` at its price. A unit moves the distance in rank by max_rows / 2 under add_remove and by
+        max_rows under replace_one. Source: Smith 2011; McSherry, Talwar 2007; with "smooth": Nissim, Raskhodnikova, Smith 2007.
+
         Examples
         --------
         >>> import pandas as pd, pandas_dp

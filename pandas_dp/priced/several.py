@@ -77,10 +77,11 @@ class SeveralQuestions(PreparedFrame):
 
         Notes
         -----
-        The losses of all answers add up to what is charged, once. Two and more of "count", "sum", "mean", "var" and "std" of
-        one column are made of the same two noisy sums, of three with "var" or "std", bought with all their shares. So the mean
-        is the sum over the count as shown, but where that leaves the bounds, to which it is cut, or there is less than one row;
-        and "var" is the square of "std". Such counts are not rounded to whole rows. Of a unit with more than max_rows rows the
+        Under add_remove and replace_one alike the losses of all answers add up to what is charged, once. Two and more of
+        "count", "sum", "mean", "var" and "std" of one column are made of the same two noisy sums, of three with "var" or
+        "std", bought with all their shares. So the mean is the sum over the count as shown, but where that leaves the bounds,
+        to which it is cut, or there is less than one row; and "var" is the square of "std". Such counts are not rounded to
+        whole rows. Of a unit with more than max_rows rows the
         mean counts, max_rows times; beside "var" and "std" values are rounded to a millionth of the width of the bounds.
         No standard deviation is larger for it than that of the question alone at its share. What would have a larger one, as
         "count" and "sum" may under replace_one, with rho=, with most of the price or where alone they hardly err, is asked by
@@ -126,9 +127,10 @@ class SeveralQuestions(PreparedFrame):
 
         Notes
         -----
-        Columns get equal shares of the price. A quarter of a column's share buys three sums of which count, mean and standard
-        deviation are made together, the rest the five quantiles, as ``quantile`` asks several. "min" and "max" are those next
-        to the ends that the noise allows, see ``min``; the notes say which, and how far ranks may be off.
+        Under either relation columns get equal shares of the price. A quarter of a column's share buys three sums of which
+        count, mean and standard deviation are made together, the rest the five quantiles, as ``quantile`` asks several. "min"
+        and "max" are those next to the ends that the noise allows, see ``min``; the notes say which, and how far ranks may be
+        off.
         Source: Fitzsimons, Honaker, Shoemate, Singhal 2024; Kaplan, Schnapp, Stemmer 2022.
 
         Examples

@@ -59,10 +59,11 @@ class StatisticQuestions(QuantileQuestions):
         Notes
         -----
         No private answer can be the smallest value itself: whether the row that holds it is there would show. With N possible
-        answers and k rows a unit the exponential mechanism errs by up to r = (ln N + 3) 2 k / epsilon rows (95 %), about
-        32 / epsilon for one row a unit, and one that asks for a rank nearer to the end than that answers values that lie
-        beyond all rows. So r is the rank that is asked for: a tenth of the price buys the number n of non-null rows, the
-        rest the quantile r / n, at most the median. A few rare values beyond it are not seen.
+        answers and k rows a unit, which move a rank by k at most under both relations, the exponential mechanism errs by up
+        to r = (ln N + 3) 2 k / epsilon rows (95 %), about 32 / epsilon for one row a unit, and one that asks for a rank
+        nearer to the end than that answers values that lie beyond all rows. So r is the rank that is asked for: a tenth of
+        the price buys the number n of non-null rows, the rest the quantile r / n, at most the median. A few rare values
+        beyond it are not seen.
         Source: Smith 2011; McSherry, Talwar 2007.
 
         Examples
@@ -96,6 +97,10 @@ class StatisticQuestions(QuantileQuestions):
         Raises
         ------
         BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The mechanism of ``min`` from the other end, at the same price and with the same sensitivity.
 
         Examples
         --------
@@ -191,10 +196,10 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        The whole price buys nine sums for each pair of columns, which a row moves by 1 in all in each pair (replace_one: 2):
-        with d columns the noise of a covariance grows as d (d - 1) / 2, with Gaussian noise as its root; so ask for the
-        columns you need. Intervals are those of the first order in the noise, and the whole range of possible values where
-        the rows are fewer than 20 times the error of their number.
+        The whole price buys nine sums for each pair of columns, which a row moves by 1 in all in each pair under
+        add_remove, by 2 under replace_one: with d columns the noise of a covariance grows as d (d - 1) / 2, with Gaussian noise as its root;
+        so ask for the columns you need. Intervals are those of the first order in the noise, and the whole range of
+        possible values where the rows are fewer than 20 times the error of their number.
         Source: the squares of Fitzsimons, Honaker, Shoemate, Singhal 2024, for pairs.
 
         Examples
@@ -275,8 +280,9 @@ class StatisticQuestions(QuantileQuestions):
 
         Notes
         -----
-        Solved on the noisy covariances of ``cov``, at its price. Where the columns of `x` vary less in some direction than
-        the noise does, its eigenvalue is raised to the noise's size, which pulls slopes to 0: a note says so.
+        Solved on the noisy covariances of ``cov``, at its price, with its sensitivity under either relation. Where the
+        columns of `x` vary less in some direction than the noise does, its eigenvalue is raised to the noise's size, which
+        pulls slopes to 0: a note says so.
         Source: sufficient statistics with noise: Vu, Slavkovic 2009; Wang 2018.
 
         Examples

@@ -55,9 +55,9 @@ class StreamQuestions(PreparedFrame):
         Notes
         -----
         Sparse vector technique: geometric noise on the threshold, drawn once, and on every count, both kept secret. The
-        whole price is charged here. With max_rows = k the noise of a count has scale about 2 k max_above / epsilon, under
-        add_remove, where a unit moves all counts in one direction, half that. No noisy count is ever released: ask
-        ``count()`` for one, at a price of its own.
+        whole price is charged here. With max_rows = k the noise of a count has scale about 2 k max_above / epsilon under
+        replace_one, and half that under add_remove, where a unit moves all counts in one direction. No noisy count is ever
+        released: ask ``count()`` for one, at a price of its own.
         Source: Dwork, Naor, Reingold, Rothblum, Vadhan 2009; Lyu, Su, Li 2017.
 
         Examples
@@ -122,7 +122,8 @@ class StreamQuestions(PreparedFrame):
         Notes
         -----
         A guess is made from public weights or candidates, and tested by the sparse vector technique. If it is near the
-        truth it is the answer; if not, a noisy count is, and corrects the guesses to come. The whole price is charged here.
+        truth it is the answer; if not, a noisy count is, and corrects the guesses to come. The whole price is charged here. A
+        unit moves each count by at most max_rows under both relations.
         When all corrections are used up, answers are guesses that nobody tested, and say so. Where only few questions are
         asked (on 49,000 rows fewer than about 100 at epsilon 0.1, 250 at 1), single counts are more accurate; where a delta
         will do, those with Gaussian noise are so for up to thousands.

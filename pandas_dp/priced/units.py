@@ -37,6 +37,7 @@ class UnitQuestions(PreparedFrame):
         Every unit counts once, whatever it owns, so ``max_rows`` of the session changes nothing here: any will do to ask this.
         Rows without a unit are left out, and so are units of which steps leave no row. The noise is that of a histogram of
         one row a unit: one unit moves one count by 1 under add_remove, two of them under replace_one.
+        Source: Dwork, McSherry, Nissim, Smith 2006.
 
         Examples
         --------
