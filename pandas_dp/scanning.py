@@ -26,6 +26,15 @@ class ScannedTable:
 
     ``scan.dp`` is what ``df.dp`` is: ``scan.dp.protect(epsilon=3)`` opens the session, ``scan.dp(epsilon=0.5).count()`` asks,
     and steps such as ``scan.dp.query("age > 65")`` give another scanned table, for which nothing is read yet.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, pandas_dp
+    >>> path = os.path.join(tempfile.mkdtemp(), "visits.parquet")
+    >>> pd.DataFrame({"age": [31, 45, 62] * 1000}).to_parquet(path)
+    >>> scan = pandas_dp.scan_parquet(path)
+    >>> scan.columns.tolist(), scan.dp.session
+    (['age'], None)
     """
 
     __slots__ = ("__weakref__", "_carrier")

@@ -48,6 +48,17 @@ class Session(Statements):
         The public facts given last.
     id : str
         What protected frames carry in ``df.attrs``; it means nothing outside this process.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="session example")
+    >>> count = df.dp(epsilon=0.5).count()
+    >>> session.spent, session.left
+    ('epsilon=0.5', 'epsilon=2.5')
+    >>> session.releases[["query", "price"]].iloc[-1].tolist()
+    ['count()', 'epsilon=0.5']
     """
 
     def __init__(

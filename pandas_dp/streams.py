@@ -109,7 +109,17 @@ class Stream:
 
 @explain
 class ThresholdStream(Stream):
-    """Says of one count after the other whether it is at least the threshold; see ``above_threshold``."""
+    """Says of one count after the other whether it is at least the threshold; see ``above_threshold``.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="threshold stream example")
+    >>> stream = df.dp(epsilon=1).above_threshold(1500, max_above=2)
+    >>> stream.left
+    '2 of 2 answers True'
+    """
 
     _aggregate: above_threshold.AboveThreshold
 
@@ -178,7 +188,17 @@ class ThresholdStream(Stream):
 
 @explain
 class OracleStream(Stream):
-    """Answers one count after the other, most of them without looking for more than a test; see ``oracle``."""
+    """Answers one count after the other, most of them without looking for more than a test; see ``oracle``.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="oracle stream example")
+    >>> stream = df.dp(epsilon=1).oracle("pmw", domain={"age": [0, 30, 50, 100]}, updates=3)
+    >>> stream.left
+    '3 of 3 corrections'
+    """
 
     def ask(self, condition: Any) -> Release:
         """Count the rows that fulfil a condition, up to noise.

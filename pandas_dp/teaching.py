@@ -52,6 +52,13 @@ class Sensitivities:
         The farthest that one step moves f from here.
     windows : tuple of (int, int), shape (n + 1,)
         For each distance k the ranks i <= j with A(k) = x_j - x_i; rank 0 is the lower bound, n + 1 the upper one.
+
+    Examples
+    --------
+    >>> from pandas_dp import teaching
+    >>> found = teaching.sensitivities([0] * 6 + [9] * 4, bounds=(0, 9), beta=0.5, relation="replace_one")
+    >>> float(found.local_sensitivity), found.k, round(found.smooth_sensitivity, 2)
+    (0.0, 1, 5.46)
     """
 
     values: tuple[Fraction, ...]

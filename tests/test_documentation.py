@@ -294,6 +294,24 @@ def test_a_docstring_without_its_sections_is_found():
     assert lacking(counted) == ["Examples"]
 
 
+# a guide of one page, what says that it is the same, and what `audit.check` makes, whose example takes long enough
+GUIDES = {Accessor, ScannedAccessor, AuditResult}
+
+
+def public_classes() -> set[type]:
+    """All classes whose objects users hold, but errors."""
+    named = [getattr(pandas_dp, name) for name in pandas_dp.__all__]
+    inner = [getattr(thing, name) for thing in named if inspect.ismodule(thing) for name in thing.__all__]
+    kinds = {thing for thing in [*CLASSES, *named, *inner] if isinstance(thing, type)}
+    return {kind for kind in kinds if not issubclass(kind, BaseException)} - GUIDES
+
+
+def test_public_classes_have_an_example():
+    kinds = public_classes()
+    assert len(kinds) >= 15
+    assert {kind.__name__ for kind in kinds if ">>> " not in (kind.__doc__ or "")} == set()
+
+
 STEPS = {name for name in vars(PreparedFrame) if not name.startswith("_")}  # of which query says it for all
 
 

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
 @explain
 class PricedColumn:
-    """One column of a priced frame, with the questions of a pandas Series."""
+    """One column of a priced frame, with the questions of a pandas Series.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="priced column example")
+    >>> print(df.dp(epsilon=0.5)["age"].mean(bounds=(0, 100)).query)
+    mean('age', bounds=(0, 100))
+    """
 
     __slots__ = ("_column", "_frame")
 

@@ -46,6 +46,15 @@ class PricedFrame(
     """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
 
     Nothing is read before the question is charged; a refused question costs nothing.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="priced frame example")
+    >>> priced = df.dp(epsilon=0.5)
+    >>> priced.query("age > 40").count().spent, session.left
+    ('epsilon=0.5', 'epsilon=2.5')
     """
 
     __slots__ = ()

@@ -34,7 +34,17 @@ BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what a
 
 @partial(explain, public=True)
 class PricedGroups(GroupStatistics):
-    """Groups of a priced frame: one answer for each listed key, all for the price of one call."""
+    """Groups of a priced frame: one answer for each listed key, all for the price of one call.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+    >>> session = df.dp.protect(epsilon=3, name="priced groups example")
+    >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+    >>> groups["cost"].mean(bounds=(0, 50)).index.tolist(), session.left
+    (['A', 'B'], 'epsilon=2')
+    """
 
     __slots__ = ()
 

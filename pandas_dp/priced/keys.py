@@ -171,7 +171,17 @@ class KeyQuestions(PreparedFrame):
 
 
 class FoundGroups(PricedGroups):
-    """Groups of keys that nobody listed: those that the answer's own price finds."""
+    """Groups of keys that nobody listed: those that the answer's own price finds.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+    >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="found groups example")
+    >>> groups = df.dp(epsilon=1, delta=1e-6).groupby("ward")
+    >>> groups["cost"].mean(bounds=(0, 50)).index.tolist()
+    ['A', 'B']
+    """
 
     __slots__ = ("_keys",)
 

@@ -197,9 +197,9 @@ class StatisticQuestions(QuantileQuestions):
         Notes
         -----
         The whole price buys nine sums for each pair of columns, which a row moves by 1 in all in each pair under
-        add_remove, by 2 under replace_one: with d columns the noise of a covariance grows as d (d - 1) / 2, with Gaussian noise as its root;
-        so ask for the columns you need. Intervals are those of the first order in the noise, and the whole range of
-        possible values where the rows are fewer than 20 times the error of their number.
+        add_remove, by 2 under replace_one: with d columns the noise of a covariance grows as d (d - 1) / 2, with Gaussian
+        noise as its root; so ask for the columns you need. Intervals are those of the first order in the noise, and the
+        whole range of possible values where the rows are fewer than 20 times the error of their number.
         Source: the squares of Fitzsimons, Honaker, Shoemate, Singhal 2024, for pairs.
 
         Examples

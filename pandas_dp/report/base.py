@@ -92,6 +92,17 @@ class Release:
 
     Intervals are for the noiseless statistic, not for a population; those of a vector hold for each entry
     by itself.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="release example")
+    >>> count = df.dp(epsilon=0.5).count()
+    >>> count.spent, count.mechanism, count.neighbors
+    ('epsilon=0.5', 'discrete Laplace', 'add_remove')
+    >>> count + 0 == count.value  # an int among numbers
+    True
     """
 
     _released: Any

@@ -40,6 +40,15 @@ class Preview:
         What the session sums beside epsilon: ``"Renyi divergence"``; None where it counts epsilons alone.
     limit : Fraction or None
         The total of that.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="preview object example")
+    >>> ahead = df.dp.preview(epsilon=0.5).count()
+    >>> ahead.price, ahead.half_width, ahead.affordable, ahead.left
+    ('epsilon=0.5', 6, True, 'epsilon=2.5')
     """
 
     call: str

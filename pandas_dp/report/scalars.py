@@ -46,7 +46,17 @@ class TextRelease(Release, str):
 
 
 class ObjectRelease(Release):
-    """Any other value, such as a date: compare and compute with ``.value``."""
+    """Any other value, such as a date: compare and compute with ``.value``.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"visit": pd.date_range("2013-01-01", periods=300).repeat(10)})
+    >>> session = df.dp.protect(epsilon=3, name="object release example")
+    >>> typical = df.dp(epsilon=1).median("visit", bounds=("2013-01-01", "2014-01-01"))
+    >>> type(typical.value).__name__, typical.value.year
+    ('Timestamp', 2013)
+    """
 
     def __init__(self, value: Any, provenance: Provenance) -> None:
         self._keep(value, provenance)

@@ -23,7 +23,17 @@ else:
 
 
 class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the release's own
-    """A vector. Slices, copies and results of arithmetic are plain Series."""
+    """A vector. Slices, copies and results of arithmetic are plain Series.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="series release example")
+    >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 100])
+    >>> bool(ages.sum() == ages.value.sum()), type(ages / ages.sum()).__name__
+    (True, 'Series')
+    """
 
     @property
     def _constructor(self) -> Any:

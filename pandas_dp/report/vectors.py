@@ -181,7 +181,17 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "
 
 
 class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
-    """A table. Selections, copies and results of arithmetic are plain."""
+    """A table. Selections, copies and results of arithmetic are plain.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="frame release example")
+    >>> found = df.dp(epsilon=1).agg({"age": ["count", "mean"]}, bounds={"age": (0, 100)})
+    >>> found.index.tolist(), type(2 * found).__name__
+    (['count', 'mean'], 'DataFrame')
+    """
 
     @property
     def _constructor(self) -> Any:
