@@ -282,7 +282,7 @@ class BlockQuestions(PreparedFrame):
         >>> import pandas as pd, pandas_dp
         >>> df = pd.DataFrame({"age": [20, 60] * 5000, "cost": [5, 40] * 5000})
         >>> session = df.dp.protect(epsilon=10, name="kmeans example")
-        >>> centres = df.dp(epsilon=10).kmeans(["age", "cost"], k=2, bounds={"age": (0, 100), "cost": (0, 50)}, rows=10_000)
+        >>> centres = df.dp(epsilon=10).kmeans(["age", "cost"], k=2, bounds={"age": (0, 100), "cost": (0, 50)}, blocks=200)
         >>> centres.round().to_numpy().tolist()
         [[20.0, 5.0], [60.0, 40.0]]
         """
