@@ -20,7 +20,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.html import scalar_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw
 from pandas_dp.report.records import jsonable
-from pandas_dp.report.text import describe
+from pandas_dp.report.text import describe, protected
 from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
 
 ROWS_FROM = {  # by lineage
@@ -313,7 +313,7 @@ class Release:
         known = self._provenance.error.at(LEVEL) if isinstance(self._provenance.error, Guarantee) else None
         ranks = [known.places] if isinstance(known, RankBound) else []
         rows = ROWS_FROM.get(self.lineage, self.lineage)
-        return [*ranks, f"hides {self.unit}, {self.neighbors}; {rows}", str(self.query), *self.notes]
+        return [*ranks, f"protects {protected(self.unit)}; {rows}", str(self.query), *self.notes]
 
     def _text(self) -> str:
         return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"

@@ -1,4 +1,4 @@
-"""Numbers in words: the noise of an answer decides how many of its digits are shown."""
+"""Numbers and units in words: the noise of an answer decides how many of its digits are shown."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.uncertainty import Additive, Interval, NoError, RankBound, ScoreGap, percent
 
 if TYPE_CHECKING:
@@ -34,6 +35,21 @@ CLOCKS = (
     ("milliseconds", pd.Timedelta(milliseconds=10)),
     ("microseconds", pd.Timedelta(microseconds=10)),
 )
+
+
+def protected(unit: PrivacyUnit) -> str:
+    """Say who is protected, and from what, with the term for it in brackets.
+
+    Examples
+    --------
+    >>> protected(PrivacyUnit())
+    'each row: answers hardly show whether it is in the table (add_remove)'
+    >>> protected(PrivacyUnit("pid", 3, 3, 3))
+    "all rows of each 'pid' (at most 3 count): answers hardly show whether they are in the table (add_remove)"
+    """
+    it, are, say = ("it", "is", "says") if unit.column is None else ("they", "are", "say")
+    hidden = f"whether {it} {are} in the table" if unit.add_remove else f"what {it} {say}"
+    return f"{str(unit).replace('one ', 'each ', 1)}: answers hardly show {hidden} ({unit.relation})"
 
 
 def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: Any) -> str:
