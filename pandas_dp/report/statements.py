@@ -43,7 +43,7 @@ class Statements:
 
     @property
     def spent(self) -> Odometer:
-        """What is spent, as a text (with a delta in every currency) with ``.epsilon``, ``.delta``, ``.guarantee``; see `Odometer`."""
+        """What is spent, as a text, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
         return odometer.spent(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit)
 
     @property
