@@ -139,11 +139,14 @@ class _Vector(Release):
     def plot(self, ax: Any = None, level: float = LEVEL, y: Any = None) -> Any:
         """Draw bars (points for dates), the steps of an ecdf or the heat map of a crosstab; see `Release.plot`.
 
-        Each column of a table has a panel, and ``ax`` is an array; ``y="mean"`` draws one column, ``y=[...]`` some of them.
+        Each column of a table and each unit has a panel, and ``ax`` is an array; ``y="mean"`` draws one column, a list some.
         """
         known = self.interval(level)
         line = Line(self._price_line(level, known), self._cautions())
-        return draw_vector(self.query.aggregate.drawing, self._drawn(known), self._released, line, ax, y)
+        asked = self.query.aggregate
+        scales = asked.scale_of if asked.mixed else None
+        shown = self._released.set_axis(asked.labelled(self._released.index))
+        return draw_vector(asked.drawing, self._drawn(known), shown, line, ax, y, scales)
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
@@ -181,7 +184,8 @@ class _Vector(Release):
 
     def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
         asked = self.query.aggregate
-        return legible(self.table(level), self._drawn(known), asked.counting, asked.mixed)
+        shown = legible(self.table(level), self._drawn(known), asked.counting, asked.mixed)
+        return shown.set_axis(asked.labelled(shown.index))
 
     def __reduce__(self) -> Any:
         """Pickle the release; a changed object goes as the plain data it is."""
@@ -305,8 +309,7 @@ class SeriesRelease(_Vector, Series):  # type: ignore[misc]  # plot, to_json: th
 
     def _drawn(self, known: Any) -> list[Column]:
         ends = (known["lower"], known["upper"]) if isinstance(known, pd.DataFrame) else (None, None)
-        name = self.query.call if self._released.name is None else str(self._released.name)
-        return [(name, self._released, *ends)]
+        return [("value" if self._released.name is None else str(self._released.name), self._released, *ends)]
 
 
 class FrameRelease(_Vector, pd.DataFrame):  # type: ignore[misc]  # also query

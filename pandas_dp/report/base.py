@@ -278,7 +278,7 @@ class Release:
             For a column that the table does not have.
         """
         known = self.interval(level)
-        line = Line(self._price_line(level, known), self._cautions())
+        line = Line(self._price_line(level, known, ""), self._cautions())
         return draw(self._drawn(known)[0], [""], line, ax, points=True)
 
     def _drawn(self, known: Any) -> list[Column]:
@@ -287,15 +287,15 @@ class Release:
         lower, upper = (None if end is None else pd.Series([end]) for end in ends)
         return [(self.query.call, pd.Series([self._released]), lower, upper)]
 
-    def _price_line(self, level: float, known: Any) -> str:
-        """One line: what is known of the error of a vector, the price, and whose word it rests on."""
+    def _price_line(self, level: float, known: Any, each: str = "each ") -> str:
+        """One line: what is known of the error of a vector (of a number where `each` is empty), the price, whose word it is."""
         if isinstance(self._provenance.error, NoError):
             error = "exact"
         elif isinstance(known, RankBound | ScoreGap):
-            error = f"each: {known}"
+            error = f"each: {known}" if each else str(known)
         else:
             unknown = self.query.aggregate.without_interval
-            error = unknown if known is None else f"each interval {percent(level)}"
+            error = unknown if known is None else f"{each}interval {percent(level)}"
         return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:

@@ -115,6 +115,17 @@ def _numbers(value: float, lower: float, upper: float, symmetric: bool) -> str:
     return f"{shown} [{_rounded(lower, place, ROUND_FLOOR)}, {_rounded(upper, place, ROUND_CEILING)}]"
 
 
+def with_half(value: float, half: float) -> str:
+    r"""Write a number and, on the next line, half the width of its interval, to the digits that are known.
+
+    Examples
+    --------
+    >>> with_half(0.2952238, 0.0001391), with_half(14421, 6.0)
+    ('0.29522\n± 0.00014', '14,421\n± 6')
+    """
+    return _numbers(value, value - half, value + half, symmetric=True).replace(" ± ", "\n± ")
+
+
 def legible(
     table: pd.DataFrame, drawn: list[Column], counting: frozenset[Hashable] = frozenset(), mixed: bool = False
 ) -> pd.DataFrame:

@@ -285,6 +285,13 @@ def test_counts_beside_means_are_shown_whole_where_their_fractions_are_noise():
     assert legible(table, drawn, frozenset({"value"})).to_numpy().tolist() == [[1097.723, 1097.523, 1097.923]]
 
 
+def test_counts_for_ranges_are_shown_whole():
+    df = people()
+    df.dp.protect(epsilon=1000, name=fresh())
+    counts = df.dp(epsilon=0.5).histogram("age", bins=range(0, 101, 5), workload="ranges")
+    assert not re.search(r"\d\.\d", repr(counts).partition("\neach")[0])
+
+
 def test_rows_about_different_functions_are_rounded_each_by_itself():
     table, drawn = columns([2152.3744, 50.415060, 11.717773], [2105.39, 49.523974, np.nan], [2199.35, 51.3, np.nan])
     table, rows = table.set_axis(["count", "mean", "min"]), ["count", "mean", "min"]
