@@ -18,10 +18,10 @@ from pandas_dp.aggregates.base import Answer
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.report.base import LEVEL, Provenance, Release, checked_level
-from pandas_dp.report.csv_text import CSV, write_csv
+from pandas_dp.report.csv_text import CSV
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
-from pandas_dp.report.text import legible, named, side_by_side, wide
+from pandas_dp.report.text import named, side_by_side, wide
 from pandas_dp.uncertainty import ErrorModel
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class _Vector(Release):
     changed object shows itself without error bars.
     """
 
+    _each = "each "
+
     def __init__(self, value: Any, provenance: Provenance) -> None:
         plain = self._constructor(value)
         plain.attrs = {}
@@ -169,23 +171,15 @@ class _Vector(Release):
 
     @example(CSV)
     def to_csv(self, path: Any = None, level: float = LEVEL, **options: Any) -> str | None:
-        """Write the table as it is shown, below lines that begin with ``#``: error and price, question, cautions and notes.
-
-        ``path`` is a name, a text file, or None for a text; the rest are options of ``DataFrame.to_csv``, such as ``sep``.
-        Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments.
-        ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign. See `write_csv`.
-        """
+        """As `Release.to_csv`; of a changed object that of pandas."""
         if self._changed():
             plain: str | None = self._current().to_csv(path, **options)
             return plain
-        known = self.interval(level)
-        comments = [self._price_line(level, known), *self._facts()]
-        return write_csv(self._legible(known, level), comments, path, options)
+        return super().to_csv(path, level, **options)
 
     def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
-        asked = self.query.aggregate
-        shown = legible(self.table(level), self._drawn(known), asked.counting, asked.mixed)
-        return shown.set_axis(asked.labelled(shown.index))
+        shown = super()._legible(known, level)
+        return shown.set_axis(self.query.aggregate.labelled(shown.index))
 
     def __reduce__(self) -> Any:
         """Pickle the release; a changed object goes as the plain data it is."""
