@@ -99,8 +99,9 @@ class Books(pd.DataFrame):
         if short is None:
             return pd.DataFrame(self).to_html(max_rows=pd.get_option("display.max_rows"), notebook=True)
         with pd.option_context("display.max_colwidth", None):  # what is long is cut already, in the middle
-            table = short.to_html(max_rows=pd.get_option("display.max_rows"), notebook=True, justify="left")
-        table = table.replace("<td>", "<td style='text-align: left'>")  # texts, all of them
+            table = short.to_html(max_rows=pd.get_option("display.max_rows"), notebook=True)
+        for tag in ("td", "th"):  # texts, all of them
+            table = table.replace(f"<{tag}>", f"<{tag} style='text-align: left'>")
         terms = "<br>".join(escape(text) for text in self._terms())
         return f"<div>{table}<div style='{MUTED}'>{terms}</div></div>"
 

@@ -311,6 +311,9 @@ def _as_numbers(column: Column) -> tuple[Any, ...]:
 
 
 def _label(ax: Any, labels: list[str]) -> None:
+    if labels == [""]:  # a single answer
+        ax.set_xticks([])
+        return
     every = math.ceil(len(labels) / MOST_TICKS) or 1
     long = sum(len(label) for label in labels[::every]) > LONG_LABELS
     ax.set_xticks(

@@ -38,18 +38,17 @@ CLOCKS = (
 
 
 def protected(unit: PrivacyUnit) -> str:
-    """Say who is protected, and from what, with the term for it in brackets.
+    """Say who is protected and what of them, with the term for it in brackets; how much, the budget says.
 
     Examples
     --------
     >>> protected(PrivacyUnit())
-    'each row: answers hardly show whether it is in the table (add_remove)'
+    'each row: the budget limits what answers tell of its presence (add_remove)'
     >>> protected(PrivacyUnit("pid", 3, 3, 3))
-    "all rows of each 'pid' (at most 3 count): answers hardly show whether they are in the table (add_remove)"
+    "all rows of each 'pid' (at most 3 count): the budget limits what answers tell of their presence (add_remove)"
     """
-    it, are, say = ("it", "is", "says") if unit.column is None else ("they", "are", "say")
-    hidden = f"whether {it} {are} in the table" if unit.add_remove else f"what {it} {say}"
-    return f"{str(unit).replace('one ', 'each ', 1)}: answers hardly show {hidden} ({unit.relation})"
+    hidden = f"{'its' if unit.column is None else 'their'} {'presence' if unit.add_remove else 'content'}"
+    return f"{str(unit).replace('one ', 'each ', 1)}: the budget limits what answers tell of {hidden} ({unit.relation})"
 
 
 def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: Any) -> str:

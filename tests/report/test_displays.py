@@ -184,7 +184,7 @@ def test_a_session_is_printed_in_lines_with_what_can_be_done_first():
     head, *lines = repr(session)[:-1].split("\n")
     assert head == f"<pandas_dp session {session.name!r}"
     assert [line[:11].strip() for line in lines] == ["protects", "spent", "left", "counted", "kept"]
-    assert lines[0].endswith("each row: answers hardly show whether it is in the table (add_remove)")
+    assert lines[0].endswith("each row: the budget limits what answers tell of its presence (add_remove)")
     assert lines[1:3] == [
         "  spent    epsilon=0.5 of 4",
         "  left     about 7 more calls at epsilon=0.5, and delta=1e-6 for finding keys",
@@ -208,7 +208,8 @@ def test_a_session_without_delta_needs_no_theory():
     session = df.dp.protect(epsilon=4, name=fresh("plain"), unit="age", max_rows=3, neighbors="replace_one")
     df.dp(epsilon=0.5).count()
     assert repr(session).split("\n")[1:] == [
-        "  protects all rows of each 'age' (at most 3 count): answers hardly show what they say (replace_one)",
+        "  protects all rows of each 'age' (at most 3 count): the budget limits what answers tell of their content "
+        "(replace_one)",
         "  spent    epsilon=0.5 of 4",
         "  left     epsilon=3.5, about 7 more calls at epsilon=0.5",
         "  kept     in memory: ends with the process>",

@@ -289,7 +289,9 @@ def test_a_column_of_several_units_can_be_chosen(figures):
 
 
 def test_the_title_of_a_number_does_not_say_each(figures):
-    assert an_int().plot().get_title().startswith("interval 95 %, epsilon")
+    ax = an_int().plot()
+    assert ax.get_title().startswith("interval 95 %, epsilon")
+    assert not len(ax.get_xticks())
     number = summed_up(lambda d, b: d.median("age", bounds=b["age"]))
     assert number.plot().get_title().startswith("its rank is within")
 
