@@ -342,7 +342,7 @@ class Accessor(Portions):
         session = self.session
         if session is None:
             return "<df.dp: not protected; type df.dp.protect(epsilon=3)>"
-        return f"<df.dp of {session!r}>"
+        return repr(session).replace("<pandas_dp session", "<df.dp of session", 1)
 
 
 def carried(held: Any) -> Accessor | None:

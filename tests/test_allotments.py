@@ -93,7 +93,7 @@ def test_allotments_within_allotments_and_units():
     inner = part.dp.allot("b", epsilon=0.5)
     assert (part.dp.session.left, inner.dp.session.left) == ("epsilon=0.5", "epsilon=0.5")
     assert inner.dp.session.unit == df.dp.session.unit
-    assert df.dp.session.spent.startswith("epsilon=1, Renyi divergence about")
+    assert df.dp.session.spent.startswith("epsilon=1; counted: epsilon=1, Renyi divergence about")
     with pytest.raises(ArgumentValueError, match="unit column"):
         inner.dp.assign(pid=3)
 

@@ -66,7 +66,7 @@ def test_what_is_public_about_a_scanned_table(pattern):
     assert list(scan.columns) == ["age", "cost", "sex", "pid"]
     assert scan.dtypes["cost"] == pd.ArrowDtype(pa.float64())
     assert repr(scan) == "<scanned table with the columns 'age', 'cost', 'sex', 'pid': ask .dp>"
-    assert "protects one row" in repr(scan.dp)
+    assert "protects each row" in repr(scan.dp)
     for made in (scan, scan.dp.query("age > 3"), scan.dp.drop("cost").dp.rename({"sex": "s"})):
         assert isinstance(made, pandas_dp.ScannedTable)
         assert "1000" not in repr(made)

@@ -68,7 +68,7 @@ class Loss:
     Examples
     --------
     >>> Loss(0.1, 1e-9)
-    Loss(0.1, 0.000000001)
+    Loss(0.1, 1e-9)
     """
 
     epsilon: Any

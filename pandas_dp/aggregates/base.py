@@ -119,6 +119,9 @@ class Answer:
     found: str | None = None
 
 
+ROWS = "rows"  # the unit of a count
+
+
 class Aggregate(ABC):
     """A named question with frozen public arguments; its repr is the canonical text under which it is stored.
 
@@ -143,6 +146,16 @@ class Aggregate(ABC):
     def counting(self) -> frozenset[Hashable]:
         """Labels of what counts rows beside other functions: of columns, of a `mixed` answer of rows."""
         return frozenset()
+
+    def labelled(self, index: pd.Index[Any]) -> pd.Index[Any]:
+        """The index of an answer as people read it in a table or plot."""
+        return index
+
+    def scale_of(self, row: Hashable) -> Hashable:
+        """What tells apart the rows of a `mixed` answer that one axis does not fit: `ROWS` for counts of rows, a pair of its
+        own for a row with a unit of its own, the same text for all that are in the unit of their column.
+        """
+        return ROWS if row in self.counting else (row,)
 
     def check(self, terms: Terms) -> None:  # noqa: B027 - most questions have nothing to refuse
         """Refuse, before anything is charged, what public numbers alone show to be noise and nothing else."""

@@ -233,9 +233,9 @@ def _winsorized(
     name = f"sample and aggregate, {mechanism.name}"
     if noise is None:
         return Combined([point], name, None, (*notes, "both private quartiles are one point, which is the answer"))
-    shown = (
-        f"clipped to ({kind.value(lattice.point(low))}, {kind.value(lattice.point(high))}), chosen with half the price"
-    )
+    ends = (kind.value(lattice.point(end)) for end in (low, high))
+    told = ", ".join(f"{end:.6g}" if isinstance(end, float) else str(end) for end in ends)
+    shown = f"clipped to about ({told}), chosen with half the price"
     error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
     return Combined([point], name, error, (*notes, *noise_note(error, remedy), shown))
 

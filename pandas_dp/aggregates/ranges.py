@@ -152,6 +152,7 @@ class RangeCounts(RangeLook):
     """
 
     totals = True
+    counting = frozenset({"count"})
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over all bins."""

@@ -30,6 +30,8 @@ class LinearRegression(Together):
     times larger than the half-width of all of dC; elsewhere nothing is known of the slopes.
     """
 
+    mixed = True
+
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a Series: the intercept, then a coefficient for each explaining column."""
         d = len(self.columns)

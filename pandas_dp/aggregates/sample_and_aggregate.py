@@ -49,7 +49,7 @@ MOST_IN_ALL = 1_000_000  # blocks of all groups of a call
 ANY_ROWS = 10**13  # with as many rows a group gets the most blocks that there may be
 NUMBER = Kind("number")
 SAA = "sample_and_aggregate()"
-NAMES = {"winsorized": "Winsorized mean"}
+NAMES = {"winsorized": "Winsorized mean", "smooth": "smooth median"}
 
 
 @dataclass(frozen=True)

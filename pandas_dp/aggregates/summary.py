@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -50,6 +51,10 @@ class Summary(Aggregate):
 
     mixed = True
     counting = frozenset({"count"})
+
+    def scale_of(self, row: Hashable) -> Hashable:
+        """All but the count are in the unit of the column."""
+        return super().scale_of(row) if row in self.counting else ""
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,13 @@ class RowsPerUnit(SingleLook):
                 "rows_per_unit() needs a session whose unit is a column: "
                 "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
             )
+
+    def labelled(self, index: pd.Index[Any]) -> pd.Index[Any]:
+        """Whole numbers of rows: 1, 2, 3, 4 to 5, ..., more than 1,000."""
+        starts = (1, *(edge + 1 for edge in self.edges))
+        each = zip(starts, self.edges, strict=False)
+        labels = [f"{end:,}" if start == end else f"{start:,} to {end:,}" for start, end in each]
+        return pd.Index([*labels, f"more than {self.edges[-1]:,}"], name=index.name)
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each bin."""

@@ -144,6 +144,7 @@ class Estimates(VectorOfBlocks):
 
     name = "sample_and_aggregate"
     stored = False
+    mixed = True
 
     def function(self, lower: tuple[float, ...], upper: tuple[float, ...]) -> Callable[[pd.DataFrame], Any]:
         """See `Scaled`."""

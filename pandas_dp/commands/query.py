@@ -70,15 +70,14 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Carry it out; see `exits` for the codes."""
+    if not (options.ledger and options.name):
+        raise ArgumentTypeError(
+            f"a budget lives in a ledger, or every call would have a fresh one: add {' '.join(_missing(options))}, as in {LINE}"
+        )
     price = {name: _number(getattr(options, name), name) for name in PRICES if getattr(options, name) is not None}
     query = read_query(options.ask, price)
     if query._calls[-1].name in STREAMS:
         raise ArgumentValueError("a stream takes questions one after another: open it in code")
-    for name in ("ledger", "name"):
-        if not getattr(options, name):
-            raise ArgumentTypeError(
-                f"a budget lives in a ledger, or every call would have a fresh one: add --{name}, as in {LINE}"
-            )
     terms = _terms(options)
     schema = Schema({}) if options.schema is None else _schema(options.schema)
     table = terms.name if options.table is None else check_text(options.table, "--table")
@@ -99,6 +98,18 @@ def run(options: argparse.Namespace) -> int:
     release = query(frame)
     print(_ascii(release.to_json()) if options.json else repr(release))
     return DONE
+
+
+def _missing(options: argparse.Namespace) -> list[str]:
+    """The options without which no question is asked, as one would type them."""
+    opened = options.total is not None or existing_ledger(options.ledger) is not None
+    needed = {
+        "--epsilon 0.5": any(getattr(options, price) for price in ("epsilon", "rho", "within")),
+        "--ledger visits.dpledger": options.ledger,
+        "--name visits": options.name,
+        "--total 3": opened,
+    }
+    return [option for option, given in needed.items() if not given]
 
 
 def in_shell(text: str) -> str:

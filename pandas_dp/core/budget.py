@@ -201,5 +201,4 @@ def three_digits(x: Fraction, rounding: str = ROUND_FLOOR) -> Fraction:
 
 def say(x: Fraction) -> str:
     """Write a rational as a decimal: exactly when it has at most 12 places, else rounded down to 3 digits."""
-    y = x if x >= 0 and 10**12 % x.denominator == 0 else three_digits(x)
-    return show(y) if y == 0 or y >= Fraction(1, 10**4) else f"{float(y):.12g}"
+    return show(x if x >= 0 and 10**12 % x.denominator == 0 else three_digits(x))

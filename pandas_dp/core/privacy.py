@@ -292,7 +292,7 @@ def round_up(x: float, relative: float = 1e-12) -> Fraction:
 
 
 def show(x: Fraction) -> str:
-    """Write a rational as an exact decimal if it has one of moderate length, else as a fraction."""
+    """Write a rational as an exact decimal (a small one as 1e-6) if it has one of moderate length, else as a fraction."""
     denominator, digits = x.denominator, 0
     for prime in (2, 5):
         power = 0
@@ -301,8 +301,8 @@ def show(x: Fraction) -> str:
         digits = max(digits, power)
     if denominator != 1:
         return f"{x.numerator}/{x.denominator}"
-    if digits > 12:
-        return f"{float(x):.12g}"
+    if digits > 12 or 0 < x < Fraction(1, 10**4):
+        return f"{float(x):.12g}".replace("e-0", "e-")
     text = f"{x.numerator * 10**digits // x.denominator:0{digits + 1}d}"
     if x.numerator < 0:
         return "-" + show(-x)

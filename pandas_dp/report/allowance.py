@@ -13,6 +13,7 @@ from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
+COUNTED = "; counted: "  # between what somebody can do with a budget and the sums that say so
 SUMMED_NO_MORE = "epsilons are not added up any more, for Gaussian noise has none"
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 
@@ -38,7 +39,16 @@ def more_calls(rule: Filter, state: State, loss: PrivacyLoss) -> int:
 
 
 def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) -> str:
-    """Say what is left, and where divergences are counted, how many calls like one, by its price and loss, that is."""
+    """Say what is left; where divergences are counted, first how many calls like one, by its price and loss, that is.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from pandas_dp.core.filters import filter_for
+    >>> text = left_text(filter_for(Budget.of(3, Fraction("1e-6"))), State.zero(), None)
+    >>> text.partition(COUNTED)[0]
+    'about 40 more calls at epsilon=0.1, and delta=1e-7 for finding keys'
+    """
     if isinstance(rule, PureFilter):
         return rule.left(state)
     gaussian = "rho=0.01", PrivacyLoss.gaussian(Fraction(1, 100))
@@ -47,7 +57,11 @@ def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) 
     )
     calls = more_calls(rule, state, loss)
     why = f"; {SUMMED_NO_MORE}" if isinstance(rule, HybridFilter) and state.unbounded else ""
-    return f"{rule.left(state)}{why}; about {calls:,} more call{'' if calls == 1 else 's'} at {price}"
+    sums, keys = rule.left(state), ""
+    if rule.budget.delta_reserved:  # the last sum, and one that is spent as it is
+        sums, _, keys = sums.rpartition(", ")
+    more = f"about {calls:,} more call{'' if calls == 1 else 's'} at {price}"
+    return f"{more}{', and ' if keys else ''}{keys}{COUNTED}{sums}{why}"
 
 
 def first_gaussian(rule: Filter, state: State, charge: Charge) -> str | None:
@@ -59,12 +73,11 @@ def first_gaussian(rule: Filter, state: State, charge: Charge) -> str | None:
         return None
     price = three_digits(rule.budget.epsilon / 4)
     before, after = (more_calls(rule, at, PrivacyLoss.pure(price)) for at in (state, state.plus(charge)))
-    words = (
-        "Gaussian noise has no epsilon: after this answer the budget no longer adds up epsilons, it counts Renyi divergence "
-        "alone, and that makes large prices dearer"
+    fewer = f"after this answer the budget pays about {after:,} more at epsilon={say(price)} instead of {before:,}: "
+    return (fewer if after < before else "") + (
+        "Gaussian noise has no epsilon, so the budget no longer adds up epsilons, it counts Renyi divergence alone, and that "
+        "makes large prices dearer"
     )
-    fewer = f"; at epsilon={say(price)} it then pays about {after:,} more instead of {before:,}"
-    return words + (fewer if after < before else "")
 
 
 def raised(term: str, argument: str, known: Fraction, asked: Fraction, entries: list[LedgerEntry]) -> Fraction:
@@ -74,8 +87,9 @@ def raised(term: str, argument: str, known: Fraction, asked: Fraction, entries: 
     ------
     ArgumentValueError
     """
-    before = (entry.price for entry in entries if entry.kind in ("open", "amend"))
-    if asked < known and not any(f"{term}={show(asked)}," in price for price in before):
+    terms = (entry.price.split(", ") for entry in entries if entry.kind in ("open", "amend"))
+    before = (part.partition("=")[2] for parts in terms for part in parts if part.startswith(f"{term}="))
+    if asked < known and not any(show(Fraction(text)) == show(asked) for text in before):  # earlier versions: 0.000001
         raise ArgumentValueError(
             f"{argument} must be the new total: it is {term}={show(known)} and can only be raised. A smaller one for "
             "other data needs another name: df2.dp.protect(..., name='other')"
@@ -126,7 +140,7 @@ def group_text(budget: Budget, unit: PrivacyUnit, size: int) -> str:
         return (
             f"{who}: too many to be hidden together by this budget, their delta would be 1 at epsilon={show(epsilon)}"
         )
-    return f"{who}: epsilon={show(epsilon)}, delta={float(delta):.5g}"
+    return f"{who}: epsilon={show(epsilon)}, delta={show(Fraction(delta))}"
 
 
 def _group_delta(budget: Budget, size: int) -> Decimal:

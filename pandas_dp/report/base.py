@@ -17,10 +17,11 @@ from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import example
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import scalar_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw
 from pandas_dp.report.records import jsonable
-from pandas_dp.report.text import describe
+from pandas_dp.report.text import describe, legible, protected
 from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
 
 ROWS_FROM = {  # by lineage
@@ -107,6 +108,7 @@ class Release:
 
     _released: Any
     _provenance: Provenance
+    _each = ""  # of a vector "each ", before what is known of its entries
 
     def _keep(self, value: Any, provenance: Provenance) -> None:
         # past pandas' own attribute handling, which would take a name for a column
@@ -251,6 +253,41 @@ class Release:
             table[extra.name] = extra.array.copy()
         return table
 
+    @example(CSV)
+    def to_csv(self, path: Any = None, level: float = LEVEL, **options: Any) -> str | None:
+        """Write the table as it is shown, below lines that begin with ``#``: error and price, question, cautions and notes.
+
+        Parameters
+        ----------
+        path : str, path, text file or None
+            None: the text is returned.
+        level : float
+            Of the intervals.
+        **options
+            Of ``DataFrame.to_csv``, such as ``sep``, but for those that say how a file is opened.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        ArgumentTypeError
+            For another path, and for options that say how a file is opened.
+
+        Notes
+        -----
+        Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
+        named by its question. ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign.
+        """
+        known = self.interval(level)
+        return write_csv(self._legible(known, level), [self._price_line(level, known), *self._facts()], path, options)
+
+    def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
+        """The table without the digits that noise made."""
+        asked = self.query.aggregate
+        return legible(self.table(level), self._drawn(known), asked.counting, asked.mixed)
+
     def to_json(self) -> str:
         """Return value, interval and provenance as a JSON object.
 
@@ -338,14 +375,14 @@ class Release:
         return [(self.query.call, pd.Series([self._released]), lower, upper)]
 
     def _price_line(self, level: float, known: Any) -> str:
-        """One line: what is known of the error of a vector, the price, and whose word it rests on."""
+        """One line: what is known of the error, the price, and whose word it rests on."""
         if isinstance(self._provenance.error, NoError):
             error = "exact"
         elif isinstance(known, RankBound | ScoreGap):
-            error = f"each: {known}"
+            error = f"each: {known}" if self._each else str(known)
         else:
             unknown = self.query.aggregate.without_interval
-            error = unknown if known is None else f"each interval {percent(level)}"
+            error = unknown if known is None else f"{self._each}interval {percent(level)}"
         return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:
@@ -363,7 +400,7 @@ class Release:
         known = self._provenance.error.at(LEVEL) if isinstance(self._provenance.error, Guarantee) else None
         ranks = [known.places] if isinstance(known, RankBound) else []
         rows = ROWS_FROM.get(self.lineage, self.lineage)
-        return [*ranks, f"hides {self.unit}, {self.neighbors}; {rows}", str(self.query), *self.notes]
+        return [*ranks, f"protects {protected(self.unit)}; {rows}", str(self.query), *self.notes]
 
     def _text(self) -> str:
         return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
+from fractions import Fraction
 from html import escape
 from typing import Any
 
@@ -108,7 +108,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     told = account.whole is not None and account.whole in made.names  # of a part most is said above
     warned = of_uses(entries, answers) if told else warnings(rule, unit, entries, answers)
     label = f"budget-{number}"
-    questions = [_question(entry, account, f"{number}-{entry.sequence}") for entry in asked]
+    questions = [_question(entry, account, place, f"{number}-{entry.sequence}") for place, entry in enumerate(asked, 1)]
     sections = [
         f'<section aria-labelledby="{label}">\n<h2 id="{label}">Budget {visible(repr(account.name))}</h2>',
         f'<p class="promise">{visible(_sentence(odometer.promise(rule, unit)))}</p>',
@@ -169,11 +169,11 @@ def _books(account: Account) -> str:
     """What is spent and left in every currency."""
     rule, state, unit = account.rule, account.state, account.unit
     budget, spent, left = rule.budget, odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
-    rows: list[tuple[object, ...]] = [
-        ("Epsilon, proved for what was answered", _decimal(spent.epsilon), _decimal(left.epsilon), show(budget.epsilon))
-    ]
+    epsilons = (Fraction(spent.epsilon), Fraction(left.epsilon), budget.epsilon)
+    rows: list[tuple[object, ...]] = [("Epsilon, proved for what was answered", *map(show, epsilons))]
     if budget.delta:
-        rows.append(("Delta that belongs to it", _decimal(spent.delta), _decimal(left.delta), show(budget.delta)))
+        deltas = (Fraction(spent.delta), Fraction(left.delta), budget.delta)
+        rows.append(("Delta that belongs to it", *map(show, deltas)))
     rows += [(name, _amount(used), _amount(total - used), _amount(total)) for name, used, total in _sums(rule, account)]
     told = "Spent and left in every currency in which this budget is counted"
     words = [("Spent, in the words of the session", str(spent)), ("Left", str(left))]
@@ -195,10 +195,6 @@ def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
     if rule.budget.delta_reserved:
         rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
     return rows
-
-
-def _decimal(x: Decimal) -> str:
-    return f"{x:f}"
 
 
 def _amount(x: Any) -> str:
@@ -228,10 +224,10 @@ def _values_note(asked: list[LedgerEntry], answers: list[Shown]) -> str:
     return f'<p class="muted">{len(asked):,} in all. {visible(why)}</p>'
 
 
-def _question(entry: LedgerEntry, account: Account, number: str) -> str:
+def _question(entry: LedgerEntry, account: Account, place: int, number: str) -> str:
     """One question, what it cost and what is known of its answer."""
     facts = [
-        ("Asked at", f"{entry.time:%Y-%m-%d %H:%M:%S} UTC"),
+        ("Asked at", f"{entry.time:%Y-%m-%d %H:%M:%S} UTC, entry {entry.sequence}"),
         ("Price", entry.price),
         ("Charged", _charged(entry, account)),
     ]
@@ -246,7 +242,7 @@ def _question(entry: LedgerEntry, account: Account, number: str) -> str:
     short = ' class="short"' if told is None or len(told.rows) <= SHORT_ROWS else ""
     return (
         f'<article{short} aria-labelledby="entry-{number}">\n'
-        f'<h4 id="entry-{number}">{entry.sequence}. {visible(entry.query)}</h4>\n{body}{_facts(facts, SMALL)}</article>\n'
+        f'<h4 id="entry-{number}">{place}. {visible(entry.query)}</h4>\n{body}{_facts(facts, SMALL)}</article>\n'
     )
 
 
@@ -279,7 +275,7 @@ def _answer(told: Shown, number: str) -> str:
 
 def _record(entries: list[LedgerEntry]) -> str:
     rows = [
-        (f"{e.sequence}. {KINDS.get(e.kind, e.kind)}, {e.time:%Y-%m-%d %H:%M} UTC", e.query, e.price)
+        (f"entry {e.sequence}, {KINDS.get(e.kind, e.kind)}, {e.time:%Y-%m-%d %H:%M} UTC", e.query, e.price)
         for e in entries
         if e.kind != "query"
     ]

@@ -6,11 +6,11 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 
-from pandas_dp.core.budget import State
+from pandas_dp.core.budget import State, three_digits
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
-from pandas_dp.report.allowance import left_text
+from pandas_dp.report.allowance import COUNTED, left_text
 
 PLACES = 12  # decimals of an epsilon, and digits of a delta
 
@@ -56,10 +56,14 @@ class Odometer(str):
 
 
 def spent(rule: Filter, state: State, unit: PrivacyUnit) -> Odometer:
-    """Say what is spent."""
+    """Say what is spent; where divergences are counted, first the epsilon that all answers come to."""
     epsilon, delta = _proved(rule, state)
+    words = rule.spent(state)
+    if not isinstance(rule, PureFilter):
+        together = f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
+        words = together if state == State.zero() else f"{together}{COUNTED}{words}"
     return Odometer(
-        rule.spent(state),
+        words,
         _decimal(epsilon, ROUND_CEILING),
         _decimal(delta, ROUND_CEILING, _delta_places(rule)),
         promise(rule, unit),

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from pandas_dp.aggregates.base import ROWS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.report.text import duration_unit, named
+from pandas_dp.report.text import duration_unit, named, with_half
 
 BAR_WIDTH = 0.8
 MOST_TICKS, MOST_CELLS, MOST_PANELS, MOST_NAMED = 30, 60, 20, 10
 PANEL, FIGURE_HEIGHT = (6.4, 1.9), 4.8  # inches
 LAYOUT = "constrained"  # makes room for long labels, and for what stands below the axes
 LONG_LABELS = 40  # characters of all labels together that fit side by side
-LETTER_WIDTH = 0.6  # of the font's size, on average and rounded up
 SHORTEST_LINE = 12  # letters
 MISSING = "a plot needs matplotlib, which is not installed; type: pip install 'pandas-dp[plot]'"
 PLOT = (
@@ -28,6 +28,8 @@ PLOT = (
 
 Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] | None"]
 """Name, values and, where known, lower and upper ends."""
+Panel = tuple[Column, list[str]]
+"""A column, or the entries of one that share a unit, and their labels."""
 
 
 class Line(NamedTuple):
@@ -70,7 +72,15 @@ def draw(column: Column, labels: list[str], line: Line, ax: Any, axis: str = "",
     return _titled(ax, line, axis, f"{name} ({unit})" if unit else name)
 
 
-def draw_vector(drawing: str, columns: list[Column], value: Any, line: Line, ax: Any, y: Any = None) -> Any:
+def draw_vector(
+    drawing: str,
+    columns: list[Column],
+    value: Any,
+    line: Line,
+    ax: Any,
+    y: Any = None,
+    scales: Callable[[Hashable], Hashable] | None = None,
+) -> Any:
     """Draw an answer with an index as its question wants it: bars, ``"steps"``, ``"cells"`` or ``"cells and sums"``.
 
     Parameters
@@ -84,6 +94,8 @@ def draw_vector(drawing: str, columns: list[Column], value: Any, line: Line, ax:
         Of several columns that are no cells: one for each.
     y : label or list of labels, optional
         Of the columns to draw, which are bars then; all by default.
+    scales : callable, optional
+        Of rows about different functions: what tells apart those that one axis does not fit; see `Aggregate.scale_of`.
 
     Returns
     -------
@@ -106,39 +118,62 @@ def draw_vector(drawing: str, columns: list[Column], value: Any, line: Line, ax:
     if drawing == "steps":
         return _steps(columns[0], line, _one(ax), axis)
     if drawing == "bars":
-        return (
-            draw(columns[0], labels, line, ax, axis) if len(columns) == 1 else _panels(columns, labels, line, ax, axis)
+        panels = [(column, labels) for column in columns]
+        if scales is not None:
+            panels = [panel for column in columns for panel in _by_scale(column, labels, scales)] or panels
+        if len(panels) == 1:
+            return draw(*panels[0], line, ax, axis)
+        return _panels(
+            panels, line, ax, axis, "" if y is None and not isinstance(value, pd.DataFrame) else columns[0][0]
         )
-    return _cells(columns, labels, line, _one(ax), axis, drawing == "cells and sums")
+    across = ", ".join(str(name) for name in value.columns.names if name is not None)
+    return _cells(columns, labels, line, _one(ax), (across, axis), drawing == "cells and sums")
 
 
-def _panels(columns: list[Column], labels: list[str], line: Line, given: Any, axis: str) -> Any:
-    """Draw each column on a scale of its own, one below the other over the same labels: their units may differ.
+def _by_scale(column: Column, labels: list[str], scales: Callable[[Hashable], Hashable]) -> list[Panel]:
+    """The entries of a column, without those that are not known, by what they are measured in."""
+    name, values, lower, upper = column
+    places: dict[Hashable, list[int]] = {}
+    for place, (row, known) in enumerate(zip(values.index, values.notna(), strict=True)):
+        if known:
+            places.setdefault(scales(row), []).append(place)
 
-    Parameters, returns and raises as `draw_vector`.
+    def part(at: list[int], scale: Hashable) -> Column:
+        cut = [None if x is None else x.iloc[at] for x in (lower, upper)]
+        return (f"{name} (rows)" if scale == ROWS else name, values.iloc[at], cut[0], cut[1])
+
+    return [(part(at, scale), [labels[place] for place in at]) for scale, at in places.items()]
+
+
+def _panels(panels: list[Panel], line: Line, given: Any, axis: str, first: str) -> Any:
+    """Draw each panel on a scale of its own, one below the other: their units may differ.
+
+    Parameters, returns and raises as `draw_vector`; `first` is the name of a column that could be drawn alone, or empty.
     """
-    count = len(columns)
-    first = columns[0][0] if count else ""
+    count = len(panels)
     if not 0 < count <= MOST_PANELS:
         raise ArgumentValueError(
             f"plot() draws 1 to {MOST_PANELS} columns at once: .plot(y={first!r}) draws one of them"
         )
-    prepared = [_as_numbers(column) for column in columns]
+    prepared = [_as_numbers(column) for column, _ in panels]
+    shared, widest = all(labels is panels[0][1] for _, labels in panels), max(len(labels) for _, labels in panels)
     if given is None:
         size = (PANEL[0], max(PANEL[1] * count + 1, FIGURE_HEIGHT))
-        axes = load_pyplot().subplots(count, 1, sharex=True, squeeze=False, figsize=size, layout=LAYOUT)[1].ravel()
+        axes = load_pyplot().subplots(count, 1, sharex=shared, squeeze=False, figsize=size, layout=LAYOUT)[1].ravel()
     else:
         axes = np.ravel(np.array(given, dtype=object))
         if len(axes) != count or not all(hasattr(ax, "vlines") for ax in axes):
+            alone = f".plot(y={first!r}, ax=ax) draws one of them, " if first else ""
             raise ArgumentTypeError(
-                f"each of these {count} columns has a scale of its own: .plot(y={first!r}, ax=ax) draws one of them, "
-                f".plot(ax=axes) takes an array of {count} axes"
+                f"each of these {count} panels has a scale of its own: {alone}.plot(ax=axes) takes an array of {count} axes"
             )
-    for place, (ax, one) in enumerate(zip(axes, prepared, strict=True)):
+    for place, (ax, one, (_, labels)) in enumerate(zip(axes, prepared, panels, strict=True)):
         name, unit = _bars(ax, one, labels)
         last = place == count - 1
         told = Line(line.title if place == 0 else "", line.cautions if last else ())
         _titled(ax, told, axis if last or given is not None else "", f"{name} ({unit})" if unit else name)
+        if not shared:
+            ax.set_xlim(-0.6, widest - 0.4)  # bars of one width in all panels
     return axes
 
 
@@ -205,13 +240,15 @@ def _steps(column: Column, line: Line, ax: Any, axis: str) -> Any:
     return _titled(ax, line, axis, name)
 
 
-def _cells(columns: list[Column], labels: list[str], line: Line, ax: Any, axis: str, sums: bool) -> Any:
+def _cells(columns: list[Column], labels: list[str], line: Line, ax: Any, axes: tuple[str, str], sums: bool) -> Any:
     """Draw a table as a heat map, in small tables with the values and half the widths of their intervals in the cells.
 
     Parameters
     ----------
-    columns, labels, line, ax, axis
+    columns, labels, line, ax
         See `draw`.
+    axes : (str, str)
+        Names of the columns and of the labels.
     sums : bool
         The last row and column are sums of the others: they are named, but too large for the colours of the others.
     """
@@ -221,18 +258,21 @@ def _cells(columns: list[Column], labels: list[str], line: Line, ax: Any, axis: 
     finite = inner[np.isfinite(inner)]
     ends = {"vmin": finite.min(), "vmax": finite.max()} if finite.size else {}
     image = ax.imshow(values, cmap="cividis", aspect="auto", **ends)
-    ax.figure.colorbar(image, ax=ax)
-    if values.size <= MOST_CELLS:
+    if values.size > MOST_CELLS:
+        ax.figure.colorbar(image, ax=ax)
+    else:
         for j, (_, column, lower, upper, _) in enumerate(prepared):
+            count = columns[j][1].dtype.kind in "iu"
             for i, value in enumerate(column):
-                half = "" if lower is None or upper is None else f"\n±{_short((upper.iloc[i] - lower.iloc[i]) / 2)}"
+                half = math.nan if lower is None or upper is None else (upper.iloc[i] - lower.iloc[i]) / 2
+                told = with_half(int(value) if count else value, half) if math.isfinite(half) else _short(value)
                 dark = image.norm(value) < 0.6  # cividis is light above
-                ax.text(j, i, f"{_short(value)}{half}", ha="center", va="center", color="white" if dark else "black")
+                ax.text(j, i, told, ha="center", va="center", color="white" if dark else "black")
     names = [_literal(str(name)) for name, *_ in prepared]
     ax.set_xticks(range(len(names)), names, rotation=90 if sum(map(len, names)) > LONG_LABELS else 0)
     every = math.ceil(len(labels) / MOST_TICKS) or 1
     ax.set_yticks(range(0, len(labels), every), [_literal(label) for label in labels[::every]])
-    return _titled(ax, line, "", axis)
+    return _titled(ax, line, *axes)
 
 
 def _short(x: float) -> str:
@@ -271,6 +311,9 @@ def _as_numbers(column: Column) -> tuple[Any, ...]:
 
 
 def _label(ax: Any, labels: list[str]) -> None:
+    if labels == [""]:  # a single answer
+        ax.set_xticks([])
+        return
     every = math.ceil(len(labels) / MOST_TICKS) or 1
     long = sum(len(label) for label in labels[::every]) > LONG_LABELS
     ax.set_xticks(
@@ -281,9 +324,17 @@ def _label(ax: Any, labels: list[str]) -> None:
 
 
 def _wrapped(words: str, place: Any, pixels: float) -> str:
-    """Break words into lines for which there is room in a matplotlib text."""
-    letter = LETTER_WIDTH * place.get_fontsize() * place.figure.dpi / 72  # pixels
-    return "\n".join(textwrap.wrap(words, max(int(pixels / letter), SHORTEST_LINE)))
+    """Break words into lines for which there is room in a matplotlib text, by their true length."""
+
+    def length(text: str) -> float:
+        place.set_text(_literal(text))
+        box = place.get_window_extent()
+        return float(box.height if place.get_rotation() else box.width)
+
+    letters = int(1.2 * len(words) * pixels / max(length(words), 1.0))  # or fewer
+    while letters > SHORTEST_LINE and length("\n".join(textwrap.wrap(words, letters))) > pixels:
+        letters -= 1
+    return "\n".join(textwrap.wrap(words, max(letters, SHORTEST_LINE)))
 
 
 def _literal(text: str) -> str:

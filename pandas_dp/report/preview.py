@@ -8,6 +8,7 @@ from typing import Any
 
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.privacy import show
+from pandas_dp.report.allowance import COUNTED
 from pandas_dp.report.html import scalar_html
 from pandas_dp.report.outlook import Outlook
 
@@ -127,11 +128,13 @@ class Preview:
         price = self.price if self.wanted is None else f"{self.price}, for {self.wanted}"
         if self.stored:
             price = f"nothing: answered before, at {self.price}"
-        elif self.limit is not None and not self.free:
-            price += f"; counted as {self.loss}"
-        budget = f"pays it; left then: {self.left}"
+        left, _, sums = self.left.partition(COUNTED)
+        budget = f"pays it; left then: {left}"
+        counted = [self.loss] if self.limit is not None and not self.free else []
         if self.refusal is not None:
             budget = f"does not pay it: {self.refusal.removeprefix(REFUSED)}"
+        elif sums:
+            counted.append(f"left then: {sums}")
         noise = self.mechanism if self.scale is None else f"{self.mechanism}, {self.scale}"
         parts = [f"{name}: {error}" for name, error in self.outlook.parts]
         lines = [
@@ -140,7 +143,8 @@ class Preview:
             ("noise", noise),
             *(("error", error) for error in parts or [self.error]),
         ]
-        return lines + [("note", note) for note in self.notes]
+        lines += [("note", note) for note in self.notes]
+        return lines + ([("counted", "; ".join(counted))] if counted else [])
 
     def __repr__(self) -> str:
         """Show one fact a line."""

@@ -262,5 +262,4 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
 
     def _drawn(self, known: Any) -> list[Column]:
         ends = (known["lower"], known["upper"]) if isinstance(known, pd.DataFrame) else (None, None)
-        name = self.query.call if self._released.name is None else str(self._released.name)
-        return [(name, self._released, *ends)]
+        return [("value" if self._released.name is None else str(self._released.name), self._released, *ends)]

@@ -9,22 +9,40 @@ from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.report import odometer
-from pandas_dp.report.allowance import more_calls
+from pandas_dp.report.allowance import COUNTED, more_calls
 from pandas_dp.report.books import PRICE, QUERY, cut
 from pandas_dp.report.html import MUTED, bar_html
+from pandas_dp.report.text import protected
 
 SHOWN = 5  # latest answers
 Last = tuple[str, PrivacyLoss] | None
 
 
 def session_text(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, standing: str) -> str:
-    """Say what is protected, spent and left; nothing of the data."""
+    """Say what is protected, spent and left, a line each; nothing of the data.
+
+    Parameters are those of `session_card`.
+    """
+    lines = [("protects", protected(unit)), *_books(ledger, name, unit, last), ("kept", _place(ledger))]
+    told = "".join(f"\n  {what:<8} {text}" for what, text in lines)
+    return f"<pandas_dp session {name!r}{f', {standing}' if standing else ''}{told}>"
+
+
+def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tuple[str, str]]:
+    """What is spent and left, and where divergences are counted, by which sums."""
     rule, state = ledger.rule(name), ledger.state(name)
-    left = odometer.left(rule, state, unit, last)
-    return (
-        f"<pandas_dp session {name!r}: {standing}protects {unit} ({unit.relation}); "
-        f"spent {odometer.spent(rule, state, unit)}; left {left}; {_place(ledger)}>"
-    )
+    spent, _, used = odometer.spent(rule, state, unit).partition(COUNTED)
+    left, _, rest = odometer.left(rule, state, unit, last).partition(COUNTED)
+    if last is not None and isinstance(rule, PureFilter):  # the others say it in their own words
+        more = more_calls(rule, state, last[1])
+        left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}"
+    if not rule.budget.plan:  # which says of how many calls
+        spent += f" of {show(rule.budget.epsilon)}"
+    return [
+        ("spent", spent),
+        ("left", left),
+        *([("counted", f"spent {used or 'nothing'}; left {rest}")] if rest else []),
+    ]
 
 
 def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, standing: str) -> str:
@@ -39,19 +57,13 @@ def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
     last : (str, PrivacyLoss) or None
         Price and loss of the last answer.
     standing : str
-        What else is to be said of the session, with a comma, such as ``"closed, "``.
+        What else is to be said of the session, such as ``"closed"``; may be empty.
     """
     rule, state = ledger.rule(name), ledger.state(name)
-    spent, left = odometer.spent(rule, state, unit), odometer.left(rule, state, unit, last)
-    share = float(spent.epsilon) / float(rule.budget.epsilon)
-    # where divergences are counted, epsilons may add up to more than the total
-    comes_to = (
-        "" if isinstance(rule, PureFilter) else f": together epsilon={spent.epsilon:.3g} of {show(rule.budget.epsilon)}"
-    )
-    lines = [f"spent {spent}{comes_to}", f"left {left}"]
-    if last is not None and isinstance(rule, PureFilter):  # the others say it beside what is left
-        more = more_calls(rule, state, last[1])
-        lines.append(f"about {more:,} more {'answer' if more == 1 else 'answers'} like the last one, at {last[0]}")
+    share = float(odometer.spent(rule, state, unit).epsilon) / float(rule.budget.epsilon)
+    books = _books(ledger, name, unit, last)
+    lines = "<br>".join(escape(f"{what} {text}") for what, text in books[:2])
+    theory = "<br>".join(escape(f"{what}: {text}") for what, text in books[2:])
     answers = [entry for entry in ledger.entries(name) if entry.kind == "query"]
     rows = "".join(
         f"<tr><td style='text-align: left'>{escape(cut(entry.query, QUERY))}</td>"
@@ -65,12 +77,12 @@ def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
     )
     return (
         f"<div><strong>privacy budget {escape(repr(name))}</strong> "
-        f"<span style='{MUTED}'>{standing}protects {escape(f'{unit} ({unit.relation})')}</span>"
+        f"<span style='{MUTED}'>{f'{standing}, ' if standing else ''}protects {escape(protected(unit))}</span>"
         f"{bar_html(share, f'{100 * share:.0f} % of the epsilon is spent')}"
-        f"<div>{'<br>'.join(map(escape, lines))}</div>{table if answers else ''}"
-        f"<div style='{MUTED}'>{escape(_place(ledger))}</div></div>"
+        f"<div>{lines}</div><div style='{MUTED}'>{theory}</div>{table if answers else ''}"
+        f"<div style='{MUTED}'>kept {escape(_place(ledger))}</div></div>"
     )
 
 
 def _place(ledger: Ledger) -> str:
-    return "ends with the process" if ledger.path is None else f"ledger {os.path.basename(ledger.path)!r}"
+    return "in memory: ends with the process" if ledger.path is None else f"in {os.path.basename(ledger.path)!r}"

@@ -127,16 +127,17 @@ def _sound(made: Shown) -> bool:
 def _vector(release: Any) -> tuple[list[str], list[Drawing], list[str], list[list[str]]]:
     """Labels, drawings, head and rows of a Series or table."""
     value, table, known = release.value, release.table(), release.interval()
+    index = release.query.aggregate.labelled(value.index)
     first = ", ".join(str(name) for name in value.index.names if name is not None) or "Entry"
     cut = table.iloc[:MOST_ROWS]
     rows = [
         [str(label), *map(_cell, row)]
-        for label, row in zip(value.index[:MOST_ROWS], cut.itertuples(index=False, name=None), strict=True)
+        for label, row in zip(index[:MOST_ROWS], cut.itertuples(index=False, name=None), strict=True)
     ]
     few = len(value) <= MOST_BARS
     drawings = [drawing(column) for column in release._drawn(known)[:MOST_PLOTS]] if few else []
     drawn = [one for one in drawings if one is not None]
-    labels = [str(label) for label in value.index] if drawn else []
+    labels = [str(label) for label in index] if drawn else []
     return labels, drawn, [first, *map(named, table.columns)], rows
 
 

@@ -43,12 +43,12 @@ class Statements:
 
     @property
     def spent(self) -> Odometer:
-        """What is spent, as a text in every currency, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
+        """What is spent, as a text, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
         return odometer.spent(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit)
 
     @property
     def left(self) -> Odometer:
-        """What is left, as ``spent``; with a delta also how many more calls like the last one that is."""
+        """What is left, as ``spent``; with a delta first how many more calls like the last one that is."""
         return odometer.left(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit, self._typical)
 
     def group(self, size: int) -> str:
@@ -162,5 +162,5 @@ class Statements:
 
     @property
     def _told(self) -> tuple[Any, ...]:
-        standing = "closed, " if self._closed else "implicit, " if self._implicit else ""
+        standing = "closed" if self._closed else "implicit" if self._implicit else ""
         return self._ledger, self.name, self.unit, self._typical, standing

@@ -1,4 +1,4 @@
-"""Numbers in words: the noise of an answer decides how many of its digits are shown."""
+"""Numbers and units in words: the noise of an answer decides how many of its digits are shown."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.uncertainty import Additive, Interval, NoError, RankBound, ScoreGap, percent
 
 if TYPE_CHECKING:
@@ -34,6 +35,20 @@ CLOCKS = (
     ("milliseconds", pd.Timedelta(milliseconds=10)),
     ("microseconds", pd.Timedelta(microseconds=10)),
 )
+
+
+def protected(unit: PrivacyUnit) -> str:
+    """Say who is protected and what of them, with the term for it in brackets; how much, the budget says.
+
+    Examples
+    --------
+    >>> protected(PrivacyUnit())
+    'each row: the budget limits what answers tell of its presence (add_remove)'
+    >>> protected(PrivacyUnit("pid", 3, 3, 3))
+    "all rows of each 'pid' (at most 3 count): the budget limits what answers tell of their presence (add_remove)"
+    """
+    hidden = f"{'its' if unit.column is None else 'their'} {'presence' if unit.add_remove else 'content'}"
+    return f"{str(unit).replace('one ', 'each ', 1)}: the budget limits what answers tell of {hidden} ({unit.relation})"
 
 
 def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: Any) -> str:
@@ -97,6 +112,17 @@ def _numbers(value: float, lower: float, upper: float, symmetric: bool) -> str:
         # up, but not for the last bit that the float difference upper - value may carry
         return f"{shown} ± {_rounded(half - 10.0 ** (place - 2), place, ROUND_CEILING)}"
     return f"{shown} [{_rounded(lower, place, ROUND_FLOOR)}, {_rounded(upper, place, ROUND_CEILING)}]"
+
+
+def with_half(value: float, half: float) -> str:
+    r"""Write a number and, on the next line, half the width of its interval, to the digits that are known.
+
+    Examples
+    --------
+    >>> with_half(0.2952238, 0.0001391), with_half(14421, 6.0)
+    ('0.29522\n± 0.00014', '14,421\n± 6')
+    """
+    return _numbers(value, value - half, value + half, symmetric=True).replace(" ± ", "\n± ")
 
 
 def legible(

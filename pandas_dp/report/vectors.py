@@ -9,10 +9,10 @@ import pandas as pd
 
 from pandas_dp.calls import example
 from pandas_dp.report.base import LEVEL, Provenance, Release
-from pandas_dp.report.csv_text import CSV, write_csv
+from pandas_dp.report.csv_text import CSV
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
-from pandas_dp.report.text import legible, named, side_by_side, wide
+from pandas_dp.report.text import named, side_by_side, wide
 from pandas_dp.uncertainty import ErrorModel
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ class Vector(Release):
     kept beside (copy-on-write makes that free), ``.value``, ``.interval`` and ``.table`` speak of it, and a
     changed object shows itself without error bars.
     """
+
+    _each = "each "
 
     def __init__(self, value: Any, provenance: Provenance) -> None:
         plain = self._constructor(value)
@@ -56,7 +58,7 @@ class Vector(Release):
         Parameters
         ----------
         ax : matplotlib Axes or array of them, optional
-            A new figure is made without one; each column of a table has a panel of its own.
+            A new figure is made without one; each column of a table and each unit has a panel of its own.
         level : float
         y : label or list of labels, optional
             Of tables alone: ``y="mean"`` draws one column, ``y=[...]`` some of them.
@@ -82,7 +84,10 @@ class Vector(Release):
         """
         known = self.interval(level)
         line = Line(self._price_line(level, known), self._cautions())
-        return draw_vector(self.query.aggregate.drawing, self._drawn(known), self._released, line, ax, y)
+        asked = self.query.aggregate
+        scales = asked.scale_of if asked.mixed else None
+        shown = self._released.set_axis(asked.labelled(self._released.index))
+        return draw_vector(asked.drawing, self._drawn(known), shown, line, ax, y, scales)
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
@@ -105,7 +110,7 @@ class Vector(Release):
 
     @example(CSV)
     def to_csv(self, path: Any = None, level: float = LEVEL, **options: Any) -> str | None:
-        """Write the table as it is shown, below lines that begin with ``#``: error and price, question, cautions and notes.
+        """Write the table as it is shown, below comments; see `Release.to_csv`. A changed object is written as pandas does.
 
         Parameters
         ----------
@@ -124,11 +129,6 @@ class Vector(Release):
         ------
         ArgumentTypeError, ArgumentValueError
 
-        Notes
-        -----
-        Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments.
-        ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign.
-
         Examples
         --------
         >>> import pandas as pd, pandas_dp
@@ -143,13 +143,11 @@ class Vector(Release):
         if self._changed():
             plain: str | None = self._current().to_csv(path, **options)
             return plain
-        known = self.interval(level)
-        comments = [self._price_line(level, known), *self._facts()]
-        return write_csv(self._legible(known, level), comments, path, options)
+        return super().to_csv(path, level, **options)
 
     def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
-        asked = self.query.aggregate
-        return legible(self.table(level), self._drawn(known), asked.counting, asked.mixed)
+        shown = super()._legible(known, level)
+        return shown.set_axis(self.query.aggregate.labelled(shown.index))
 
     def __reduce__(self) -> Any:
         """Pickle the release; a changed object goes as the plain data it is."""

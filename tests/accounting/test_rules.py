@@ -232,7 +232,7 @@ def test_bad_inputs_are_refused_with_the_line_to_type(losses, delta, error, line
 
 def test_how_losses_are_written():
     assert repr([Loss(0.1, 1e-8), Laplace(0.5), Exponential(1), Gaussian(0.25)]) == (
-        "[Loss(0.1, 0.00000001), Laplace(0.5), Exponential(1), Gaussian(0.25)]"
+        "[Loss(0.1, 1e-8), Laplace(0.5), Exponential(1), Gaussian(0.25)]"
     )
     assert Laplace(0.1) != Loss(0.1)
     with pytest.raises(ArgumentValueError, match=r"rho=0\.5"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction as F
 from itertools import product
@@ -134,6 +135,16 @@ def test_smiths_widening_is_that_of_the_paper():
         ends = df.dp(epsilon=1000).sample_and_aggregate(lambda d: d["x"].mean(), bounds=(0, 100), **how).interval()
         halves.append(ends.upper - ends.lower)
     assert halves[1] > 3 * halves[0]  # clipped 8 K^(13/30) w wide instead of 4 w, where the bounds leave room
+
+
+def test_a_note_on_where_a_mean_was_clipped_has_few_digits():
+    df = protected(pd.DataFrame({"x": np.arange(4000) % 7}), epsilon=10**4)
+    how = {"bounds": (0, 100), "aggregator": "winsorized", "blocks": 40}
+    notes = df.dp(epsilon=1000).sample_and_aggregate(lambda d: d["x"].mean(), **how).notes
+    (told,) = (re.fullmatch(r"clipped to about \((.*), (.*)\), chosen with half the price", note) for note in notes[1:])
+    assert all(len(end) <= 7 and 2 < float(end) < 4 for end in told.groups())
+    smooth = df.dp(epsilon=1000).sample_and_aggregate(lambda d: 3.0, bounds=(0, 9), blocks=40, aggregator="smooth")
+    assert smooth.notes[0] == "40 blocks, smooth median of the results"
 
 
 def simulated(values, bounds, n, epsilon, method, repeats):

@@ -39,7 +39,10 @@ def test_the_first_call_opens_the_budget_and_the_next_go_on_with_it(ask):
     assert spent(ask.path / "books") == Fraction(3, 2)
     done = ask("count('cost')", "--epsilon", "2")
     assert (done.returncode, done.stdout) == (3, "")
-    assert "asked epsilon=2, spent epsilon=1.5, left epsilon=1.5" in done.stderr
+    assert (
+        "asked epsilon=2. epsilon=1.5 would fit (ran out of epsilon: spent epsilon=1.5; left epsilon=1.5)"
+        in done.stderr
+    )
     assert spent(ask.path / "books") == Fraction(3, 2)
 
 
@@ -132,7 +135,21 @@ def test_help_says_what_the_exit_codes_mean(name):
 def test_without_a_ledger_every_call_would_have_a_fresh_budget(ask):
     done = ask("count()", "--epsilon", "0.5", "--total", "3", ledger=False)
     assert done.returncode == 2
-    assert "add --ledger" in done.stderr
+    assert "add --ledger visits.dpledger --name visits, as in" in done.stderr
+
+
+def test_all_that_is_missing_is_named_at_once(ask):
+    for given, said in (
+        ((), "add --epsilon 0.5 --ledger visits.dpledger --name visits --total 3, as in"),
+        (("--within", "9", "--name", "a"), "add --ledger visits.dpledger --total 3, as in"),
+        (("--epsilon", "1", "--ledger", ask.path / "none"), "add --name visits --total 3, as in"),
+    ):
+        done = ask("count()", *given, ledger=False)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert not (ask.path / "none").exists()
+    assert ask("count()", "--epsilon", "0.5", *TOTAL).returncode == 0
+    done = ask("count()", "--epsilon", "0.5", "--ledger", ask.path / "books", ledger=False)
+    assert "add --name visits, as in" in done.stderr
 
 
 def test_other_terms_than_those_on_record(ask):

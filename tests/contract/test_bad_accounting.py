@@ -53,8 +53,8 @@ def test_totals_that_are_not_positive_numbers(monkeypatch, epsilon, accountant):
         ({"accountant": "pure"}, "type delta=0, or 'hybrid'"),
         *(({"accountant": name, "delta": 0}, "type delta=1e-6, or 'pure'") for name in COUNTING),
         ({"accountant": "gdp", "delta_reserved": 1e-7}, "leave delta_reserved= out"),
-        ({"delta_reserved": 1e-6}, "type delta_reserved=1e-07"),
-        ({"delta_reserved": 0}, "type delta_reserved=1e-07"),
+        ({"delta_reserved": 1e-6}, "type delta_reserved=1e-7"),
+        ({"delta_reserved": 0}, "type delta_reserved=1e-7"),
         ({"delta_reserved": 2}, "such as delta_reserved=1e-6"),
         ({"delta_reserved": NAN}, "such as delta_reserved=1e-6"),
         ({"delta": 0, "delta_reserved": 1e-7}, "type delta=1e-6"),
@@ -126,7 +126,7 @@ def test_a_plan_pays_neither_rho_nor_delta(monkeypatch, call):
 @pytest.mark.parametrize("accountant", ["hybrid", "rdp", "zcdp"])
 def test_more_delta_than_is_reserved(monkeypatch, accountant):
     df = protected(epsilon=1, delta=1e-6, accountant=accountant)
-    with refused(monkeypatch, df, BudgetExceededError, r"of the delta reserved .* 1e-07 is left") as caught:
+    with refused(monkeypatch, df, BudgetExceededError, r"of the delta reserved .* 1e-7 is left") as caught:
         smooth(df, 2e-7)
     assert caught.value.currency == "delta"
     assert "would fit in a query that needs no delta" in str(caught.value)
@@ -149,7 +149,7 @@ def test_what_a_full_plan_did_not_declare(monkeypatch, epsilon, name):
         "choice": lambda dp: dp.mode("sex", keys=["f", "m"]),
         "stream": lambda dp: dp.above_threshold(3),
     }[name]
-    with refused(monkeypatch, df, BudgetExceededError, r"epsilon=0\.5 or epsilon=5e-06 would fit") as caught:
+    with refused(monkeypatch, df, BudgetExceededError, r"epsilon=0\.5 or epsilon=5e-6 would fit") as caught:
         ask(df.dp(epsilon=epsilon))
     assert caught.value.currency == "epsilon"
     ask(df.dp(epsilon=0.5))  # the line it names
@@ -159,7 +159,7 @@ def test_a_plan_that_is_used_up(monkeypatch):
     df = protected(epsilon=1, delta=1e-6, plan=FULL)
     for _ in range(2):
         df.dp(epsilon=0.5, fresh=True).count()
-    with refused(monkeypatch, df, BudgetExceededError, r"0 of 2 planned calls.*\. epsilon=5e-06 would fit"):
+    with refused(monkeypatch, df, BudgetExceededError, r"\. epsilon=5e-6 would fit .*left 0 of 2 planned calls"):
         df.dp(epsilon=0.5, fresh=True).count()
     df.dp(epsilon=5e-6).count()
     with refused(monkeypatch, df, BudgetExceededError, "nothing fits any more"):
@@ -171,7 +171,7 @@ def test_a_step_of_a_plan_whose_price_was_changed(monkeypatch):
     """Queries make the plan; one of them at another price is not in it."""
     planned = [pandas_dp.query(epsilon=0.5).count(), pandas_dp.query(epsilon=0.5).mean("age", bounds=(0, 100))]
     df = protected(epsilon=1, delta=1e-6, plan=planned)
-    with refused(monkeypatch, df, BudgetExceededError, r"epsilon=0\.5 or epsilon=5e-06 would fit"):
+    with refused(monkeypatch, df, BudgetExceededError, r"epsilon=0\.5 or epsilon=5e-6 would fit"):
         df.dp.pipe(pandas_dp.query(epsilon=0.6).count())
     for query in planned:
         df.dp.pipe(query)

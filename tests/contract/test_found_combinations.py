@@ -197,7 +197,7 @@ def test_a_ledger_gives_them_again_after_a_restart(tmp_path):
         frame = table()
         session = frame.dp.protect(**terms)
         answers.append([ask(frame.dp(**SURE)).value for ask in asked])
-        assert str(session.spent).startswith("epsilon=150,")
+        assert str(session.spent).startswith("epsilon=150;")
         session.close()
     assert all(one.equals(two) for one, two in zip(*answers, strict=True))
 

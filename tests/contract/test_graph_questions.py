@@ -34,7 +34,7 @@ def test_answer(relation):
     assert type(answer.value) is float
     assert answer.interval() is None
     assert any("no error bar is free" in note for note in answer.notes)
-    assert answer.mechanism == "smooth sensitivity, polynomial laplace noise"
+    assert answer.mechanism == "smooth sensitivity, polynomial Laplace noise"
     assert df.dp.session.spent == "epsilon=50"
     assert ask(df) == answer  # stored
     assert df.dp.session.spent == "epsilon=50"

@@ -207,7 +207,7 @@ def test_a_pure_budget_can_be_given_a_delta_and_then_pays_gaussian_noise():
     df.dp(epsilon=0.5).count()
     with pytest.raises(pandas_dp.BudgetExceededError, match=r"session\.extend\(to_delta=1e-6, reason='\.\.\.'\)"):
         df.dp(rho=0.01).count()
-    with pytest.raises(LedgerError, match=r"extend\(to_delta=0\.000001, reason='\.\.\.'\)"):
+    with pytest.raises(LedgerError, match=r"extend\(to_delta=1e-6, reason='\.\.\.'\)"):
         df.dp.protect(epsilon=3, delta=1e-6, name=name)
     session = df.dp.session
     for _ in range(2):
@@ -245,18 +245,18 @@ def test_left_says_how_many_more_calls_fit_where_divergences_are_counted():
     df = protected(epsilon=3, delta=1e-6)
     session = df.dp.session
     assert session.spent == "epsilon=0"
-    assert session.left.endswith("about 40 more calls at epsilon=0.1")
+    assert session.left.startswith("about 40 more calls at epsilon=0.1, ")
     df.dp(epsilon=0.3).count()
-    calls = int(session.left.split("about ")[-1].split()[0])
-    assert session.left.endswith(f"about {calls} more calls at epsilon=0.3")
+    calls = int(session.left.split("about ")[1].split()[0])
+    assert session.left.startswith(f"about {calls} more calls at epsilon=0.3, ")
     df.dp(epsilon=0.3).count()  # the stored answer
-    assert session.left.endswith(f"about {calls} more calls at epsilon=0.3")
+    assert session.left.startswith(f"about {calls} more calls at epsilon=0.3, ")
     for _ in range(calls):
         df.dp(epsilon=0.3, fresh=True).count()
     with pytest.raises(pandas_dp.BudgetExceededError):
         df.dp(epsilon=0.3, fresh=True).count()
-    assert session.left.endswith("about 0 more calls at epsilon=0.3")
-    assert len(session.spent) < 60
+    assert session.left.startswith("about 0 more calls at epsilon=0.3, ")
+    assert all(len(part) < 60 for part in session.spent.split("; "))
 
 
 def test_the_record_shows_questions_as_they_are_typed():

@@ -97,7 +97,7 @@ def test_other_terms_of_the_budget_are_refused_by_name(ledger):
     for terms, said in (
         ({**TERMS, "max_rows": 5}, "max_rows=4, not 5"),
         ({**TERMS, "neighbors": "add_remove"}, "neighbors='replace_one', not 'add_remove'"),
-        ({**TERMS, "delta": 0}, "delta=1e-06|delta="),
+        ({**TERMS, "delta": 0}, "delta=1e-6|delta="),
     ):
         with pytest.raises(LedgerError, match=said):
             people().dp.protect(epsilon=2, name="visits", ledger=ledger, **terms)

@@ -74,6 +74,38 @@ def test_a_release_as_csv_is_what_is_shown_below_its_cautions(releases, name, tm
     assert path.read_bytes().decode() == text
 
 
+NUMBERS = {
+    "count": lambda d: d.count(),
+    "mean": lambda d: d.mean("age", bounds=(0, 1000)),
+    "rank": lambda d: d.median("age", bounds=(0, 1000)),
+    "text": lambda d: d.mode("state", keys=["a", "b"]),
+    "date": lambda d: d.mean("day", bounds=("2024-01-01", "2024-03-01")),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_single_answer_as_csv_is_a_table_of_one_row(name, tmp_path):
+    df = pd.DataFrame(
+        {"age": range(1000), "state": ["a", "b"] * 500, "day": pd.date_range("2024", periods=1000, freq="h")}
+    )
+    df.dp.protect(epsilon=1000, name=fresh())
+    release = NUMBERS[name](df.dp(epsilon=1))
+    text = release.to_csv()
+    above = [line for line in text.splitlines() if line.startswith("# ")]
+    assert text.startswith(f"# {release._price_line(0.95, release.interval())}\n# ")
+    assert "each" not in above[0]
+    assert f"# {release.query}" in above
+    back = pd.read_csv(io.StringIO(text), index_col=0, comment="#")
+    assert back.index.tolist() == [str(release.query)]
+    assert back.columns.tolist() == release.table().columns.tolist()
+    if name in ("count", "mean"):
+        assert back.loc[str(release.query)].tolist() == pytest.approx(release.table().iloc[0].tolist(), rel=1e-3)
+    if name == "mean":
+        assert all(len(cell) < 8 for cell in text.splitlines()[-1].split(",")[-3:])
+    release.to_csv(tmp_path / "answer.csv", level=0.5)
+    assert (tmp_path / "answer.csv").read_bytes().decode() == release.to_csv(level=0.5)
+
+
 def test_csv_has_no_digits_that_noise_made(releases):
     rows = [line.split(",") for line in releases["groups"].to_csv().splitlines()[-2:]]
     assert all(len(cell) <= 8 for row in rows for cell in row)

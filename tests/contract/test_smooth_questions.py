@@ -17,6 +17,16 @@ def many(**terms) -> pd.DataFrame:
     return protected(frame, epsilon=100, delta=1e-3, **terms)
 
 
+NAMES = {
+    "polynomial_laplace": "polynomial Laplace",
+    "polynomial": "polynomial",
+    "cauchy": "Cauchy",
+    "student_t": "Student's t",
+    "laplace": "Laplace",
+    "gaussian": "Gaussian",
+}
+
+
 @pytest.mark.parametrize("noise", [None, *DRAWS])
 def test_every_noise(noise):
     """One row moves the median by one step: all but Cauchy noise stays below 60 steps but once in a million."""
@@ -29,7 +39,8 @@ def test_every_noise(noise):
     assert abs(answer - 499) < 60 or noise == "cauchy"
     assert answer.interval() is None
     assert any("no error bar is free" in note for note in answer.notes)
-    assert answer.mechanism == f"smooth sensitivity, {(noise or 'polynomial_laplace').replace('_', ' ')} noise"
+    law = NAMES[noise or "polynomial_laplace"]
+    assert answer.mechanism == f"smooth sensitivity, {law} noise"
     shown = f", noise={noise!r}" if noise else ""
     assert answer.query.call == f"median('cost', bounds=(0, 2000), step=1, method='smooth'{shown})"
 
@@ -58,10 +69,10 @@ def test_answers_are_stored_by_method_and_noise():
     ask = {"bounds": (0, 2000)}
     first = df.dp(epsilon=1).median("cost", method="smooth", noise="cauchy", **ask)
     assert df.dp(epsilon=1)["cost"].median(method="smooth", noise="cauchy", **ask) == first
-    assert df.dp.session.spent.startswith("epsilon=1,")
+    assert df.dp.session.spent.startswith("epsilon=1;")
     df.dp(epsilon=1)["cost"].quantile(0.5, method="smooth", noise="student_t", **ask)
     df.dp(epsilon=1).median("cost", **ask)
-    assert df.dp.session.spent.startswith("epsilon=3,")
+    assert df.dp.session.spent.startswith("epsilon=3;")
 
 
 def test_dates():

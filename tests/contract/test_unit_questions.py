@@ -35,6 +35,10 @@ def test_units_by_their_rows(neighbors, max_rows):
     assert counts.index.closed == "right"
     assert counts.index.right.tolist() == [1, 2, 3, 5, 10, 20, np.inf]
     assert counts.tolist() == [60, 0, 0, 30, 0, 0, 10]
+    read = ["1", "2", "3", "4 to 5", "6 to 10", "11 to 20", "more than 20"]  # as people read them
+    assert [line.split("  ")[0] for line in repr(counts).splitlines()[2:9]] == read
+    assert [line.split(",")[0] for line in counts.to_csv().splitlines()[-7:]] == read
+    assert "<th>4 to 5</th>" in counts._repr_html_()
     shares = "1: 60 %, 2: 60 %, 3: 60 %, 5: 90 %, 10: 90 %, 20: 90 %"
     kept = f"units that keep all their rows, about, by max_rows: {shares}"
     none = "no max_rows up to 20 is sure to keep all rows of 95 % of the units; a larger limit= or epsilon may find one"

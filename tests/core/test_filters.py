@@ -51,8 +51,8 @@ def test_defaults():
         ({"epsilon": 1, "delta": DELTA, "accountant": "pure"}, "delta=0"),
         ({"epsilon": 1, "accountant": "hybrid"}, "delta=1e-6"),
         ({"epsilon": 1, "delta_reserved": DELTA}, "delta=1e-6"),
-        ({"epsilon": 1, "delta": DELTA, "delta_reserved": 0}, "delta_reserved=1e-07"),
-        ({"epsilon": 1, "delta": DELTA, "delta_reserved": DELTA}, "delta_reserved=1e-07"),
+        ({"epsilon": 1, "delta": DELTA, "delta_reserved": 0}, "delta_reserved=1e-7"),
+        ({"epsilon": 1, "delta": DELTA, "delta_reserved": DELTA}, "delta_reserved=1e-7"),
         ({"epsilon": F(1, 10**310)}, "300 decimals"),
     ],
 )
@@ -119,7 +119,9 @@ def test_a_pure_refusal_says_what_fits():
         (F(1, 3), "=1/3"),
         (F(2, 7) + F(1, 11), "=29/77"),
         (F("0.123456789012"), "=0.123456789012"),
-        (F(1, 10**7), "=1e-07"),
+        (F(1, 10**7), "=1e-7"),
+        (F("0.000012345678"), "=1.2345678e-5"),
+        (F("0.0001"), "=0.0001"),
         (F(1, 1013), " about 0.000987"),
         (F("0.12345678901234567"), " about 0.123"),
         (F(2, 3) + F(1, 10**15), " about 0.666"),
@@ -145,12 +147,12 @@ def test_texts_of_a_hybrid_budget():
     rule = filter_for(Budget.of(3, DELTA))
     assert rule.spent(State.zero()) == "epsilon=0"
     assert re.fullmatch(
-        r"epsilon=3 added up or Renyi divergence about \S+ \(whichever pays more\), delta=1e-07 for finding keys",
+        r"epsilon=3 added up or Renyi divergence about \S+ \(whichever pays more\), delta=1e-7 for finding keys",
         rule.left(State.zero()),
     )
     state = spend(rule, State.zero(), pure(F(1, 3)), gaussian("0.001"), PrivacyLoss((), DELTA / 20))
     assert re.fullmatch(
-        r"epsilon=1/3 and Gaussian noise, which has no epsilon, Renyi divergence about \S+, delta=5e-08",
+        r"epsilon=1/3 and Gaussian noise, which has no epsilon, Renyi divergence about \S+, delta=5e-8",
         rule.spent(state),
     )
     assert rule.left(state).startswith("Renyi divergence about ")
@@ -241,7 +243,7 @@ def test_deltas_come_out_of_the_reserved_part_alone():
     assert state.delta == DELTA / 10
     charge = rule.charge(loss)
     assert rule.admit(state, charge) is None
-    error = rule.refusal(state, "epsilon=0.1, delta=5e-08", charge)
+    error = rule.refusal(state, "epsilon=0.1, delta=5e-8", charge)
     assert error.currency == "delta"
     assert error.fits.startswith("epsilon=2.8 would fit in a query that needs no delta; of the delta reserved")
     assert error.fits.endswith(" 0 is left")
@@ -253,7 +255,7 @@ def test_a_smaller_delta_is_offered_where_it_would_be_admitted(epsilon, offered)
     rule = filter_for(Budget.of(3, DELTA))
     state = spend(rule, State.zero(), pure("0.2") + PrivacyLoss((), DELTA / 20))
     error = rule.refusal(state, "as typed", rule.charge(pure(epsilon) + PrivacyLoss((), DELTA)))
-    assert error.fits.endswith(": delta=5e-08 would fit") == offered
+    assert error.fits.endswith(": delta=5e-8 would fit") == offered
     assert (rule.admit(state, rule.charge(pure(epsilon) + PrivacyLoss((), DELTA / 20))) is not None) == offered
 
 

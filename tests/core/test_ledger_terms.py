@@ -28,13 +28,13 @@ def test_joining_goes_on_with_what_is_spent(path):
     ("budget", "unit", "said"),
     [
         (Budget.of(5, DELTA), UNIT, r"epsilon=3, not 5: to raise it .*\(epsilon=3, \.\.\.\)\.extend\(to=5, reason="),
-        (Budget.of(5, 2 * DELTA), UNIT, r"\.extend\(to=5, to_delta=0\.000002, reason="),
+        (Budget.of(5, 2 * DELTA), UNIT, r"\.extend\(to=5, to_delta=2e-6, reason="),
         (Budget.of(2, DELTA), UNIT, r"epsilon=3, not 2: a total can only be raised\. Type epsilon=3"),
-        (Budget.of(3), UNIT, r"delta=0\.000001, not 0: a total can only be raised\. Type epsilon=3, delta=0\.000001"),
+        (Budget.of(3), UNIT, r"delta=1e-6, not 0: a total can only be raised\. Type epsilon=3, delta=1e-6"),
         (
             Budget.of(3, DELTA, DELTA / 2),
             UNIT,
-            r"delta_reserved=0\.0000001, not 0\.0000005: .* Leave delta_reserved= out",
+            r"delta_reserved=1e-7, not 5e-7: .* Leave delta_reserved= out",
         ),
         (
             Budget.of(3, DELTA),
@@ -88,7 +88,7 @@ def test_terms_on_which_nothing_was_asked_are_replaced_and_both_stay_on_record(l
     assert first.query.startswith("unit=None, max_rows=1,")
     assert first.price == "epsilon=3, delta=0, delta_reserved=0, accountant='pure'"
     assert second.query.startswith("unit='patient_id', max_rows=10,")
-    assert second.price.startswith("epsilon=2, delta=0.000001,")
+    assert second.price.startswith("epsilon=2, delta=1e-6,")
     ask(ledger, "0.1")
     with pytest.raises(LedgerError, match="unit='patient_id', not None"):
         ledger.open("data", Budget.of(3), PrivacyUnit())

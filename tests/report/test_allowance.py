@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction as F
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +12,8 @@ from pandas_dp.accounting import group_privacy
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
-from pandas_dp.report.allowance import group_text, left_text, more_calls
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.report.allowance import COUNTED, group_text, left_text, more_calls, raised
 
 DELTA = F(1, 10**6)
 LOSSES = [
@@ -39,22 +42,32 @@ def test_as_many_as_the_filter_admits(budget, loss, before):
 def test_words():
     hybrid = filter_for(Budget.of(3, DELTA))
     text = left_text(hybrid, State.zero(), None)
-    assert text.endswith("; about 40 more calls at epsilon=0.1")
-    assert left_text(hybrid, State.zero(), ("rho=9", PrivacyLoss.gaussian(F(9)))).endswith(
-        "about 0 more calls at rho=9"
-    )
-    assert left_text(hybrid, State.zero(), ("epsilon=3", PrivacyLoss.pure(F(3)))).endswith(
-        "about 1 more call at epsilon=3"
-    )
+    first, theory = text.split(COUNTED)
+    assert first == "about 40 more calls at epsilon=0.1, and delta=1e-7 for finding keys"
+    assert re.fullmatch(r"epsilon=3 added up or Renyi divergence about \S+ \(whichever pays more\)", theory)
+    big = left_text(hybrid, State.zero(), ("rho=9", PrivacyLoss.gaussian(F(9))))
+    assert big.startswith("about 0 more calls at rho=9, ")
+    one = left_text(hybrid, State.zero(), ("epsilon=3", PrivacyLoss.pure(F(3))))
+    assert one.startswith("about 1 more call at epsilon=3, ")
+    gaussian = left_text(filter_for(Budget.of(3, DELTA, accountant="gdp")), State.zero(), None)
+    assert re.fullmatch(r"about \d+ more calls at rho=0.01; counted: mu\^2 about \S+", gaussian)  # no delta for keys
     assert left_text(filter_for(Budget.of(3)), State.zero(), None) == "epsilon=3"
+
+
+@pytest.mark.parametrize("written", ["1e-6", "0.000001"])  # as now, and as in ledgers of earlier versions
+def test_a_delta_that_a_total_had_before_is_taken_for_a_cell_that_runs_again(written):
+    terms = SimpleNamespace(kind="open", price=f"epsilon=3, delta={written}, delta_reserved=1e-7, accountant='hybrid'")
+    assert raised("delta", "to_delta", 2 * DELTA, DELTA, [terms]) == 2 * DELTA
+    with pytest.raises(ArgumentValueError, match="can only be raised"):
+        raised("delta", "to_delta", 2 * DELTA, DELTA / 2, [terms])
 
 
 def test_groups_of_units():
     unit = PrivacyUnit("pid", 4, 4, 4)
     assert group_text(Budget.of(F("0.5")), unit, 3) == "any 3 units of 'pid' together: epsilon=1.5"
-    assert group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 1) == "any 1 rows together: epsilon=1, delta=1e-06"
+    assert group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 1) == "any 1 rows together: epsilon=1, delta=1e-6"
     text = group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 3)
-    assert text == "any 3 rows together: epsilon=3, delta=1.1108e-05"  # 1e-6 (1 + e + e^2) = 1.11073...e-5
+    assert text == "any 3 rows together: epsilon=3, delta=1.1108e-5"  # 1e-6 (1 + e + e^2) = 1.11073...e-5
     assert "too many to be hidden together" in group_text(Budget.of(3, F(1, 10**6)), PrivacyUnit(), 9)
     assert "too many to be hidden together" in group_text(Budget.of(900, F(1, 10**6)), PrivacyUnit(), 2)
     assert "too many to be hidden together" in group_text(Budget.of(F(1, 10), F(1, 10**6)), PrivacyUnit(), 10**9)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from html import escape
+
 import pandas as pd
 from support.frames import protected
 
@@ -18,7 +21,7 @@ def asked():
 
 def test_it_prints_one_short_line_for_each_entry():
     books = asked()
-    head, *entries, last = repr(books).splitlines()
+    head, *entries, _, _, last = repr(books).splitlines()
     assert head.split() == ["time", "kind", "price", "query"]
     assert len(entries) == len(books) == 3
     assert max(map(len, [head, *entries])) < 120
@@ -31,6 +34,31 @@ def test_it_prints_one_short_line_for_each_entry():
     assert html.count("<tr") == 4
     assert "&gt;= 18" in html
     assert "(bounds=(0, 5000))" in html
+
+
+def test_terms_stand_below_in_full():
+    df = protected(epsilon=4, delta=1e-5, unit="pid", max_rows=3, max_groups=2)
+    session = df.dp.session
+    df.dp(epsilon=0.1).count()
+    session.extend(to=6, reason="another year, <b>agreed</b> with the board of the hospital and with both of its wards")
+    books, full = session.releases, []
+    for entry in (books.iloc[0], books.iloc[2]):
+        full.append(f"{entry.sequence} {entry.kind}: {entry.price}, {entry.query}")
+        assert "reserved=1e-6, accountant='hybrid'" in full[-1]
+    assert "max_rows=3, max_groups=2, max_rows_per_group=3, neighbors='add_remove'" in full[0]
+    lines = repr(books).splitlines()
+    assert " ".join(" ".join(lines[4:-1]).split()) == " ".join(full)
+    assert max(map(len, lines)) <= 120
+    assert lines[1].endswith("unit='pid', max_rows=3, max_groups=2, ...")
+    assert "epsilon=4, delta=1e-5, ..." in lines[1]
+    html = books._repr_html_()
+    assert all(escape(text) in html for text in full)
+    assert "<b>" not in html
+    assert "<td>" not in html  # texts begin at the left
+    for total in range(7, 30):
+        session.extend(to=total, reason="more")
+    told = [line for line in repr(session.releases).splitlines() if re.match(r"\d+ (open|amend): ", line)]
+    assert [line.split()[0] for line in told] == ["1", "23", "24", "25", "26"]
 
 
 def test_columns_are_full_and_what_is_made_of_it_is_plain():

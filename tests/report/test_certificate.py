@@ -20,7 +20,7 @@ from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.ledger import open_ledger
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerBusyError, LedgerError
 from pandas_dp.report import books, certificate_texts
 from pandas_dp.report.certificate import certificate
@@ -65,9 +65,12 @@ def test_its_numbers_are_those_of_the_odometer(asked):
     spent, left = session.spent, session.left
     cells = page.texts["td"]
     for amount in (spent.epsilon, spent.delta, left.epsilon, left.delta):
-        assert f"{amount:f}" in cells
+        assert show(Fraction(amount)) in cells
     assert str(spent) in page.texts["dd"]
-    assert left.split(";")[0] in asked.page
+    assert left.partition("counted: ")[2] in unescape(asked.page)
+    # a small number is written in one way, wherever it comes from
+    assert not re.search(r"0\.0000|e-0", asked.page)
+    assert "delta=1e-6" in asked.page
     assert spent.guarantee[1:] in unescape(asked.page)
     assert str(asked.part.dp.session.spent) in page.texts["dd"]
 
@@ -76,14 +79,14 @@ def test_every_entry_and_every_release_stands_on_it_once(asked):
     page = Page(asked.page)
     entries = asked.session.releases
     headings = page.texts["h4"]
-    queries = [
-        f"{s}. {q}"
-        for s, q, k in zip(entries["sequence"], entries["query"], entries["kind"], strict=True)
-        if k == "query"
-    ]
-    assert headings == [*queries, "2. count()"]
-    others = [row for row in page.texts["th"] if re.match(r"\d+\. ", row)]
-    assert [row.split(",")[0] for row in others] == ["1. opened", "2. vouched for", "8. total replaced", "1. opened"]
+    queries = [f"{n}. {q}" for n, q in enumerate(entries.loc[entries["kind"] == "query", "query"], 1)]
+    assert headings == [*queries, "1. count()"]
+    times = [text for text in page.texts["dd"] if ", entry " in text]
+    asked_at = [s for s, k in zip(entries["sequence"], entries["kind"], strict=True) if k == "query"]
+    assert [int(text.rpartition(" ")[2]) for text in times] == [*asked_at, 2]
+    others = [row for row in page.texts["th"] if row.startswith("entry ")]
+    kinds = ["entry 1, opened", "entry 2, vouched for", "entry 8, total replaced", "entry 1, opened"]
+    assert [row.rpartition(",")[0] for row in others] == kinds
     scalars = [r for r in asked.released if not isinstance(r, pd.Series | pd.DataFrame)]
     assert answers(asked.page) == [r._text() for r in scalars]
     assert len(page.all("svg")) == 3  # one vector, and a table of two columns
@@ -110,7 +113,7 @@ def test_the_head_is_that_of_the_ledger(asked):
 
 def test_a_part_reports_itself(asked):
     page = Page(asked.part.dp.session.report())
-    assert page.texts["h4"] == ["2. count()"]
+    assert page.texts["h4"] == ["1. count()"]
     assert asked.released[-1]._text() in page.texts["p"]
     assert asked.session.name in facts(page)["Part of"]
     assert "What is assumed" in page.texts["h3"]

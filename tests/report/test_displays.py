@@ -148,7 +148,8 @@ def test_a_budget_shows_its_bar_and_what_is_left():
     html = session._repr_html_()
     assert "width: 35.0%" in html
     assert "aria-label='35 % of the epsilon is spent'" in html
-    assert "about 13 more answers like the last one, at epsilon=0.1" in html
+    assert "left epsilon=1.3, about 13 more calls at epsilon=0.1<" in html
+    assert "counted" not in html  # epsilons alone
     assert "latest answers (of 7)" in html
     assert html.count("count()") == 5
     assert "ends with the process" in html
@@ -168,12 +169,51 @@ def test_a_budget_of_divergences_says_what_its_epsilons_come_to():
     session = df.dp.protect(epsilon=1, delta=1e-6, name=fresh("card"))
     for _ in range(120):
         df.dp(epsilon=0.01, fresh=True).count()
-    together = f"{session.spent.epsilon:.3g}"
+    first, theory = session.spent.split("; counted: ")
+    together = first.removeprefix("epsilon=")
+    assert session.spent.epsilon <= float(together) < 1
+    assert theory.startswith("epsilon=1.2, Renyi divergence about ")
+    html = session._repr_html_()
+    assert html.index(f"spent {first} of 1<br>left about ") < html.index(f"counted: spent {theory}; left ")
+
+
+def test_a_session_is_printed_in_lines_with_what_can_be_done_first():
+    df = people()
+    session = df.dp.protect(epsilon=4, delta=1e-5, name=fresh("lines"))
+    df.dp(epsilon=0.5).count()
+    head, *lines = repr(session)[:-1].split("\n")
+    assert head == f"<pandas_dp session {session.name!r}"
+    assert [line[:11].strip() for line in lines] == ["protects", "spent", "left", "counted", "kept"]
+    assert lines[0].endswith("each row: the budget limits what answers tell of its presence (add_remove)")
+    assert lines[1:3] == [
+        "  spent    epsilon=0.5 of 4",
+        "  left     about 7 more calls at epsilon=0.5, and delta=1e-6 for finding keys",
+    ]
+    assert lines[3].startswith("  counted  spent epsilon=0.5, Renyi divergence about ")
+    assert "; left epsilon=3.5 added up or Renyi divergence about " in lines[3]
+    assert lines[4] == "  kept     in memory: ends with the process"
+    preview = repr(df.dp.preview(epsilon=0.5).count("age")).split("\n")
     assert (
-        f"spent epsilon=1.2, Renyi divergence about {session.spent.rsplit(' ', 1)[1]}: together epsilon={together} of 1<br>"
-        in (session._repr_html_())
+        preview[2]
+        == "  budget   pays it; left then: about 6 more calls at epsilon=0.5, and delta=1e-6 for finding keys"
     )
-    assert float(together) < 1
+    assert preview[-1].startswith("  counted  epsilon=0.5, Renyi divergence ")
+    session.close()
+    assert repr(session).startswith(f"<pandas_dp session {session.name!r}, closed\n")
+    assert repr(df.dp).startswith("<df.dp")
+
+
+def test_a_session_without_delta_needs_no_theory():
+    df = people()
+    session = df.dp.protect(epsilon=4, name=fresh("plain"), unit="age", max_rows=3, neighbors="replace_one")
+    df.dp(epsilon=0.5).count()
+    assert repr(session).split("\n")[1:] == [
+        "  protects all rows of each 'age' (at most 3 count): the budget limits what answers tell of their content "
+        "(replace_one)",
+        "  spent    epsilon=0.5 of 4",
+        "  left     epsilon=3.5, about 7 more calls at epsilon=0.5",
+        "  kept     in memory: ends with the process>",
+    ]
 
 
 def test_a_budget_in_a_file_names_it_and_a_lost_one_falls_back_to_text(tmp_path):
@@ -244,6 +284,13 @@ def test_counts_beside_means_are_shown_whole_where_their_fractions_are_noise():
     assert legible(table, drawn).to_numpy().tolist() == [[1097.72, 1088.13, 1107.31], [3.92, -5.67, 13.5]]
     table, drawn = columns([1097.7234], [1097.5234], [1097.9234])  # here they are not
     assert legible(table, drawn, frozenset({"value"})).to_numpy().tolist() == [[1097.723, 1097.523, 1097.923]]
+
+
+def test_counts_for_ranges_are_shown_whole():
+    df = people()
+    df.dp.protect(epsilon=1000, name=fresh())
+    counts = df.dp(epsilon=0.5).histogram("age", bins=range(0, 101, 5), workload="ranges")
+    assert not re.search(r"\d\.\d", repr(counts).partition("\neach")[0])
 
 
 def test_rows_about_different_functions_are_rounded_each_by_itself():

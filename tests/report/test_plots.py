@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from fractions import Fraction
 
 import pandas as pd
@@ -218,6 +219,89 @@ def test_plot_of_an_ecdf_is_steps_over_its_edges(figures):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "ecdf")
 
 
+def summed_up(ask, **terms):
+    df = pd.DataFrame({"age": [10, 20, 60] * 1000, "pay": [1.0, 2.0, 6.0] * 1000})
+    df.dp.protect(epsilon=10_000, name=fresh(), **terms)
+    return ask(df.dp(epsilon=1000), {"age": (0, 100), "pay": (0, 10)})
+
+
+def panels(axes) -> list[tuple[str, list[str]]]:
+    """Name and labels of each panel, after the figure was rendered."""
+    axes[0].figure.canvas.draw()
+    return [(ax.get_ylabel(), [label.get_text() for label in ax.get_xticklabels()]) for ax in axes]
+
+
+REST = ["mean", "std", "min", "25%", "50%", "75%", "max"]
+UNITS = {
+    "describe": (
+        lambda d, b: d.describe("age", bounds=b["age"]),
+        [("age (rows)", ["count"]), ("age", REST)],
+    ),
+    "describe of two": (
+        lambda d, b: d.describe(["age", "pay"], bounds=b),
+        [("age (rows)", ["count"]), ("age", REST), ("pay (rows)", ["count"]), ("pay", REST)],
+    ),
+    "agg": (
+        lambda d, b: d.agg({"age": ["mean", "count", "sum", "std"], "pay": ["median", "var", "nunique"]}, bounds=b),
+        [
+            ("age", ["mean", "std"]),
+            ("age (rows)", ["count"]),
+            ("age", ["sum"]),
+            ("pay", ["median"]),
+            ("pay", ["var"]),
+            ("pay", ["nunique"]),
+        ],
+    ),
+    "one function a column": (
+        lambda d, b: d.agg({"age": "mean", "pay": "var"}, bounds=b),
+        [("value", ["age"]), ("value", ["pay"])],
+    ),
+    "regression": (
+        lambda d, b: d.linear_regression("pay", ["age"], bounds=b),
+        [("pay", ["intercept"]), ("pay", ["age"])],
+    ),
+    "several numbers": (
+        lambda d, b: d.sample_and_aggregate(lambda t: (1.0, 50.0), bounds={"a": (0, 2), "b": (0, 100)}, blocks=50),
+        [("value", ["a"]), ("value", ["b"])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_each_unit_has_a_panel(figures, name):
+    ask, wanted = UNITS[name]
+    answer = summed_up(ask)
+    axes = answer.plot()
+    assert panels(axes) == wanted
+    assert len({ax.get_xlim() for ax in axes}) == 1  # bars of one width
+    assert all(len(ax.patches) == len(labels) for ax, (_, labels) in zip(axes, wanted, strict=True))
+    _, given = figures.subplots(1, len(wanted) + 1)
+    assert list(answer.plot(ax=given[1:])) == list(given[1:])
+    with pytest.raises(ArgumentTypeError, match=f"an array of {len(wanted)} axes"):
+        answer.plot(ax=given)
+
+
+def test_a_column_of_several_units_can_be_chosen(figures):
+    answer = summed_up(UNITS["agg"][0])
+    assert panels(answer.plot(y="pay")) == UNITS["agg"][1][3:]
+    one = summed_up(lambda d, b: d.agg({"age": ["mean", "std"], "pay": ["mean"]}, bounds=b))
+    assert one.plot(y="age").get_ylabel() == "age"
+
+
+def test_the_title_of_a_number_does_not_say_each(figures):
+    ax = an_int().plot()
+    assert ax.get_title().startswith("interval 95 %, epsilon")
+    assert not len(ax.get_xticks())
+    number = summed_up(lambda d, b: d.median("age", bounds=b["age"]))
+    assert number.plot().get_title().startswith("its rank is within")
+
+
+def test_whole_numbers_of_rows_are_read_as_such(figures):
+    ax = summed_up(lambda d, b: d.rows_per_unit(limit=5), unit="age", max_rows=1).plot()
+    ax.figure.canvas.draw()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "3", "4 to 5", "more than 5"]
+
+
 def crosstab(**more):
     df = pd.DataFrame({"state": ["a", "a", "b", "b"] * 1000, "sex": ["f", "m", "f", "m"] * 1000})
     df.dp.protect(epsilon=1000, name=fresh())
@@ -231,8 +315,11 @@ def test_plot_of_a_crosstab_is_a_heat_map_with_its_numbers(figures):
     assert image.get_array().shape == (2, 2)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["f", "m"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
-    assert ax.get_ylabel() == "state"
-    assert all(text.get_text().startswith(("999", "1,00")) and "\n±" in text.get_text() for text in ax.texts)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("sex", "state")
+    assert all(re.fullmatch(r"(999|1,00\d)\n± \d", text.get_text()) for text in ax.texts)  # counts are whole
+    assert len(ax.figure.axes) == 1  # the numbers say what the colours mean
+    ax.figure.canvas.draw()
+    assert "\n" not in ax.get_title()
     assert len(ax.texts) == 4
     assert "epsilon 100" in ax.get_title()
 
@@ -249,7 +336,9 @@ def test_a_large_heat_map_has_no_numbers(figures):
     df = pd.DataFrame({"a": range(100), "b": range(100)})
     df.dp.protect(epsilon=1000, name=fresh())
     wide = df.dp(epsilon=100).crosstab("a", "b", keys={"a": list(range(20)), "b": list(range(20))})
-    assert not wide.plot().texts
+    ax = wide.plot()
+    assert not ax.texts
+    assert len(ax.figure.axes) == 2  # the scale of the colours
 
 
 @pytest.mark.parametrize(

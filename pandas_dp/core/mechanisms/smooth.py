@@ -76,7 +76,8 @@ class SmoothNoise:
     @property
     def name(self) -> str:
         """In words."""
-        return f"smooth sensitivity, {self.law.replace('_', ' ')} noise"
+        law = self.law.replace("_", " ").title().replace("Polynomial", "polynomial").replace(" T", "'s t")
+        return f"smooth sensitivity, {law} noise"
 
     @property
     def alpha(self) -> Fraction:
