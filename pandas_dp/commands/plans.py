@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +42,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.queries import DEFAULTS, Query
 from pandas_dp.query_texts import asked, read_query
 from pandas_dp.schema import Schema
+from pandas_dp.schema_files import read_toml
 
 SECTIONS = ("budget", "table", "schema", "split", "queries")
 FIELDS = ("name", "price", "ask", "calls", "weight", "within")
@@ -97,18 +97,7 @@ class PipelinePlan:
         ArgumentTypeError, ArgumentValueError
             Nothing else, whatever the file holds.
         """
-        try:
-            with open(path, "rb") as file:
-                said = tomllib.load(file)
-        except OSError:
-            raise ArgumentValueError(
-                f"the plan {path} cannot be read: there is no such file, or it may not be opened"
-            ) from None
-        except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
-            raise ArgumentValueError(
-                f"the plan is no TOML, such as [budget] and below it epsilon = 3: {error}"
-            ) from None
-        return cls.of(said)
+        return cls.of(read_toml(path, "plan", "[budget] and below it epsilon = 3"))
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> PipelinePlan:
