@@ -89,7 +89,7 @@ class Schema:
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
-            For what is no TOML, and for entries that a schema does not know.
+            For a file that is missing or no TOML, and for entries that a schema does not know.
 
         Examples
         --------
@@ -100,7 +100,7 @@ class Schema:
         >>> Schema.from_toml(path)
         Schema({'age': {'bounds': (0, 100)}})
         """
-        return cls(read_toml(path))
+        return cls(read_toml(path, "schema", "[age] and below it bounds = [0, 100]"))
 
     def to_toml(self) -> str:
         """Return the text of a TOML file that `from_toml` reads as this schema.

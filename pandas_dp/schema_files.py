@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -17,25 +18,35 @@ import pyarrow as pa
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import kind_or_none
 
+PLACE = re.compile(r"\((at [^()]*)\)$")  # with which the errors of tomllib end; what stands before may quote the file
 MOST_KEYS = 1000  # of a column of a sample; with more it is rather free text or names than a list of keys
 Facts = dict[str, dict[str, Any]]
 
 
-def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a TOML file holds.
+def read_toml(path: Any, what: str, example: str) -> dict[str, Any]:
+    """Read what a TOML file holds; `what` it is and an `example` of it are for errors.
 
     Raises
     ------
-    ArgumentValueError
-        The file is no TOML; the place of the fault is named.
+    ArgumentTypeError, ArgumentValueError
+        Nothing else, whatever the file holds; the place of a fault is named, and nothing that stands there.
     """
-    with open(path, "rb") as file:
-        try:
-            return tomllib.load(file)
-        except ValueError as error:  # no TOML, or no UTF-8
-            raise ArgumentValueError(
-                f"the schema is no TOML, such as [age] and below it bounds = [0, 100]: {error}"
-            ) from None
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentTypeError(f"path must be the name of a file, such as '{what}.toml'")
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+    except (OSError, ValueError):  # a name with a zero in it
+        raise ArgumentValueError(
+            f"the {what} {os.fspath(path)!s} cannot be read: there is no such file, or it may not be opened"
+        ) from None
+    try:
+        return tomllib.loads(text.decode())
+    except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
+        place = PLACE.search(str(error))
+        raise ArgumentValueError(
+            f"the {what} is no TOML, such as {example}{'' if place is None else f'; the fault is {place[1]}'}"
+        ) from None
 
 
 def toml_of(columns: Mapping[Any, Mapping[str, Any]]) -> str:
@@ -93,7 +104,13 @@ def arrow_facts(source: Any, fields: tuple[str, ...]) -> Facts:
     if isinstance(source, str | os.PathLike):
         from pyarrow import parquet  # not every program needs it
 
-        source = parquet.read_schema(os.fspath(source))
+        try:
+            source = parquet.read_schema(os.fspath(source))
+        except (OSError, ValueError, pa.ArrowException):
+            raise ArgumentValueError(
+                f"from_arrow cannot read {os.fspath(source)!r}: there is no such file, it may not be opened, or it "
+                "is no Parquet"
+            ) from None
     if not isinstance(source, pa.Schema):
         raise ArgumentTypeError(
             "from_arrow takes a pyarrow.Schema or the path of a Parquet file: from_arrow(table.schema)"
@@ -114,7 +131,7 @@ def _json(text: bytes, column: str, name: str) -> Any:
 
     try:
         return json.loads(text, parse_constant=refuse)
-    except ValueError:
+    except (ValueError, RecursionError):
         line = f"field.with_metadata({{{name!r}: '[0, 100]'}})"
         raise ArgumentValueError(f"metadata {name!r} of the Arrow field {column!r} is no JSON: {line}") from None
 

@@ -223,7 +223,7 @@ class Session(Statements):
         given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
-        release = self._wrap(given.answer, query, table, request.unit, request.price)
+        release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
 
@@ -260,12 +260,14 @@ class Session(Statements):
             fresh=fresh,
         )
 
-    def _wrap(self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str) -> Release:
+    def _wrap(
+        self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str, stored: bool = False
+    ) -> Release:
         """Tell an answer where it comes from, with all steps that lead to its rows."""
         query = replace(query, steps=table.steps + query.steps) if table.steps else query
         declared = table.lineage == "source" and query.steps
         lineage = "declared" if declared else table.lineage
-        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent))
+        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored))
 
     def _check_steps(self, steps: tuple[Any, ...]) -> None:
         """Refuse steps that would change whose row is whose."""

@@ -15,7 +15,7 @@ from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number
 from pandas_dp.priced.wanted_errors import prices_for
-from pandas_dp.queries import Query
+from pandas_dp.queries import DEFAULTS, Query
 
 LINE = "pandas_dp.split(1, [pandas_dp.query(epsilon=1).count(), pandas_dp.query(epsilon=1).count('age')], weights=[0.6, 0.4])"
 MOST_QUERIES = 1000
@@ -32,7 +32,8 @@ def split(
     epsilon : number
         The total.
     queries : list of Query
-        Made by ``pandas_dp.query(epsilon=1)``; their prices are replaced.
+        Made by ``pandas_dp.query(epsilon=1)``; their epsilons are replaced. Those with a delta, rho or within are refused:
+        the total is an epsilon, and shares of it are no such prices.
     weights : list of numbers, optional
         Share of each query; positive, with sum 1. Equal shares where left out.
     within : list of numbers, optional
@@ -68,6 +69,8 @@ def split(
         raise ArgumentTypeError(f"queries must be a list of queries: {LINE}")
     if not 1 <= len(queries) <= MOST_QUERIES:
         raise ArgumentValueError(f"queries must hold between 1 and {MOST_QUERIES:,} queries: {LINE}")
+    for place, query in enumerate(queries):
+        _check_plain(query, place)
     if weights is not None and within is not None:
         raise ArgumentTypeError(f"give weights= or within=, not both: {LINE}")
     if within is not None:
@@ -84,6 +87,22 @@ def split(
     else:
         prices = [total / len(queries)] * len(queries)
     return [_at(query, epsilon=_typed(price)) for query, price in zip(queries, prices, strict=True)]
+
+
+def _check_plain(query: Query, place: int) -> None:
+    """Refuse a price that a share of an epsilon cannot stand for.
+
+    Raises
+    ------
+    ArgumentTypeError
+    """
+    for name in ("within", "delta", "rho"):
+        if query._terms.get(name, DEFAULTS[name]) != DEFAULTS[name]:
+            errors = "; wanted errors are named beside the total: split(1, queries, within=[20, 5], frame=df)"
+            raise ArgumentTypeError(
+                f"split() shares out an epsilon, and queries[{place}] has {name}=, which it would drop: make it by "
+                f"pandas_dp.query(epsilon=1){errors if name == 'within' else ''}"
+            )
 
 
 def _one_each(values: Any, count: int, argument: str) -> list[Any]:

@@ -336,10 +336,7 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
             "a session takes a pandas DataFrame; a scanned table joins it by scan.dp.protect(session=session), as does a Dask "
             "DataFrame"
         )
-    if isinstance(frame.columns, pd.MultiIndex):
-        raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")
-    if frame.columns.has_duplicates:
-        raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
+    check_names(frame.columns)
     if unit.column is not None and unit.column not in frame.columns:
         close = did_you_mean(unit.column, frame.columns)
         raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
@@ -348,6 +345,19 @@ def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
             kind_of(frame[unit.column].dtype)  # or every answer would fail after it is paid
         except ArgumentTypeError as error:
             raise ArgumentTypeError(f"unit={unit.column!r}: {error}") from None
+
+
+def check_names(names: pd.Index[Any]) -> None:
+    """Check that a name means one column: among dates, "2026-01" would mean those of a month."""
+    if isinstance(names, pd.MultiIndex):
+        raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")
+    if isinstance(names, pd.DatetimeIndex | pd.PeriodIndex | pd.TimedeltaIndex):
+        raise ArgumentTypeError(
+            "columns must be named by text, not by dates, periods or durations, whose parts would name several: "
+            "df.columns = df.columns.astype('str')"
+        )
+    if names.has_duplicates:
+        raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
 
 
 def check_no_part(session: Session) -> None:

@@ -76,6 +76,34 @@ def test_bytes_that_are_no_text_are_no_toml(tmp_path):
         Schema.from_toml(tmp_path / "bad.toml")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[age]\nbounds = [0, hidden]", "; the fault is at line 2, column 14"),
+        ("[hidden]\n[hidden]\n", "; the fault is at line 2, column 8"),
+        ("hidden = 'hidden", "; the fault is at end of document"),
+        ("a = " + "[" * 100_000, "bounds = [0, 100]"),
+        ("a = " + "9" * 10_000, "bounds = [0, 100]"),
+    ],
+)
+def test_the_place_of_a_fault_is_named_and_nothing_that_stands_there(written, text, said):
+    with pytest.raises(ArgumentValueError, match=re.escape(said) + "$") as caught:
+        Schema.from_toml(written(text))
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize("read", [Schema.from_toml, Schema.from_arrow])
+def test_files_that_cannot_be_read_are_refused(tmp_path, read):
+    (tmp_path / "visits.parquet").write_text("no Parquet")
+    missing = [tmp_path / "none.toml", tmp_path, "a\0b"]
+    for path in missing if read == Schema.from_toml else [*missing, tmp_path / "visits.parquet"]:
+        with pytest.raises(ArgumentValueError, match=r"there is no such file, (or )?it may not be opened"):
+            read(path)
+    for path in (None, 10**6, b"schema.toml"):
+        with pytest.raises(ArgumentTypeError):
+            read(path)
+
+
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
 WHENS = st.dates() | st.datetimes() | st.datetimes(timezones=st.timezones())
 VALUES = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS | st.booleans() | WHENS
@@ -190,7 +218,7 @@ def test_of_a_parquet_file_no_row_is_read(tmp_path):
     assert Schema.from_arrow(path) == Schema.from_arrow(str(path)) == FROM_ARROW
 
 
-@pytest.mark.parametrize("text", ["0, 100", "[0, NaN]", "\xff"])
+@pytest.mark.parametrize("text", ["0, 100", "[0, NaN]", "\xff", "[" * 100_000], ids=["list", "NaN", "bytes", "deep"])
 def test_metadata_that_are_no_json_are_refused(text):
     field = pa.field("age", pa.int64(), metadata={"bounds": text.encode("latin-1")})
     with pytest.raises(ArgumentValueError, match="metadata 'bounds' of the Arrow field 'age' is no JSON"):

@@ -10,7 +10,7 @@ from support.frames import people, protected
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError
 
-ASK = pandas_dp.query(epsilon=1)
+ASK, DELTA = pandas_dp.query(epsilon=1), pandas_dp.query(epsilon=1, delta=1e-8)
 COUNT, OLDER = ASK.count(), ASK.query("age > 40").count()
 
 
@@ -22,6 +22,7 @@ def test_weights_are_shares():
     df = protected(people(), epsilon=3)
     assert prices(df, pandas_dp.split(1, [COUNT, OLDER], weights=[0.7, 0.3])) == [Fraction(7, 10), Fraction(3, 10)]
     assert prices(df, pandas_dp.split(2, [COUNT, OLDER])) == [1, 1]
+    assert prices(df, pandas_dp.split(2, [COUNT, pandas_dp.query(epsilon=9, delta=0, rho=None).count()])) == [1, 1]
     assert prices(df, pandas_dp.split(1, [COUNT, OLDER, ASK.count("age")])) == [Fraction(1, 3)] * 3
     assert df.dp.session.spent == "epsilon=0"
 
@@ -70,6 +71,18 @@ def test_split_queries_are_asked_and_planned():
         ({"queries": [COUNT, "count"]}, ArgumentTypeError, "list of queries"),
         ({"within": [1, 2], "frame": None}, ArgumentTypeError, "frame=df"),
         ({"queries": []}, ArgumentValueError, "between 1 and"),
+        (
+            {"queries": [COUNT, DELTA.count()]},
+            ArgumentTypeError,
+            r"queries\[1\] has delta=.*pandas_dp.query\(epsilon=1\)",
+        ),
+        ({"queries": [DELTA.count(), COUNT], "within": [1, 2]}, ArgumentTypeError, r"queries\[0\] has delta="),
+        ({"queries": [pandas_dp.query(rho=0.1).count()]}, ArgumentTypeError, r"queries\[0\] has rho="),
+        (
+            {"queries": [pandas_dp.query(within=20).count()]},
+            ArgumentTypeError,
+            r"has within=.*within=\[20, 5\], frame=df",
+        ),
         ({"epsilon": 0}, ArgumentValueError, "epsilon"),
         ({"queries": [ASK.mean("age", bounds=(0, 100)), COUNT], "within": [1, 2]}, ArgumentTypeError, "price"),
     ],

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ from pandas_dp.errors import ArgumentValueError, DataFileError
 from pandas_dp.release import Release
 
 FORMATS = ("json", "csv", "parquet")
+BEGUN, UNFINISHED = ".pandas-dp-", ".part"  # the name of a file that is being written
+LONG = 60  # seconds: a file that was not written to for so long is no job's that runs
 
 
 class AnswerFiles:
@@ -27,6 +30,11 @@ class AnswerFiles:
         Made where it is missing.
     form : {"json", "csv", "parquet"}
         Every answer is written as JSON with all that is known of it; beside it its table, for the latter two.
+
+    Attributes
+    ----------
+    removed : int
+        How many files that killed jobs left unfinished were removed.
 
     Raises
     ------
@@ -40,6 +48,19 @@ class AnswerFiles:
         with self._writing():
             os.makedirs(directory, exist_ok=True)
             tempfile.TemporaryFile(dir=directory).close()  # before anything is charged
+            self.removed = self._tidy()
+
+    def _tidy(self) -> int:
+        """Remove what killed jobs had begun to write, and return how many files that were."""
+        removed = 0
+        with os.scandir(self._directory) as found:
+            for file in found:
+                if file.name.startswith(BEGUN) and file.name.endswith(UNFINISHED):
+                    with contextlib.suppress(OSError):  # another job was faster
+                        if time.time() - file.stat(follow_symlinks=False).st_mtime > LONG:
+                            os.unlink(file.path)
+                            removed += 1
+        return removed
 
     def check_apart(self, names: Iterable[str], kept: Iterable[str]) -> None:
         """Refuse to write where a file that is kept is, or will be: an answer would replace the data or the ledger.
@@ -84,7 +105,7 @@ class AnswerFiles:
 
     def _write(self, name: str, content: bytes) -> None:
         """Write a file beside its place and move it there: readers never see half of it."""
-        handle, path = tempfile.mkstemp(dir=self._directory, prefix=".", suffix=".part")
+        handle, path = tempfile.mkstemp(dir=self._directory, prefix=BEGUN, suffix=UNFINISHED)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)

@@ -6,7 +6,9 @@ wrong while reading is told in a fixed text: readers quote cells.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import io
 import os
 import re
 import warnings
@@ -54,7 +56,7 @@ def empty_frame(path: str, schema: Schema) -> pd.DataFrame:
     """
     form = _format(path)
     if form == "csv":
-        return _typed(_guarded(form, lambda: _csv(path, 0)), schema)
+        return _typed(_guarded(form, lambda: _csv(io.BytesIO(_first_record(path)), 0)), schema)
     frame: pd.DataFrame = _guarded(form, lambda: _pandas(_arrow_schema(path, form).empty_table()))
     return frame
 
@@ -156,8 +158,22 @@ def _dtype(type_: pa.DataType) -> Any:
     return NULLABLE.get(type_)  # floats, timestamps and durations are what pandas takes them for
 
 
-def _csv(path: str, rows: int | None) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=str, nrows=rows, index_col=False, on_bad_lines="error", encoding="utf-8")
+def _csv(source: Any, rows: int | None) -> pd.DataFrame:
+    return pd.read_csv(source, dtype=str, nrows=rows, index_col=False, on_bad_lines="error", encoding="utf-8")
+
+
+def _first_record(path: str) -> bytes:
+    """The names of a CSV file: its first line that is not blank, with those that a quoted name goes on in.
+
+    pandas parses the row below as well, and refuses the file where that leaves a quote open.
+    """
+    record = b""
+    with open(path, "rb") as file:
+        for line in file:
+            record += line
+            if record.removeprefix(codecs.BOM_UTF8).strip() and record.count(b'"') % 2 == 0:
+                break
+    return record
 
 
 def _typed(text: pd.DataFrame, schema: Schema) -> pd.DataFrame:

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,12 +42,16 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.queries import DEFAULTS, Query
 from pandas_dp.query_texts import asked, read_query
 from pandas_dp.schema import Schema
+from pandas_dp.schema_files import read_toml
 
 SECTIONS = ("budget", "table", "schema", "split", "queries")
 FIELDS = ("name", "price", "ask", "calls", "weight", "within")
 PRICES = tuple(name for name in DEFAULTS if name != "fresh")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
 INDEX = "index"  # the file that lists the answers
+DEVICE = re.compile(
+    r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.ASCII | re.IGNORECASE
+)  # what Windows has no file of
 STREAMS = ("above_threshold", "oracle")
 QUERY = '[[queries]] name = "rows", price = { epsilon = 0.5 }, ask = "count()"'
 LONGEST = 200  # characters of a name or version
@@ -97,18 +100,7 @@ class PipelinePlan:
         ArgumentTypeError, ArgumentValueError
             Nothing else, whatever the file holds.
         """
-        try:
-            with open(path, "rb") as file:
-                said = tomllib.load(file)
-        except OSError:
-            raise ArgumentValueError(
-                f"the plan {path} cannot be read: there is no such file, or it may not be opened"
-            ) from None
-        except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
-            raise ArgumentValueError(
-                f"the plan is no TOML, such as [budget] and below it epsilon = 3: {error}"
-            ) from None
-        return cls.of(said)
+        return cls.of(read_toml(path, "plan", "[budget] and below it epsilon = 3"))
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> PipelinePlan:
@@ -198,8 +190,16 @@ def _queries(said: Any, split: bool) -> tuple[PlannedQuery, ...]:
                 f"query {place} of the plan needs a name that a file can have, of letters, digits, _, - and ., other "
                 f'than "{INDEX}": name = "visits_by_ward"'
             )
-        if name.lower() in found:  # some file systems do not tell them apart
-            raise ArgumentValueError(f"two queries of the plan are named {name!r}; each answer is a file of its own")
+        if DEVICE.fullmatch(name):
+            raise ArgumentValueError(
+                f'query {place} of the plan is named {name!r}, which is a device on Windows and no file: name = "q_{name}"'
+            )
+        if name.lower() in found:
+            same = "" if found[name.lower()].name == name else ", which some systems take for one name"
+            raise ArgumentValueError(
+                f"two queries of the plan are named {found[name.lower()].name!r} and {name!r}{same}; each answer is a file of "
+                f'its own: name = "{name}_{place}"'
+            )
         found[name.lower()] = _told(f"query {name!r}", lambda entry=entry: _query(entry, split))
     return tuple(found.values())
 

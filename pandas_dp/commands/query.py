@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     if query._calls[-1].name in STREAMS:
         raise ArgumentValueError("a stream takes questions one after another: open it in code")
     terms = _terms(options)
-    schema = Schema({}) if options.schema is None else _schema(options.schema)
+    schema = Schema({}) if options.schema is None else Schema.from_toml(options.schema)
     table = terms.name if options.table is None else check_text(options.table, "--table")
     version = None if options.version is None else check_text(options.version, "--version")
     where = (options.ledger, table, version)
@@ -149,15 +149,6 @@ def _number(text: str, name: str) -> Any:
         raise ArgumentTypeError(f"--{name} must be a number, such as --{name} 0.5") from None
     exact_number(value, f"--{name}")
     return value
-
-
-def _schema(path: str) -> Schema:
-    try:
-        return Schema.from_toml(path)
-    except OSError:
-        raise ArgumentValueError(
-            f"the schema {path} cannot be read: there is no such file, or it may not be opened"
-        ) from None
 
 
 def _terms(options: argparse.Namespace) -> BudgetTerms:

@@ -119,7 +119,9 @@ class Pipeline:
                 )
             self._index(False)
         self._index(True)
-        many = len(seen.questions)
+        many, removed = len(seen.questions), self._files.removed
+        if removed:
+            print(f"removed {removed} file{'s' * (removed != 1)} that a killed job had begun to write")
         print(f"{many} answer{'s' * (many != 1)}; spent {self._session.spent}; left {self._session.left}")
         return DONE
 

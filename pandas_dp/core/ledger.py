@@ -230,7 +230,13 @@ class Ledger:
         return self._saw(name, result)
 
     def record(self, name: str, sequence: int, result: str) -> None:
-        """Store the noisy result of a charged query; the first one stays. May be lost without harm."""
+        """Store the noisy result of a charged query; the first one stays. May be lost without harm.
+
+        Raises
+        ------
+        LedgerError
+            There is no such budget, or nothing can be written. What was not charged gets no result.
+        """
         self._keep("results", name, sequence, result)
 
     def show(self, name: str, sequence: int, text: str) -> None:
@@ -250,11 +256,13 @@ class Ledger:
         text = records.encode(result)
 
         def write(connection: sqlite3.Connection) -> None:
-            connection.execute(
+            stored = connection.execute(
                 f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - one of two words
                 "WHERE budget = (SELECT id FROM budgets WHERE name = ?) AND sequence = ? AND kind = 'query'",
                 (text, records.fingerprint(text), records.plain(name), sequence),
-            )
+            ).rowcount
+            if not stored:
+                self._row(connection, name)  # refuses a budget that there is not
 
         self._store.transact(RELAXED, write)
 

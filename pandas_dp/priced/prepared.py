@@ -230,8 +230,7 @@ class PreparedFrame:
             )
         frame = self._empty() if self._steps else self._frame
         names = frame.columns
-        if isinstance(names, pd.MultiIndex) or not names.is_unique:
-            raise ArgumentValueError("column names must be unique and have one level")
+        tables.check_names(names)
         if column not in names and column in frame.index.names:
             raise ArgumentValueError(
                 f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"

@@ -29,6 +29,7 @@ ROWS_FROM = {  # by lineage
     "declared": "rows made from the protected table by checked steps",
     "vouched": "rows that the owner vouched for",
 }
+STORED = "answered before: costs nothing now"
 LEVEL = 0.95
 HIGHEST_LEVEL = 1 - 1e-12
 
@@ -65,6 +66,9 @@ class Provenance:
         What the guarantee takes on the caller's word.
     found : str or None
         What a first look at the data chose for the answer, such as its bounds.
+    stored : bool
+        Whether the answer was paid for earlier and came out of the ledger. Said on the screen, not in JSON or CSV: the files
+        of a job that is started again stay as they are.
     """
 
     query: AskedQuery
@@ -77,14 +81,17 @@ class Provenance:
     spent: str
     assumes: str | None = None
     found: str | None = None
+    stored: bool = False
 
     @classmethod
-    def of(cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str) -> Provenance:
+    def of(
+        cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
+    ) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
         notes = (*answer.notes, *query.notes) + (
             left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()
         )
-        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found)
+        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
         return cls(query, answer.mechanism, unit, lineage, *known)
 
 
@@ -409,16 +416,20 @@ class Release:
         """What would make the value misleading if it did not stand below."""
         return [str(note) for note in self.notes if isinstance(note, Caution)]
 
+    def _stored(self) -> list[str]:
+        """What is said on the screen of an answer that was paid for earlier."""
+        return [STORED] if self._provenance.stored else []
+
     def _caution_lines(self) -> str:
         """Lines below the value in text."""
-        return "".join(f"\n  {caution}" for caution in self._cautions())
+        return "".join(f"\n  {line}" for line in [*self._stored(), *self._cautions()])
 
     def __repr__(self) -> str:
         """Show the value as precisely as it is known, and the price; below it what would make it misleading."""
         return self._text() + self._caution_lines()
 
     def _repr_html_(self) -> str | None:
-        return scalar_html(self._text(), [self.mechanism, *self._facts()])
+        return scalar_html(self._text(), [*self._stored(), self.mechanism, *self._facts()])
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle the value and where it comes from."""

@@ -104,7 +104,7 @@ class Vector(Release):
             plain = getattr(self._current(), "_repr_html_", None)
             return None if plain is None else plain()
         known = self.interval()
-        facts = [self._price_line(LEVEL, known), *self._facts()]
+        facts = [self._price_line(LEVEL, known), *self._stored(), *self._facts()]
         charted = () if self.query.aggregate.mixed else self._drawn(known)  # a chart has one scale for all rows
         return table_html(self._legible(known), facts, charted)
 

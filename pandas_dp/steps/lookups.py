@@ -22,7 +22,7 @@ def lookup_maps(lookup: Any, on: str) -> dict[str, Map]:
         If it is no table, keys are missing or repeated, or a column has no values or some that are no constants.
     """
     table = _table(lookup)
-    if on not in table.columns:
+    if on not in list(table.columns):  # among dates a part of one would be in it, too
         raise ArgumentValueError(f"merge: the lookup has no column {quote(on)}, which on= names")
     if not table.columns.is_unique or len(table.columns) < 2:
         raise ArgumentValueError(f"merge: the lookup needs columns besides {quote(on)}, each with a name of its own")

@@ -158,6 +158,27 @@ def test_a_cell_of_csv_is_read_by_itself(tmp_path_factory, column, name):
 
 
 @pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ("a,b", ["a", "b"]),
+        ("\ufeff\n \na,b", ["a", "b"]),
+        ('"a\n""b""",c', ['a\n"b"', "c"]),
+        (",a,a", ["Unnamed: 0", "a", "a.1"]),
+    ],
+)
+def test_of_a_csv_file_without_its_rows_the_names_alone_are_read(tmp_path, header, names):
+    rows = tmp_path / "rows.csv"
+    rows.write_text(f"{header}\n" + "1,2,3\n"[: 2 * len(names)], encoding="utf-8", newline="")
+    read = data_files.empty_frame(str(rows), Schema({}))
+    assert data_files.whole_frame(str(rows), Schema({})).dtypes.equals(read.dtypes)
+    assert list(read.columns) == names
+    assert len(read) == 0
+    for row in (b'"open,2\n', b"1,2,3,4,5\n", b"\xff\0\n", b""):
+        rows.write_bytes(f"{header}\n".encode() + row)
+        assert data_files.empty_frame(str(rows), Schema({})).dtypes.equals(read.dtypes)
+
+
+@pytest.mark.parametrize(
     "dtype", ["int64", "bool", "timedelta64[ns]", "category", "int64[pyarrow]", "no dtype", "period[D]"]
 )
 def test_dtypes_that_csv_has_not(tmp_path, dtype):

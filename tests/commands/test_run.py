@@ -115,6 +115,22 @@ def test_a_killed_job_that_is_started_again_pays_as_one(job):
     assert not [name for name in os.listdir(job.path / "out") if name.endswith(".part")]
 
 
+def test_what_a_killed_job_had_begun_to_write_is_removed_later(job):
+    """Not at once: it could be another job's that is at work in the same directory."""
+    out = job.path / "out"
+    dying = "import os\nfrom pandas_dp.commands import answer_files\nanswer_files._umask = lambda: os._exit(9)"
+    assert job(before=dying).returncode == 9
+    (left,) = (name for name in os.listdir(out) if name.endswith(".part"))
+    (out / ".of-somebody-else.part").write_text("kept")
+    assert job().stdout.startswith("3 answers; ")
+    assert left in os.listdir(out)
+    for name in (left, ".of-somebody-else.part"):
+        os.utime(out / name, (10**9, 10**9))
+    done = job()
+    assert done.stdout.startswith("removed 1 file that a killed job had begun to write\n3 answers; ")
+    assert [name for name in os.listdir(out) if name.endswith(".part")] == [".of-somebody-else.part"]
+
+
 @pytest.mark.parametrize("data", ["visits.csv", "visits.parquet", "visits.feather"])
 def test_a_restart_pays_nothing_whatever_the_format_and_the_relation(job, data):
     plan = PLAN.replace('unit = "pid"\nmax_rows = 4', 'neighbors = "replace_one"')

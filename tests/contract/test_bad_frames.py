@@ -60,6 +60,34 @@ def test_b68_frames_that_changed(monkeypatch):
         df.dp(epsilon=1).mean("new", bounds=(0, 1))
 
 
+DATED = [
+    pd.to_datetime(["2026-01-01", "2026-01-02"]),
+    pd.PeriodIndex(["2026-01", "2026-02"], freq="M"),
+    pd.to_timedelta(["1 days", "1 days 02:00:00"]),
+]
+
+
+@pytest.mark.parametrize("names", DATED, ids=lambda names: type(names).__name__)
+def test_columns_named_by_dates_are_refused_as_a_part_of_one_names_several(monkeypatch, names):
+    part = "1 days" if isinstance(names, pd.TimedeltaIndex) else "2026"
+    table, text = pd.DataFrame([[1, 2], [3, 4]], columns=names), r"df\.columns\.astype\('str'\)"
+    for terms in ({}, {"unit": part, "max_rows": 1}, {"schema": {part: {"bounds": (0, 1)}}}):
+        with pytest.raises(pandas_dp.ArgumentTypeError, match=text):
+            table.copy().dp.protect(epsilon=1, name=fresh(), **terms)
+    with pytest.raises(pandas_dp.ArgumentTypeError, match=text):
+        table.dp.preview(epsilon=1).count(part)
+    renamed = protected(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "b"]))
+    renamed.columns = names
+    with refused(monkeypatch, renamed, pandas_dp.ArgumentTypeError, text):
+        renamed.dp(epsilon=1)[part].mean(bounds=(0, 1))
+    plain = protected(table.set_axis(names.astype("str"), axis=1))
+    plain.dp(epsilon=1).count(plain.columns[0])
+    lookup = pd.DataFrame([[1, 2], [3, 4]], columns=names)
+    labelled = protected(pd.DataFrame({part: [1, 2]}))
+    with refused(monkeypatch, labelled, pandas_dp.ArgumentValueError, "the lookup has no column"):
+        labelled.dp.merge(lookup, on=part)
+
+
 def test_b69_multiplied_rows_are_refused_and_bounded_once_adopted(monkeypatch):
     df = protected(epsilon=10**6, unit="pid", max_rows=2)
     made = [df.merge(df, on="pid"), pd.concat([df, df]), df.loc[[0, 0, 0]], df.reindex([0, 0, 1])]

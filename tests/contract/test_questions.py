@@ -340,3 +340,25 @@ def test_parts_beside_the_listed_ones_are_on_record(asked):
     answers += [ask.randomized_response("city", **listed)]
     for answer in answers:
         assert {name for name in ("other", "null") if f"{name}=True" in str(answer.query)} == set(asked)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda dp: dp.count(),
+        lambda dp: dp.histogram("age", bins=[0, 50, 120]),
+        lambda dp: dp.groupby("sex", keys=["f", "m"]).agg({"age": "mean"}, bounds={"age": (0, 120)}),
+        lambda dp: dp.mode("sex", keys=["f", "m"]),
+    ],
+)
+def test_an_answer_out_of_the_store_says_so_on_the_screen_and_in_no_file(ask):
+    df, said = protected(), "answered before: costs nothing now"
+    first, again, fresh_draw = ask(df.dp(epsilon=1)), ask(df.dp(epsilon=1)), ask(df.dp(epsilon=1, fresh=True))
+    assert df.dp.session.spent == "epsilon=2"
+    for release in (first, fresh_draw):
+        assert said not in repr(release) + release._repr_html_()
+    assert repr(again) == f"{first!r}\n  {said}"
+    assert said in again._repr_html_()
+    assert again.to_json() == first.to_json()
+    if isinstance(again.value, pd.Series | pd.DataFrame):
+        assert again.to_csv() == first.to_csv()

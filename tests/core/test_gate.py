@@ -16,7 +16,7 @@ from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.measurement import Exact, Measurement
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import QueryFailedError
+from pandas_dp.errors import LedgerError, QueryFailedError
 
 UNIT = PrivacyUnit()
 BUDGETS = {
@@ -124,6 +124,31 @@ def test_looks_within_the_declared_price_are_taken(case):
     assert door.release(declared, *looks) == [7] * len(looks)
     assert all(look.drawn == 1 for look in looks)
     assert len(door.ledger.entries("data")) == 2
+
+
+def test_two_processes_that_ask_at_the_same_moment_both_pay_and_each_gets_a_draw_that_was_paid():
+    door, theirs, given = Door(), Look(pure(1)), []
+
+    def meanwhile():  # another process has a door of its own, and the same ledger
+        given.append(gate._release(door.request(pure(1), [theirs])))
+
+    ours = Look(pure(1), meanwhile)
+    given.append(gate.release(door.request(pure(1), [ours])))
+    assert [(each.sequence, each.paid) for each in given] == [(3, True), (2, True)]
+    assert door.ledger.state("data").epsilon == 2
+    assert ours.drawn == theirs.drawn == 1
+    assert gate.release(door.request(pure(1), [ours])) == ([7], 3, False)  # later ones pay nothing
+
+
+def test_an_answer_that_cannot_be_stored_is_given_all_the_same(monkeypatch):
+    door, look = Door(), Look(pure(1))
+
+    def full(*_):
+        raise LedgerError("no space is left")
+
+    monkeypatch.setattr(door.ledger, "record", full)
+    assert door.release(pure(1), look) == [7]
+    assert door.ledger.state("data").epsilon == 1
 
 
 ERRORS = [ValueError, MemoryError, RecursionError, SystemExit, GeneratorExit, OSError, UnicodeError, StopIteration]

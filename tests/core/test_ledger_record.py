@@ -11,7 +11,7 @@ from support.ledgers import ONE, UNIT, ask, pure
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import BudgetExceededError
+from pandas_dp.errors import BudgetExceededError, LedgerError
 
 
 def test_entries_say_what_happened(ledger):
@@ -45,6 +45,17 @@ def test_the_latest_recorded_result_is_served(ledger):
     ledger.record("data", 1, "an opening has no result")
     ledger.record("data", 99, "nor has what is not there")
     assert [e.recorded for e in ledger.entries("data")] == [False, True, True]
+
+
+def test_of_an_unknown_budget_nothing_is_stored_and_that_is_said(ledger):
+    ledger.open("data", ONE, UNIT)
+    sequence = ask(ledger, "0.1", key="k")
+    for keep in (ledger.record, ledger.show):
+        with pytest.raises(LedgerError, match="no budget named 'date'"):
+            keep("date", sequence, "[1]")
+    assert ledger.stored("data", "k") is None
+    assert ledger.shown("data") == {}
+    ledger.record("data", sequence, "[1]")
 
 
 @pytest.mark.parametrize(
