@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import Answer
-from pandas_dp.report.base import Provenance, Release
+from pandas_dp.report.base import Release
+from pandas_dp.report.provenance import Provenance
 from pandas_dp.report.scalars import FloatRelease, IntRelease, ObjectRelease, TextRelease
 from pandas_dp.report.series import SeriesRelease
 from pandas_dp.report.vectors import FrameRelease

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
@@ -12,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, Caution, Guarantee, left_out
+from pandas_dp.aggregates.base import Caution, Guarantee
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import example
 from pandas_dp.core.privacy import PrivacyUnit
@@ -20,6 +19,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import scalar_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw
+from pandas_dp.report.provenance import Provenance
 from pandas_dp.report.records import jsonable
 from pandas_dp.report.text import describe, legible, protected
 from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
@@ -41,58 +41,6 @@ def checked_level(level: float) -> float:
     if not 0 < level <= HIGHEST_LEVEL:
         raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
     return level
-
-
-@dataclass(frozen=True, eq=False)
-class Provenance:
-    """Where a release comes from: public facts only.
-
-    Attributes
-    ----------
-    query : AskedQuery
-    mechanism : str
-    unit : PrivacyUnit
-    lineage : str
-        ``"source"``: the protected table itself; ``"declared"``: made from it by checked steps;
-        ``"vouched"``: by the owner's word.
-    error : ErrorModel, Guarantee or None
-        What is known of the error.
-    notes : tuple of str
-    extras : tuple of Series
-        Further columns of a vector, in its order.
-    spent : str
-        The price that was charged, ``"nothing"`` for a public number.
-    assumes : str or None
-        What the guarantee takes on the caller's word.
-    found : str or None
-        What a first look at the data chose for the answer, such as its bounds.
-    stored : bool
-        Whether the answer was paid for earlier and came out of the ledger. Said on the screen, not in JSON or CSV: the files
-        of a job that is started again stay as they are.
-    """
-
-    query: AskedQuery
-    mechanism: str
-    unit: PrivacyUnit
-    lineage: str
-    error: ErrorModel | Guarantee | None
-    notes: tuple[str, ...]
-    extras: tuple[pd.Series[Any], ...]
-    spent: str
-    assumes: str | None = None
-    found: str | None = None
-    stored: bool = False
-
-    @classmethod
-    def of(
-        cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
-    ) -> Provenance:
-        """Put together what an answer says of itself and where it comes from."""
-        notes = (*answer.notes, *query.notes) + (
-            left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()
-        )
-        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
-        return cls(query, answer.mechanism, unit, lineage, *known)
 
 
 class Release:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pandas_dp.report.base import Provenance, Release
+from pandas_dp.report.base import Release
+from pandas_dp.report.provenance import Provenance
 
 
 class FloatRelease(Release, float):

@@ -1,0 +1,65 @@
+"""Where an answer comes from: its question, mechanism, unit, price, and what is known of its error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.base import Answer, Guarantee, left_out
+from pandas_dp.asked import AskedQuery
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.uncertainty import ErrorModel
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """Where a release comes from: public facts only.
+
+    Attributes
+    ----------
+    query : AskedQuery
+    mechanism : str
+    unit : PrivacyUnit
+    lineage : str
+        ``"source"``: the protected table itself; ``"declared"``: made from it by checked steps;
+        ``"vouched"``: by the owner's word.
+    error : ErrorModel, Guarantee or None
+        What is known of the error.
+    notes : tuple of str
+    extras : tuple of Series
+        Further columns of a vector, in its order.
+    spent : str
+        The price that was charged, ``"nothing"`` for a public number.
+    assumes : str or None
+        What the guarantee takes on the caller's word.
+    found : str or None
+        What a first look at the data chose for the answer, such as its bounds.
+    stored : bool
+        Whether the answer was paid for earlier and came out of the ledger. Said on the screen, not in JSON or CSV: the files
+        of a job that is started again stay as they are.
+    """
+
+    query: AskedQuery
+    mechanism: str
+    unit: PrivacyUnit
+    lineage: str
+    error: ErrorModel | Guarantee | None
+    notes: tuple[str, ...]
+    extras: tuple[pd.Series[Any], ...]
+    spent: str
+    assumes: str | None = None
+    found: str | None = None
+    stored: bool = False
+
+    @classmethod
+    def of(
+        cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
+    ) -> Provenance:
+        """Put together what an answer says of itself and where it comes from."""
+        notes = (*answer.notes, *query.notes) + (
+            left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()
+        )
+        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
+        return cls(query, answer.mechanism, unit, lineage, *known)
