@@ -114,7 +114,7 @@ class Session(Statements):
 
         Raises
         ------
-        ArgumentTypeError
+        ArgumentTypeError, ArgumentValueError
 
         Notes
         -----
@@ -126,6 +126,7 @@ class Session(Statements):
         if not isinstance(reason, str) or not reason.strip():
             raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
         check_frame(frame, self.unit)
+        tables.check_free(frame, self)
         self._ledger.note(self.name, "adopt", reason)
         self._hold(frame, "vouched", None, table, version)
         return self
@@ -203,7 +204,9 @@ class Session(Statements):
         loss = query.aggregate.loss(terms)
         # a file that is read as text is other content than the same file read as numbers
         dtypes = table.dtypes_of(read | owner | {c for step in table.steps for c in step.reads})
-        content = table.token, table.schema.after(query.steps).null_rules, dtypes
+        content: tuple[Any, ...] = table.token, table.schema.after(query.steps).null_rules, dtypes
+        if query.aggregate.by_rows and terms.public_rows is not None:
+            content += (terms.public_rows,)  # integers of other blocks are read in another way
         return gate.Request(
             ledger=self._ledger,
             name=self.name,
@@ -300,6 +303,8 @@ class Session(Statements):
         scan = tables.scan_of(frame)
         made = Table(self, source, frame.index, token, lineage, () if scan is None else scan.steps, whole, scan, schema)
         self._held[f"{lineage}:{table}"] = made
+        if scan is not None:
+            tables.remember_read(self, scan)
         frame.attrs[ATTRIBUTE] = self.id
         tables.register(frame, made)
 
