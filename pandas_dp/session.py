@@ -204,14 +204,14 @@ class Session(Statements):
         loss = query.aggregate.loss(terms)
         # a file that is read as text is other content than the same file read as numbers
         dtypes = table.dtypes_of(read | owner | {c for step in table.steps for c in step.reads})
-        content: tuple[Any, ...] = table.token, table.schema.after(query.steps).null_rules, dtypes
-        if query.aggregate.by_rows and terms.public_rows is not None:
-            content += (terms.public_rows,)  # integers of other blocks are read in another way
+        content = table.token, table.schema.after(query.steps).null_rules, dtypes
+        # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
+        rows = (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
         return gate.Request(
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
-            key=None if not loss.parts else query.key(repr(content), unit, steps),
+            key=None if not loss.parts else query.key(repr(content + rows), unit, steps),
             query=str(replace(query, steps=steps) if table.steps else query),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
