@@ -68,7 +68,9 @@ def partition(
     if any(isinstance(key, int | float) and (abs(key) > EXACT or float(key) != key) for key in keyed.keys):
         # a cell is compared with these as an exact integer or as a float64, and then equals one of them at most
         raise ArgumentValueError(f"keys must be numbers of at most 2**53: {line}")
-    whose = repr((table.token, table.steps, by, keyed.keys, total))
+    # a file that is read as text is other content than the same file read as numbers: a row may lie in another part there
+    dtypes = table.dtypes_of({by, *(column for step in table.steps for column in step.reads)})
+    whose = repr((table.token, table.steps, by, keyed.keys, total, dtypes))
     label = f"{by}{MARK}{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
     # one row changes one part, or under replace_one leaves one and enters another: an insertion or a deletion in each
     sides = 1 if session.unit.add_remove else 2

@@ -113,7 +113,7 @@ def protect(
     opened = open_ledger(ledger)
     with _lock:
         session = _find(opened, name)
-        check_free(frame, session)
+        tables.check_free(frame, session)
         if session is not None:
             check_version(frame, session, table, version)
         mistaken, implicit = (False, False) if session is None else (session._answers(frame), session._implicit)
@@ -184,7 +184,8 @@ def join(
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, session.unit)
     check_schema(facts, frame)
-    check_free(frame, session)
+    tables.check_free(frame, session)
+    check_version(frame, session, table, version)
     session._attach(frame, facts, table, version)
     return session
 
@@ -208,16 +209,6 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
             check_facts(facts, kind, column)
         except (ArgumentTypeError, ArgumentValueError) as error:
             raise type(error)(f"schema of {column!r}: {error}") from None
-
-
-def check_free(frame: pd.DataFrame, session: Session | None) -> None:
-    """A frame that already belongs to another open budget cannot be given a second one, nor can files."""
-    other = tables.elsewhere(frame, session)
-    if other is not None:
-        raise ArgumentValueError(
-            f"this table already spends from the budget {other.name!r}; tables about the same people belong on "
-            "one budget. If that was a mistake: df.dp.session.close(), then protect again; what both release adds up"
-        )
 
 
 def check_version(frame: pd.DataFrame, session: Session, table: str | None, version: str | None) -> None:

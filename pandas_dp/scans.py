@@ -100,7 +100,17 @@ class Files:
 
     def shares(self, other: Files) -> bool:
         """Whether a file is among both."""
-        return not set(map(os.path.realpath, self.paths)).isdisjoint(map(os.path.realpath, other.paths))
+        return not self._names.isdisjoint(other._names)
+
+    @property
+    def _names(self) -> set[Any]:
+        """What tells each file from others: where it lies, and, of one that has two names, which one it is."""
+        names: set[Any] = set(map(os.path.realpath, self.paths))
+        for path in self.paths:
+            with contextlib.suppress(OSError):
+                status = os.stat(path)
+                names.add((status.st_dev, status.st_ino))
+        return names
 
     @cached_property
     def empty(self) -> pd.DataFrame:

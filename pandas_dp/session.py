@@ -125,7 +125,7 @@ class Session(Statements):
 
         Raises
         ------
-        ArgumentTypeError
+        ArgumentTypeError, ArgumentValueError
 
         Notes
         -----
@@ -146,6 +146,7 @@ class Session(Statements):
         if not isinstance(reason, str) or not reason.strip():
             raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
         check_frame(frame, self.unit)
+        tables.check_free(frame, self)
         self._ledger.note(self.name, "adopt", reason)
         self._hold(frame, "vouched", None, table, version)
         return self
@@ -246,11 +247,13 @@ class Session(Statements):
         # a file that is read as text is other content than the same file read as numbers
         dtypes = table.dtypes_of(read | owner | {c for step in table.steps for c in step.reads})
         content = table.token, table.schema.after(query.steps).null_rules, dtypes
+        # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
+        rows = (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
         return gate.Request(
             ledger=self._ledger,
             name=self.name,
             rule=self._rule,
-            key=None if not loss.parts else query.key(repr(content), unit, steps),
+            key=None if not loss.parts else query.key(repr(content + rows), unit, steps),
             query=str(replace(query, steps=steps) if table.steps else query),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,
@@ -344,6 +347,8 @@ class Session(Statements):
         scan = tables.scan_of(frame)
         made = Table(self, source, frame.index, token, lineage, () if scan is None else scan.steps, whole, scan, schema)
         self._held[f"{lineage}:{table}"] = made
+        if scan is not None:
+            tables.remember_read(self, scan)
         frame.attrs[ATTRIBUTE] = self.id
         tables.register(frame, made)
 

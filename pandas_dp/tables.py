@@ -208,6 +208,9 @@ _scans: _ByObject[Source] = _ByObject()  # frames without rows that stand for sc
 register, lookup = _tables.remember, _tables.of
 remember_scan, scan_of = _scans.remember, _scans.of
 
+# which files sessions have answered for: an object that stands for them can be gone while its session goes on
+_read: weakref.WeakKeyDictionary[Session, list[Source]] = weakref.WeakKeyDictionary()
+
 
 def holds(column: pd.Series[Any]) -> bool:
     """Whether a Series is a column of a protected table, by its memory; a copy with other values is not recognised."""
@@ -249,20 +252,30 @@ def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
     known, scan = lookup(frame), scan_of(frame)
     if known is not None:
         return None if known.session is session else known.session
-    if scan is None:
-        return None
-    held = (table for _, table in list(_tables.values()) if table.scan is not None and table.scan.shares(scan))
-    payers = map(_root, (table.session for table in held))
-    return next((payer for payer in payers if payer is not session and not payer._closed), None)
+    others = [] if scan is None else [(other, read) for other, read in list(_read.items()) if other is not session]
+    return next((other for other, read in others if any(one.shares(scan) for one in read)), None)
 
 
-def _root(session: Session) -> Session:
-    """The session that paid for a part of it, and for a part of that."""
-    return session if session._whole is None else _root(session._whole)
+def check_free(frame: pd.DataFrame, session: Session | None) -> None:
+    """A frame that already belongs to another open budget cannot be given a second one, nor can files."""
+    other = elsewhere(frame, session)
+    if other is not None:
+        raise ArgumentValueError(
+            f"this table already spends from the budget {other.name!r}; tables about the same people belong on "
+            "one budget. If that was a mistake: df.dp.session.close(), then protect again; what both release adds up"
+        )
+
+
+def remember_read(session: Session, scan: Source) -> None:
+    """Note that a session answers for rows elsewhere, until it is closed, where another scan of them can be told."""
+    read = _read.setdefault(session, [])
+    if scan.shares(scan) and scan not in read:
+        read.append(scan)
 
 
 def forget_session(session: Session) -> None:
     """Drop every table of a session."""
+    _read.pop(session, None)
     for number in [n for n, (_, table) in list(_tables.items()) if table.session is session]:
         _tables.pop(number, None)
 

@@ -126,13 +126,15 @@ class Aggregate(ABC):
     """A named question with frozen public arguments; its repr is the canonical text under which it is stored.
 
     ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
-    out no row of a unit with many. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or
+    out no row of a unit with many, ``by_rows`` True for those that are drawn in another way where the number of rows is
+    public. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or
     ``"cells and sums"``. ``mixed`` is True where each row of the answer is about another function. ``without_interval``
     says what is known of an answer that has none.
     """
 
     stored = True
     bounded = True
+    by_rows = False
     drawing = "bars"
     mixed = False
     without_interval = "no interval known"

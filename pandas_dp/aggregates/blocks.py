@@ -44,6 +44,7 @@ class FromBlocks(SingleLook):
     """
 
     rows: int | None
+    by_rows = True
 
     @property
     @abstractmethod

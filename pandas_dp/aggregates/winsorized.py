@@ -29,6 +29,8 @@ class WinsorizedMean(SingleLook):
     lattice: Lattice
     kind: Kind
 
+    by_rows = True
+
     def look(self, terms: Terms) -> Measurement:
         """Private quartiles and the clipped mean, in one look."""
         return look_at(self._means(terms), "winsorized", pure_epsilon(terms.price, "a Winsorized mean"), terms.unit)

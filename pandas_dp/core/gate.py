@@ -138,17 +138,34 @@ def closed() -> Iterator[None]:
 
 def _release(request: Request) -> Given:
     if request.key is not None and not request.fresh:
-        stored = request.ledger.stored(request.name, request.key)
-        if stored is not None:
-            return Given(_replay(request.recipe(), json.loads(stored[1])), stored[0], False)
+        sequence, text = request.ledger.stored(request.name, request.key) or (0, "{}")
+        # by its key, so that no damage to an index of the file serves the answer of another question
+        kept = json.loads(text)
+        transcript = kept.get(request.key) if isinstance(kept, dict) else kept  # a list: written without it before
+        if transcript is not None:
+            return Given(_replay(request.recipe(), transcript), sequence, False)
     sequence = request.ledger.reserve(
         request.name, request.key, request.query, request.price, request.loss, request.unit
     )
-    answer, transcript = guarded(lambda: _answer(request), QueryFailedError)
+    answer, transcript = _drawn(lambda: _answer(request))
     if request.key is not None:
         with contextlib.suppress(LedgerError):  # the price is spent and the answer good: only a free re-run is lost
-            request.ledger.record(request.name, sequence, json.dumps(transcript))
+            request.ledger.record(request.name, sequence, json.dumps({request.key: transcript}))
     return Given(answer, sequence, True)
+
+
+def _drawn(work: Callable[[], T]) -> T:
+    """Run a query that is paid, and release what it drew in the process that paid.
+
+    A user's function, or the handler of a signal, may have forked meanwhile: the child would draw noise of its own, and both
+    together would tell more than one answer does. `_new_door` has cleared the child's mark.
+    """
+    drawn = guarded(work, QueryFailedError)
+    if not getattr(_inside, "busy", False):
+        raise ForkedSessionError(
+            "this is a fork of the process that asked, which alone gets the answer; ask again here"
+        )
+    return drawn
 
 
 def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFailedError]) -> T:
@@ -191,7 +208,7 @@ class Stream:
         self.reply, self.unit = Reply(None), request.unit
         with closed(), _door:
             request.ledger.reserve(request.name, None, request.query, request.price, request.loss, request.unit)
-            guarded(lambda: self._resume(_Run(request), None), QueryFailedError)
+            _drawn(lambda: self._resume(_Run(request), None))
 
     def ask(self, question: Any) -> Reply:
         """Resume the recipe with a public question; see the class notes.
@@ -207,7 +224,7 @@ class Stream:
                 raise ForkedSessionError("a stream belongs to the process that opened it; open another one here")
             if self._run is None or self._closed:
                 raise StreamClosedError
-            guarded(lambda: self._resume(self._run, question), QueryFailedError)
+            _drawn(lambda: self._resume(self._run, question))
             return self.reply
 
     def _resume(self, run: _Run | None, question: Any) -> None:
