@@ -52,7 +52,7 @@ def test_sums_stay_in_int64_where_no_group_can_leave_it_and_leave_it_where_one_d
 def test_names_that_are_no_text_are_refused_for_nothing(table, ask):
     with pytest.raises(ArgumentTypeError, match="name"):
         ask(table.dp(epsilon=1))
-    assert "spent nothing" in str(table.dp.session) or "left epsilon=10" in str(table.dp.session)
+    assert table.dp.session.left == "epsilon=10"
 
 
 def test_the_same_ddof_written_another_way_is_the_same_question(table):
@@ -61,7 +61,7 @@ def test_the_same_ddof_written_another_way_is_the_same_question(table):
     for other in (np.int64(0), 0.0):
         again = table.dp(epsilon=1).cov(["x", "y"], bounds=bounds, ddof=other)
         assert again.to_numpy().tolist() == first.to_numpy().tolist()
-    assert "left epsilon=9" in str(table.dp.session)
+    assert table.dp.session.left == "epsilon=9"
 
 
 @pytest.mark.parametrize("ddof", [np.array([0, 1]), None, "1", True, 2, [1]])
