@@ -138,7 +138,7 @@ def test_everything_that_a_frame_can_do(here):
     assert [part.dp(epsilon=SURE).count() for part in parts.values()] == [300, 300]
     assert ddf.dp.allot("nightly", epsilon=SURE).dp(epsilon=SURE).count() == 600
     assert [query(ddf) for query in pandas_dp.split(1, [ask], within=[20], frame=ddf)]
-    assert "protects one row" in repr(ddf.dp)
+    assert "protects each row" in repr(ddf.dp)
 
 
 def test_steps_stay_lazy_and_give_dask_frames(here):
