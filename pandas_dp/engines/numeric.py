@@ -17,6 +17,19 @@ from numpy.typing import NDArray
 from pandas_dp.core.lattice import Lattice
 
 Mask = NDArray[np.bool_]
+BUILTIN: dict[type, Any] = {  # of numpy's classes; the last one that fits counts, for durations are integers to numpy
+    kind: plain
+    for base, plain in (
+        (np.bool_, bool),
+        (np.integer, int),
+        (np.floating, float),
+        (np.complexfloating, complex),
+        (np.timedelta64, pd.Timedelta),
+        (np.datetime64, pd.Timestamp),
+    )
+    for kind in set(np.sctypeDict.values())
+    if issubclass(kind, base)
+}
 
 
 def as_dtype(dtype: np.dtype[Any], key: Any) -> float | None:
@@ -68,3 +81,20 @@ def dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64]
     if present is not None:
         np.copyto(codes, -1, where=~present)
     return codes, count
+
+
+def builtin(cells: NDArray[np.object_]) -> NDArray[np.object_]:
+    """The same objects, with numbers and dates of numpy's own classes as Python's or pandas', also within tuples.
+
+    Numpy rounds what it compares with: float32(0.1) equals 0.1, but has another hash, and a day equals a date and a timestamp
+    that differ. Whether a table of hashes finds such two equal is decided by the rows beside them.
+    """
+    plain = (tuple(map(_builtin, cell)) if type(cell) is tuple else _builtin(cell) for cell in cells)
+    return np.fromiter(plain, np.dtype(object), cells.size)  # which makes no array of the tuples themselves
+
+
+def _builtin(cell: Any) -> Any:
+    try:
+        return BUILTIN[type(cell)](cell)
+    except (KeyError, ValueError, OverflowError):  # of another class, or beyond the dates that pandas has
+        return cell
