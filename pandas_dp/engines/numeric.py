@@ -7,6 +7,7 @@ whole column.
 
 from __future__ import annotations
 
+import datetime as dt
 from fractions import Fraction
 from typing import Any
 
@@ -17,19 +18,6 @@ from numpy.typing import NDArray
 from pandas_dp.core.lattice import Lattice
 
 Mask = NDArray[np.bool_]
-BUILTIN: dict[type, Any] = {  # of numpy's classes; the last one that fits counts, for durations are integers to numpy
-    kind: plain
-    for base, plain in (
-        (np.bool_, bool),
-        (np.integer, int),
-        (np.floating, float),
-        (np.complexfloating, complex),
-        (np.timedelta64, pd.Timedelta),
-        (np.datetime64, pd.Timestamp),
-    )
-    for kind in set(np.sctypeDict.values())
-    if issubclass(kind, base)
-}
 
 
 def as_dtype(dtype: np.dtype[Any], key: Any) -> float | None:
@@ -83,11 +71,33 @@ def dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64]
     return codes, count
 
 
+def instant(cell: Any) -> pd.Timestamp:
+    """A date in UTC where it has a time zone: an hour that its clocks show twice has another hash there."""
+    stamp = pd.Timestamp(cell)
+    return stamp if stamp.tz is None else stamp.tz_convert("UTC")
+
+
+BUILTIN: dict[type, Any] = {  # of numpy's classes; the last one that fits counts, for durations are integers to numpy
+    kind: plain
+    for base, plain in (
+        (np.bool_, bool),
+        (np.integer, int),
+        (np.floating, float),
+        (np.complexfloating, complex),
+        (np.timedelta64, pd.Timedelta),
+        (np.datetime64, instant),
+    )
+    for kind in set(np.sctypeDict.values())
+    if issubclass(kind, base)
+} | {dt.datetime: instant, pd.Timestamp: instant}
+
+
 def builtin(cells: NDArray[np.object_]) -> NDArray[np.object_]:
     """The same objects, with numbers and dates of numpy's own classes as Python's or pandas', also within tuples.
 
     Numpy rounds what it compares with: float32(0.1) equals 0.1, but has another hash, and a day equals a date and a timestamp
-    that differ. Whether a table of hashes finds such two equal is decided by the rows beside them.
+    that differ; so does a timestamp equal two times of day in different zones. Whether a table of hashes finds such two equal
+    is decided by the rows beside them.
     """
     plain = (tuple(map(_builtin, cell)) if type(cell) is tuple else _builtin(cell) for cell in cells)
     return np.fromiter(plain, np.dtype(object), cells.size)  # which makes no array of the tuples themselves
@@ -96,5 +106,7 @@ def builtin(cells: NDArray[np.object_]) -> NDArray[np.object_]:
 def _builtin(cell: Any) -> Any:
     try:
         return BUILTIN[type(cell)](cell)
-    except (KeyError, ValueError, OverflowError):  # of another class, or beyond the dates that pandas has
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - of another class, beyond the dates that pandas has, in a time zone of one's own
         return cell

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from itertools import pairwise
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,17 @@ def test_units_stay_apart_whatever_other_rows_hold(others):
     assert dates[0] == dates[2] != dates[1]
 
 
+@pytest.mark.parametrize("others", range(0, 200, 7))
+def test_an_instant_is_one_unit_in_whatever_zone(others):
+    """The second of two hours that the clocks show: equal timestamps have different hashes, equal instants are unequal."""
+    second = dt.datetime(2020, 10, 25, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Berlin"))
+    same = [second, second.astimezone(dt.UTC), pd.Timestamp(second), pd.Timestamp(second.astimezone(dt.UTC))]
+    first = pd.Timestamp(second.replace(fold=0))
+    codes = units([*(pd.Timestamp(DAY, tz="UTC") + pd.Timedelta(n, "h") for n in range(others)), *same, first])
+    assert len(set(codes[others:-1])) == 1
+    assert codes[-1] != codes[-2]
+
+
 @pytest.mark.parametrize("longer", [np.longdouble(1), np.clongdouble(1), np.int8(1), np.bool_(True), np.uint64(1)])
 def test_equal_numbers_are_one_unit_in_whatever_class(longer):
     assert len(set(units([1, longer, 1.0, True]))) == 1
@@ -69,6 +81,18 @@ def test_what_has_no_counterpart_stays_what_it_is():
         units([np.timedelta64(1, "D"), pd.Timedelta("1D"), np.timedelta64(24, "h"), np.timedelta64(1, "M")])[:3]
         == [0] * 3
     )
+
+
+class Nowhere(dt.tzinfo):
+    """A time zone whose own code raises."""
+
+    def utcoffset(self, when: dt.datetime | None) -> dt.timedelta:
+        raise SystemExit
+
+
+def test_code_of_a_time_zone_that_raises_makes_no_unit():
+    strange = dt.datetime(2020, 1, 1, tzinfo=Nowhere())
+    assert units([strange, 1, (strange, 1), 1])[1::2] == [0, 0]
 
 
 def test_nested_cells_of_one_length_are_cells_as_well():
