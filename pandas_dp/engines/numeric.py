@@ -77,19 +77,10 @@ def instant(cell: Any) -> pd.Timestamp:
     return stamp if stamp.tz is None else stamp.tz_convert("UTC")
 
 
-BUILTIN: dict[type, Any] = {  # of numpy's classes; the last one that fits counts, for durations are integers to numpy
-    kind: plain
-    for base, plain in (
-        (np.bool_, bool),
-        (np.integer, int),
-        (np.floating, float),
-        (np.complexfloating, complex),
-        (np.timedelta64, pd.Timedelta),
-        (np.datetime64, instant),
-    )
-    for kind in set(np.sctypeDict.values())
-    if issubclass(kind, base)
-} | {dt.datetime: instant, pd.Timestamp: instant}
+_PLAIN = (np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex)
+BUILTIN: dict[type, Any] = {k: plain for base, plain in _PLAIN for k in np.sctypeDict.values() if issubclass(k, base)}
+BUILTIN |= {np.timedelta64: pd.Timedelta}  # which numpy counts among its integers
+BUILTIN |= {np.datetime64: instant, dt.datetime: instant, pd.Timestamp: instant}
 
 
 def builtin(cells: NDArray[np.object_]) -> NDArray[np.object_]:
