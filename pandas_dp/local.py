@@ -187,9 +187,11 @@ def _codes(answers: Iterable[Any], keyed: Keys) -> NDArray[np.intp]:
 def _place(answer: Any, places: dict[tuple[bool, Any], int]) -> int:
     try:
         key = arguments.plain(answer, KIND)
-    except (ArgumentTypeError, ArgumentValueError):  # no key can be like this
+        return places.get((isinstance(key, bool), key), -1)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - no key can be like this, nor what an answer's own code raises
         return -1
-    return places.get((isinstance(key, bool), key), -1)
 
 
 def _mechanism(parts: int, epsilon: Any, alpha: Any) -> RandomizedResponse:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
-from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats, holds
+from pandas_dp.engines.numeric import as_dtype, builtin, dense, hashable_floats, holds
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.kinds import Kind, exact_number, kind_of
 
@@ -307,7 +307,7 @@ class Coded:
             owner, objects = pd.factorize(np.fromiter(map(id, cells), np.uintp, cells.size))  # shape (rows,)
             one = np.empty(objects.size, dtype=np.intp)  # a row of each object
             one[owner] = np.arange(cells.size)
-            codes, values = _factorized(cells[one])
+            codes, values = _factorized(builtin(cells[one]))
             codes = codes[owner]
         return cls(codes, Objects(values), None if text else cells)
 
