@@ -234,6 +234,14 @@ class Release:
         -----
         Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
         named by its question. ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="csv example")
+        >>> print(df.dp(epsilon=1).count().to_csv().splitlines()[0])
+        # interval 95 %, epsilon 1, discrete Laplace
         """
         known = self.interval(level)
         return write_csv(self._legible(known, level), [self._price_line(level, known), *self._facts()], path, options)
@@ -317,7 +325,7 @@ class Release:
         >>> from matplotlib.figure import Figure
         >>> ax = df.dp(epsilon=0.5).count().plot(ax=Figure().subplots())
         >>> ax.get_title()
-        'each interval 95 %, epsilon 0.5, discrete Laplace'
+        'interval 95 %, epsilon 0.5, discrete Laplace'
         """
         known = self.interval(level)
         line = Line(self._price_line(level, known), self._cautions())

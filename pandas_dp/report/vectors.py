@@ -138,7 +138,7 @@ class Vector(Release):
         >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
         >>> print(ages.to_csv().partition("age,")[0].rstrip())
         # each interval 95 %, epsilon 1, discrete Laplace
-        # hides one row, add_remove; rows of the protected table
+        # protects each row: the budget limits what answers tell of its presence (add_remove); rows of the protected table
         # histogram('age', bins=[0, 40, 50, 100])
         """
         if self._changed():
