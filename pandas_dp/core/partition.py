@@ -11,7 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -237,6 +237,13 @@ def match(values: NDArray[np.generic], listed: NDArray[np.generic], places: Code
 
 def _parts_between(values: NDArray[np.generic], cuts: NDArray[np.generic], parts: Codes) -> Codes:
     """parts[number of cuts at or below the value] of each row; `cuts` rises strictly."""
+    if (
+        values.dtype.kind != "f"
+        and values.size >= FEW_ROWS
+        and cuts.size > 0
+        and int(cuts[-1]) - int(cuts[0]) < MOST_GRID
+    ):
+        return _listed(values, cuts, parts)
     grid = _grid(values.dtype, cuts) if values.size >= FEW_ROWS else None
     if grid is None:
         return parts.take(np.searchsorted(cuts, values, side="right"))
@@ -245,6 +252,20 @@ def _parts_between(values: NDArray[np.generic], cuts: NDArray[np.generic], parts
     np.maximum(nearest, 0, out=nearest)
     sides = np.stack((parts.take(nearest), parts.take(nearest + 1)), axis=1)
     return _decide(values, lattice, cuts.take(nearest), sides, np.greater_equal)
+
+
+def _listed(values: NDArray[np.generic], cuts: NDArray[np.generic], parts: Codes) -> Codes:
+    """The same for integers that lie close: a table of all from one below the first cut to the last, where others count."""
+    ends = [int(cut) for cut in cuts]
+    table = np.repeat(parts, [1, *(after - cut for cut, after in pairwise(ends)), 1])  # shape (integers,)
+    cells = Lattice(Fraction(1), ends[0] - 1, table.size - 1)
+    write, scratch = cells.rule(values.dtype), np.empty(min(values.size, CHUNK), dtype=np.int64)
+    out = np.empty(values.size, dtype=parts.dtype)
+    for at in range(0, values.size, CHUNK):
+        place = scratch[: values.size - at]
+        write(values[at : at + CHUNK], place)
+        table.take(place, mode="clip", out=out[at : at + CHUNK])
+    return out
 
 
 def _decide(

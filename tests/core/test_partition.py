@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.core.lattice import CHUNK, present_mask
-from pandas_dp.core.partition import FEW_ROWS, Bins, Cross, Keys
+from pandas_dp.core.partition import FEW_ROWS, Bins, Cross, Keys, _listed
 
 MANY = FEW_ROWS + 50
 
@@ -186,3 +186,20 @@ def test_codes_take_few_bytes_and_fit_at_every_number_of_bins(bins: int, rows: i
     assert codes[:6].tolist() == [bins, 0, bins - 1, bins - 1, bins, bins + 1]
     assert (codes == np.resize(codes[:6], codes.size)).all()
     assert codes.itemsize == (1 if bins + 2 <= 127 else 2 if bins + 2 <= 32_767 else 4)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i8", ">u2", "?"])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_table_of_close_integers_says_what_a_search_says(dtype: str, data: st.DataObject) -> None:
+    """Around the ends of the dtype, too: every integer near the cuts, and the least and the largest."""
+    kind = np.dtype(dtype)
+    info = np.iinfo("u1" if kind.kind == "b" else kind.newbyteorder("="))
+    base = data.draw(st.sampled_from([0, 5, int(info.min), int(info.min) + 3, int(info.max), int(info.max) - 3]))
+    near = st.integers(max(base - 12, int(info.min)), min(base + 12, int(info.max)))
+    cuts = np.array(sorted(data.draw(st.sets(near, min_size=1, max_size=6))), dtype=info.dtype)
+    cells = np.array([*data.draw(st.lists(near, max_size=30)), info.min, info.max], dtype=info.dtype)
+    values = (cells % 2).astype(kind) if kind.kind == "b" else cells.astype(kind)
+    parts = np.arange(-1, cuts.size, dtype=np.int8)
+    searched = np.searchsorted(cuts, values.astype(info.dtype), side="right") - 1
+    assert _listed(values, cuts, parts).tolist() == searched.tolist()

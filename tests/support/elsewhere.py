@@ -50,9 +50,11 @@ def answer(name: str, held: Any, unit: bool = False, steps: bool = False) -> Any
     """What a question returns of a table, at a price without noise worth speaking of."""
     units = {"unit": "uid", "max_rows": 4} if unit or name in BY_UNIT else {}
     neighbors = "replace_one" if name in ROW_BY_ROW else "add_remove"
-    held.dp.protect(10**6, 0.5, delta_reserved=0.4, neighbors=neighbors, name=fresh(), **units)
+    session = held.dp.protect(10**6, 0.5, delta_reserved=0.4, neighbors=neighbors, name=fresh(), **units)
     price = {"epsilon": 10**5, "delta": 1e-6} if name in FOUND else {"epsilon": 10**5}
-    return QUESTIONS[name](prepared(held, steps).dp(**price)).value
+    given = QUESTIONS[name](prepared(held, steps).dp(**price)).value
+    session.close()  # while it is open, the same files take no other budget
+    return given
 
 
 WARDS = Keys("ward", ("A", "B"), other=True, null=True)
