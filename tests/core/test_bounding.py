@@ -103,3 +103,12 @@ def test_default_caps_still_bound_rows(bounds):
     """With m = c = k the bound on rows is the only one that binds: it must be drawn also for k = 1."""
     units, parts = np.zeros(50, dtype=np.int64), np.arange(50) % 9
     assert bound_parts(units, 1, parts, 9, PrivacyUnit("u", *bounds)).size == bounds[0]
+
+
+@pytest.mark.parametrize("values", [[], [3], [2, 2, 2], [5, -1, 5, 2**62, -1, 0, -(2**62)]], ids=str)
+def test_different_values_rise_and_are_found_by_a_sort(monkeypatch, values):
+    expected = sorted(set(values))
+    monkeypatch.setattr(np, "unique", None)  # hashes: with ten million different values that takes minutes
+    given = np.array(values, dtype=np.int64)
+    found = bounding.different(given)
+    assert (found.tolist(), found.dtype, given.tolist()) == (expected, np.int64, values)

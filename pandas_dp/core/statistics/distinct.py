@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandas_dp.core import bounding
 from pandas_dp.core.measurement import Additive, Exact, View
@@ -43,12 +44,12 @@ class Distinct(Additive):
         """The exact number: a list of one int."""
         codes, count = view.units(self.column)
         if unit.column is None or unit.column == self.column:
-            return Exact([int(np.unique(codes[codes >= 0]).size)])
+            return Exact([_held(codes[codes >= 0])])
         units, owners = view.units(unit.column)
         kept = (codes >= 0) & (units >= 0)
-        pairs = np.unique(units[kept] * count + codes[kept])  # shape (pairs of a unit and a value,)
+        pairs = bounding.different(units[kept] * count + codes[kept])  # shape (pairs of a unit and a value,)
         pairs = pairs[bounding.keep_at_most(pairs // max(count, 1), owners, self._most(unit))]
-        return Exact([int(np.unique(pairs % max(count, 1)).size)])
+        return Exact([_held(pairs % max(count, 1))])
 
     def _most(self, unit: PrivacyUnit) -> int:
         return 1 if unit.column in (None, self.column) else min(unit.rows, unit.groups)
@@ -82,5 +83,10 @@ class DistinctBy(Additive):
         """Exact numbers: a list of one int for each part."""
         codes, count = view.units(self.column)
         parts, positions = rows_in_parts(view, unit, self.by, codes >= 0)
-        pairs = np.unique(parts * count + (codes if positions is None else codes[positions]))  # shape (part and value,)
+        pairs = bounding.different(parts * count + (codes if positions is None else codes[positions]))
         return Exact(np.bincount(pairs // max(count, 1), minlength=self.by.count).tolist())
+
+
+def _held(codes: NDArray[np.int64]) -> int:
+    """How many different codes there are."""
+    return int(np.count_nonzero(np.bincount(codes)))

@@ -79,7 +79,7 @@ class KeyCounts:
             rows = np.flatnonzero(kept & (units >= 0))
             owner, parts = units[rows], codes[rows]  # shape (rows with unit and key,)
             if self.distinct:
-                owner, parts = np.divmod(np.unique(owner * count + parts), max(count, 1))  # shape (pairs,)
+                owner, parts = np.divmod(bounding.different(owner * count + parts), max(count, 1))  # shape (pairs,)
                 parts = parts[bounding.keep_at_most(owner, owners, min(unit.groups, unit.rows))]
             else:
                 parts = parts[bounding.bound_parts(owner, owners, parts.astype(np.intp), count, unit)]
