@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import pandas as pd
 import pyarrow as pa
 
+from pandas_dp.engines.dictionaries import MOST, decoded, is_text
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import UnverifiedFrameError
@@ -23,6 +25,8 @@ from pandas_dp.steps.changes import Step
 
 BATCH = 1 << 19  # rows that are looked at together, unless a group of rows in a file holds more
 WHOLE = 1 << 27  # bytes of columns; questions about units of several rows hold some seven times as much at once
+CODED = 2  # bytes a row of text that is held as codes; plain text takes four and its letters
+ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}  # that Arrow makes dictionaries of
 PATIENCE = 2.0  # seconds before a line says how far it is
 Item = TypeVar("Item")
 CHANGED = (
@@ -120,7 +124,44 @@ class Files:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Bytes in memory of each column, about: at least 8 a row, else what the files hold, unpacked."""
-        held = dict.fromkeys(self.schema.names, 0)
+        return {name: max(size, 8 * self.rows) for name, size in self._held[0].items()}
+
+    @cached_property
+    def coded(self) -> frozenset[str]:
+        """Columns of text that the files hold as codes of few values, by their bytes a row.
+
+        They are quickly read as dictionaries, text of many values is not. Like how often files are read this follows from
+        their sizes, and no answer depends on it.
+        """
+        sizes, texts = self._held
+        return frozenset(name for name in texts if 0 < sizes[name] < CODED * self.rows)
+
+    @cached_property
+    def coded_schema(self) -> pa.Schema:
+        """The schema with dictionaries for the columns that are coded."""
+        types = [pa.dictionary(pa.int32(), one.type) if one.name in self.coded else one.type for one in self.schema]
+        return pa.schema(zip(self.schema.names, types, strict=True))
+
+    @cached_property
+    def coded_pieces(self) -> list[Any]:
+        """The pieces, whose readers make dictionaries of the columns that are coded."""
+        from pyarrow.dataset import ParquetFileFormat  # importing the package shall cost little
+
+        made = []
+        for path, of_file in groupby(self.pieces, key=lambda piece: piece.path):
+            pieces = list(of_file)
+            form, options = pieces[0].format, pieces[0].format.read_options
+            options.dictionary_columns |= self.coded
+            form = ParquetFileFormat(options, default_fragment_scan_options=form.default_fragment_scan_options)
+            # of which each piece takes its groups, so that what the file says of itself is read once more, not for each
+            whole = form.make_fragment(path, pieces[0].filesystem, pieces[0].partition_expression)
+            made += [whole.subset(row_group_ids=[group.id for group in piece.row_groups]) for piece in pieces]
+        return made
+
+    @cached_property
+    def _held(self) -> tuple[dict[str, int], set[str]]:
+        """Bytes of each column in the files, unpacked, and the columns of text that Arrow can make dictionaries of."""
+        held, texts = dict.fromkeys(self.schema.names, 0), {one.name for one in self.schema if is_text(one.type)}
         for piece in self.pieces:
             for group in piece.row_groups:
                 chunks = piece.metadata.row_group(group.id)
@@ -128,7 +169,9 @@ class Files:
                     # that of a nested column is a path; at worst another one of such a name counts more than it has
                     for name in {chunk.path_in_schema, chunk.path_in_schema.split(".")[0]} & held.keys():
                         held[name] += chunk.total_uncompressed_size
-        return {name: max(size, 8 * self.rows) for name, size in held.items()}
+                        if name in texts and not _codable(chunk):
+                            texts.remove(name)
+        return held, texts
 
 
 @dataclass(frozen=True)
@@ -164,7 +207,8 @@ class Scan:
         """Read what the steps need to make some columns of them, batch by batch.
 
         For all inputs the frames hold, put together, what the steps make of all rows of the files, in their order, cut to
-        columns that include those asked for; there is at least one, and all have the dtypes of no rows.
+        columns that include those asked for; there is at least one, and all have the dtypes of no rows, but for columns of
+        text that no step looks at, which may come in dictionaries.
 
         Raises
         ------
@@ -173,7 +217,8 @@ class Scan:
         """
         files, empty, names = self.files, self.files.empty, self._names(columns)
         files.check()
-        schema, condition = pa.schema([files.schema.field(name) for name in names]), pushed(self.steps, empty)
+        looked, condition = self._looked(), pushed(self.steps, empty)
+        schema = pa.schema([(files.schema if name in looked else files.coded_schema).field(name) for name in names])
         held: list[pa.RecordBatch] = []
         rows = given = 0
         with _Progress(files.pieces) as progress:
@@ -196,9 +241,10 @@ class Scan:
         from pyarrow.dataset import ParquetFragmentScanOptions  # importing the package shall cost little
 
         options = ParquetFragmentScanOptions(pre_buffer=False)  # which is for stores far away, and copies once more
-        for place, piece in enumerate(self.files.pieces):
+        files = self.files
+        for place, piece in enumerate(files.pieces if files.coded.isdisjoint(names) else files.coded_pieces):
             for batch in piece.to_batches(
-                schema=self.files.schema,
+                schema=files.coded_schema,
                 columns=names,
                 filter=condition,
                 batch_size=BATCH,
@@ -212,8 +258,12 @@ class Scan:
 
     def _names(self, columns: Iterable[str]) -> list[str]:
         """Columns of the files that some columns after the steps are made of, and those that the steps look at."""
-        named = set(columns).union(*(step.reads for step in self.steps))
+        named = self._looked().union(columns)
         return [name for name in self.files.schema.names if name in named]
+
+    def _looked(self) -> frozenset[str]:
+        """Columns that the steps look at."""
+        return frozenset().union(*(step.reads for step in self.steps))
 
     def _prepared(self, batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.DataFrame:
         frame = _frame(batches, schema, rows)
@@ -255,12 +305,18 @@ def plain_type(held: pa.DataType) -> pa.DataType:
     return held.value_type if pa.types.is_dictionary(held) else held
 
 
+def _codable(chunk: Any) -> bool:
+    """Whether Arrow can make dictionaries of the text in a part of a file, and one of them holds it all."""
+    return ENCODINGS.issuperset(chunk.encodings) and chunk.total_uncompressed_size <= MOST
+
+
 def _frame(batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.DataFrame:
     """Batches as one frame whose dtypes follow from the types of the columns alone."""
     columns = {}
     for place, column in enumerate(schema):
         chunks = [batch.column(place) for batch in batches if batch.num_rows]
-        values = pa.chunked_array(chunks, type=column.type)
+        values = pa.chunked_array(chunks, type=(chunks[0] if chunks else column).type)
+        values = values if values.type == column.type else decoded(values)
         columns[column.name] = pd.Series(pd.arrays.ArrowExtensionArray(values), copy=False)
     return pd.DataFrame(columns, index=pd.RangeIndex(rows), copy=False)
 

@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
+from pandas_dp.engines.dictionaries import decoded, is_text, places_in
 from pandas_dp.engines.numeric import as_dtype, builtin, dense, hashable_floats, holds
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.kinds import Kind, exact_number, kind_of
@@ -39,13 +41,6 @@ NUMBERS = (numbers.Real, Decimal, np.bool_)
 FLOATS = (float, complex, Decimal, np.float64, np.complex128)
 ROUNDED = (int, float, complex, *(np.dtype(code).type for code in "bhilqBHILQefdFD"))
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-
-
-class Listed(Protocol):
-    """Values that can be looked up among public keys."""
-
-    def positions(self, keys: Keys) -> Positions:
-        """Position of each value among `keys`, NO_KEY or MISSING, shape (values,)."""
 
 
 class Stored(Protocol):
@@ -110,7 +105,7 @@ def _unrounded(categories: NDArray[np.object_]) -> NDArray[np.object_]:
 
 def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
     dtype = column.type
-    if pa.types.is_dictionary(dtype):
+    if pa.types.is_dictionary(dtype) and not is_text(dtype.value_type):
         # each chunk may have a dictionary of its own, with values twice or null
         plain = column.cast(dtype.value_type)
         return _stored_or_objects(pd.Series(pd.arrays.ArrowExtensionArray(plain)))
@@ -237,10 +232,15 @@ class Numbers:
 
 @dataclass(frozen=True)
 class ArrowValues:
-    """Text or decimals in Arrow memory."""
+    """Text, in dictionaries or not, or decimals in Arrow memory."""
 
-    column: pa.ChunkedArray
+    held: pa.ChunkedArray
     kind: Kind
+
+    @cached_property
+    def column(self) -> pa.ChunkedArray:
+        """The values without dictionaries."""
+        return decoded(self.held)
 
     def numbers(self) -> Numbers:
         """Return decimals as float64."""
@@ -261,8 +261,7 @@ class ArrowValues:
             if scalar is not None:
                 listed.setdefault(scalar, place)
         # null is listed last, so that one look-up tells what is missing
-        found = pc.index_in(self.column, value_set=pa.array([*listed, None], self.column.type))
-        codes = found.fill_null(-1).to_numpy().astype(_position_dtype(keys))  # narrow: they are kept
+        codes = places_in([*listed, None], self.held, _position_dtype(keys))
         return codes, np.array([NO_KEY, NO_KEY, *listed.values(), MISSING], dtype=np.intp)
 
     def units(self) -> tuple[NDArray[np.int64], int]:
@@ -293,7 +292,7 @@ class Coded:
     """Codes of distinct values: 0.. in `values`, -1 if missing, UNKEYABLE if a cell cannot be compared."""
 
     codes: NDArray[np.signedinteger[Any]]
-    values: Listed
+    values: Objects
     cells: NDArray[np.object_] | None = None  # what rows hold, where equality may not be transitive
 
     @classmethod
@@ -342,7 +341,7 @@ class Objects:
     cells: NDArray[np.object_]
 
     def positions(self, keys: Keys) -> Positions:
-        """Position of each cell among `keys`, as Python's equality has it; see `Listed`."""
+        """Position of each cell among `keys`, NO_KEY where Python's equality finds none."""
         listed: dict[Hashable, int] = {}
         for place, key in enumerate(keys):
             listed.setdefault(key, place)

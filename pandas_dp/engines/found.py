@@ -6,7 +6,7 @@ All of it depends on the values of cells alone; what codes there are, and their 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import present_mask
 from pandas_dp.core.measurement import Names
-from pandas_dp.engines.encode import NANOSECONDS, SECONDS_A_DAY, ArrowValues, Coded, Numbers, Objects, Stored
+from pandas_dp.engines.encode import NANOSECONDS, SECONDS_A_DAY, ArrowValues, Coded, Numbers, Stored
 from pandas_dp.engines.numeric import dense, hashable_floats
 
 Found = tuple[NDArray[np.int64], int, Names]
@@ -87,7 +87,7 @@ def _of_text(column: ArrowValues) -> Found:
 
 def _of_objects(column: Coded) -> Found:
     """Cells become plain text and integers before they get codes: others may equal what they are not."""
-    source = cast(Objects, column.values).cells if column.cells is None else column.cells
+    source = column.values.cells if column.cells is None else column.cells
     plain = np.empty(source.size + 1, dtype=object)  # the last stays None: see `Coded.of_objects`
     plain[:-1] = [_key(cell) for cell in source]
     codes, cells = pd.factorize(plain)  # shape (cells + 1,), shape (keys,)

@@ -149,6 +149,28 @@ DICTIONARY = pd.Series(
         pa.chunked_array([pa.array(TEXT[:4]).dictionary_encode(), pa.array(TEXT[4:]).dictionary_encode()])
     )
 )
+
+
+def odd_dictionaries(times: int) -> tuple[pd.Series, list[Any], tuple[Any, ...]]:
+    """The text so many times over; dictionaries list null, a text twice and texts that no row has, 15 entries in all."""
+    chunks = [
+        ([0, 1, 4, 2, 5], [*TEXT[:2], TEXT[3], "nowhere", TEXT[2], TEXT[0]]),
+        ([], ["nowhere"]),
+        ([1, 2, 0, 4, 6], [TEXT[7], *TEXT[5:7], None, TEXT[8], "a", TEXT[9], "nowhere"]),
+    ]
+    made = [
+        pa.DictionaryArray.from_arrays(pa.array([0, *places * times], pa.uint8()), pa.array(texts, pa.large_string()))[
+            1:
+        ]
+        for places, texts in chunks
+    ]
+    return (
+        pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(made))),
+        TEXT[:5] * times + TEXT[5:] * times,
+        TEXT_KEYS,
+    )
+
+
 MIXED = ["a", 1, None, 2.5, np.nan, (1, 2), pd.NaT, pd.NA, "a", Decimal("NaN"), True, dt.date(2020, 1, 1)]
 MIXED_TRUTH = ["a", 1, None, 2.5, None, (1, 2), None, None, "a", None, True, dt.date(2020, 1, 1)]
 
@@ -163,6 +185,10 @@ KEYED: dict[str, tuple[Any, list[Any], tuple[Any, ...]]] = {
     "Arrow large_string": (arrow(TEXT, pa.large_string()), TEXT, TEXT_KEYS),
     "Arrow string_view": (arrow(TEXT, pa.string_view()), TEXT, TEXT_KEYS),
     "Arrow dictionary": (DICTIONARY, TEXT, TEXT_KEYS),
+    "odd dictionaries": odd_dictionaries(1),
+    "short odd dictionaries": odd_dictionaries(3),
+    "empty Arrow dictionary": (arrow([], pa.dictionary(pa.int8(), pa.string())), [], TEXT_KEYS),
+    "dictionary of nothing": (arrow([None, None], pa.dictionary(pa.int8(), pa.string())), [None, None], TEXT_KEYS),
     "object": (pd.Series(TEXT, dtype=object), TEXT, TEXT_KEYS),
     "mixed objects": (pd.Series(MIXED, dtype=object), MIXED_TRUTH, ("a", 1.0, (1, 2), dt.date(2020, 1, 1))),
     "category of text": (pd.Series(TEXT, dtype="category"), TEXT, TEXT_KEYS),
