@@ -262,7 +262,10 @@ def test_within_of_a_duration_is_refused():
 
 @pytest.mark.slow
 def test_a_best_price_costs_at_most_two_sorts():
-    """10,000 prices, a million bids: the least CPU time of nine calls in turns, from the call to the answer (1.3 sorts)."""
+    """10,000 prices, a million bids: the least CPU time of nine calls in turns, from the call to the answer (1.3 sorts).
+
+    Stable ones: on some processors numpy sorts otherwise with vector instructions, ten times faster.
+    """
     bids = np.random.default_rng(1).lognormal(3, 1, 10**6).round(2)
     prices = [round(0.1 * i, 1) for i in range(1, 10_001)]
     frame = pd.DataFrame({"bid": bids})
@@ -276,7 +279,7 @@ def test_a_best_price_costs_at_most_two_sorts():
     runs = [
         (
             seconds(lambda: frame.dp(epsilon=1, fresh=True).best_price("bid", prices=prices)),
-            seconds(lambda: np.sort(bids)),
+            seconds(lambda: np.sort(bids, kind="stable")),
         )
         for _ in range(9)
     ]

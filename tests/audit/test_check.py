@@ -178,7 +178,9 @@ LEAKS: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 @pytest.mark.parametrize("leak", LEAKS)
 def test_broken_functions_are_violations(leak: str):
-    found = check(LEAKS[leak], TABLE, NEIGHBOR, epsilon=1, samples=FEW)
+    # what half of the outputs choose as event must hold in a seventh of the others at least, not in nine tenths of a few
+    samples = 5 * FEW if leak == "sensitivity of another bound" else FEW
+    found = check(LEAKS[leak], TABLE, NEIGHBOR, epsilon=1, samples=samples)
     assert found.violated, repr(found)
 
 

@@ -268,7 +268,10 @@ def test_a_grid_without_equal_distances_is_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("one_way", [True, False])
 def test_a_million_rows_cost_at_most_three_sorts(one_way):
-    """Counted on the default lattice and on the finest; epsilon down to 0.001. One of six attempts in turns suffices."""
+    """Counted on the default lattice and on the finest; epsilon down to 0.001. One of six attempts in turns suffices.
+
+    Stable sorts: on some processors numpy sorts otherwise with vector instructions, ten times faster.
+    """
     rng = np.random.default_rng(3)
     numbers = rng.random(10**6)
 
@@ -281,4 +284,4 @@ def test_a_million_rows_cost_at_most_three_sorts(one_way):
         part = points((numbers * cells).astype(np.int64))
         for beta in (F(1, 10), F(1, 100), F(1, 10_000)):
             work = partial(smooth, part, cells, F(1, 2), beta, 1, one_way)
-            assert any(seconds(work) <= 3 * seconds(lambda: np.sort(numbers)) for _ in range(6))
+            assert any(seconds(work) <= 3 * seconds(lambda: np.sort(numbers, kind="stable")) for _ in range(6))
