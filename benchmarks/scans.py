@@ -4,7 +4,8 @@ The files are made for the run, in a folder for temporary files (`TMPDIR` says w
 1,048,576 rows. Pandas reads them whole, as people do (the floor is about that), and the question's column alone. CPU and
 wall-clock time of all are taken in turns in one process. The peak is the most that a process of its own ever holds, with all
 that is imported, as it asks the question once. Beside it stands what Arrow alone needs to read and unpack the column batch by
-batch ("fastest"): no statistic over the file is quicker than that.
+batch ("fastest"): no statistic over numbers in the file is quicker than that. Text of few values is left as codes here, so that
+a question about it can be.
 """
 
 from __future__ import annotations
