@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pandas_dp.joining import open_session
     from pandas_dp.practice import mock
     from pandas_dp.queries import Query, query
+    from pandas_dp.readers import read_csv, read_feather, read_parquet
     from pandas_dp.scanning import ScannedTable, scan_parquet
     from pandas_dp.splitting import split
 
@@ -42,6 +43,9 @@ LATER = {
     "mock": "pandas_dp.practice",
     "open_session": "pandas_dp.joining",
     "query": "pandas_dp.queries",
+    "read_csv": "pandas_dp.readers",
+    "read_feather": "pandas_dp.readers",
+    "read_parquet": "pandas_dp.readers",
     "scan_parquet": "pandas_dp.scanning",
     "split": "pandas_dp.splitting",
 }
@@ -73,6 +77,9 @@ __all__ = [
     "mock",
     "open_session",
     "query",
+    "read_csv",
+    "read_feather",
+    "read_parquet",
     "scan_parquet",
     "split",
     "teaching",

@@ -195,6 +195,8 @@ class Accessor(Portions):
         table: str | None = None,
         version: str | None = None,
         session: Session | None = None,
+        rows: bool | int | None = None,
+        reason: str | None = None,
     ) -> Session:
         """Open the session of this frame, or join an open one.
 
@@ -229,9 +231,17 @@ class Accessor(Portions):
         name : str
             The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
         table, version : str, optional
-            Public name and version of the content: the same question about the same version is answered from the store.
+            Public name and version of the content, such as the day of the run: the same question about the same version is
+            answered from the store. That it is one content is your word; contents are never compared. It must not follow from
+            the rows, as a checksum does, or "only if something changed".
         session : Session, optional
             Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
+        rows : True or int, optional
+            With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is. ``count()``
+            then returns it for nothing. Left out, counts are noisy and paid.
+        reason : str, optional
+            Why this frame may have another budget although it was made from a table of an open one: because other people stand
+            in it. On record and on the certificate.
 
         Returns
         -------
@@ -243,9 +253,17 @@ class Accessor(Portions):
 
         Notes
         -----
-        While nothing was asked, protecting again on other terms replaces them, on record: a mistake is typed anew. Later
-        the unit stays and ``session.extend(to=5, reason="...")`` raises the total; a cell that protects on the terms
-        before joins the raised budget.
+        While nothing was asked, the process that opened the budget may protect again on other terms, which replaces them, on
+        record: a mistake is typed anew. Frames protected before are then let go. Later the unit stays and
+        ``session.extend(to=5, reason="...")`` raises the total; a cell that protects on the terms before joins the raised
+        budget.
+
+        The session answers for the rows as they are now. What is written into the frame later is not seen, nor whether anything
+        was: prepare rows by steps, such as ``df.dp.fillna(...)``, or before. Protecting the same object again changes nothing
+        of what it answers, unless columns came or went or a new version is typed; another object is another table, unless it
+        bears the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since. What pandas
+        makes of a protected frame joins the same budget as ``vouched``, and no other one without a `reason`. What an implicit
+        session spent is charged to this budget, also beyond its total, which then pays nothing more.
 
         Examples
         --------
@@ -258,23 +276,25 @@ class Accessor(Portions):
         if session is not None:
             if epsilon is not None or unit is not None:
                 raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
-            return opening.join(self._frame, session, schema, table, version)
+            return opening.join(self._frame, session, schema, table, version, rows, reason)
         if epsilon is None:
             raise ArgumentTypeError("protect needs the total: df.dp.protect(epsilon=3)")
         bounds = opening.privacy_unit(unit, max_rows, max_groups, max_rows_per_group, neighbors)
         return opening.protect(
             self._frame,
             epsilon,
-            delta,
             bounds,
-            schema,
-            accountant,
-            delta_reserved,
-            plan,
-            ledger,
-            name,
-            table,
-            version,
+            delta=delta,
+            schema=schema,
+            accountant=accountant,
+            delta_reserved=delta_reserved,
+            plan=plan,
+            ledger=ledger,
+            name=name,
+            table=table,
+            version=version,
+            rows=rows,
+            reason=reason,
         )
 
     def pipe(self, function: Callable[[pd.DataFrame], T]) -> T:

@@ -21,7 +21,6 @@ from pandas_dp.kinds import kind_of
 from pandas_dp.public_arguments import refuse_private
 from pandas_dp.session import PART, Session
 from pandas_dp.steps import steps
-from pandas_dp.tables import Table
 
 MARK = "#"  # in the name of a part of a partition: no allotment can have such a name
 TYPES: dict[str, tuple[type, ...]] = {"key": (str,), "bool": (bool,), "number": (int, float)}
@@ -35,10 +34,9 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     total, table = arguments.positive_epsilon(epsilon), opening.table_of(frame)
     session = table.session
     text = f"allot({name!r}, epsilon={show(total)})"
-    table.verify(frame, table.source.columns)
+    table.check()
     part = _part(session, name, total, total, session.unit, text)
-    # the protected columns alone: others that were put into the frame since may hold anything
-    return _on(part, table.source.copy(deep=False), table, ())
+    return part._derive(table.source, table, ())
 
 
 def partition(
@@ -69,19 +67,19 @@ def partition(
         # a cell is compared with these as an exact integer or as a float64, and then equals one of them at most
         raise ArgumentValueError(f"keys must be numbers of at most 2**53: {line}")
     # a file that is read as text is other content than the same file read as numbers: a row may lie in another part there
-    dtypes = table.dtypes_of({by, *(column for step in table.steps for column in step.reads)})
-    whose = repr((table.token, table.steps, by, keyed.keys, total, dtypes))
+    kinds = table.kinds_of({by, *(column for step in table.steps for column in step.reads)})
+    whose = repr((table.content, table.steps, by, keyed.keys, total, kinds))
     label = f"{by}{MARK}{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
     # one row changes one part, or under replace_one leaves one and enters another: an insertion or a deletion in each
     sides = 1 if session.unit.add_remove else 2
     conditions = [steps.filter_(_equals(by, key), empty) for key in keyed.keys]
-    table.verify(frame, table.source.columns)
+    table.check()
     text = f"partition({by!r}, {len(keyed.keys):,} keys, epsilon={show(total)})"
     part = _part(session, label, total, sides * total, PrivacyUnit(), text)
     frames = {}
     for i, (key, condition) in enumerate(zip(keyed.keys, conditions, strict=True)):
         mine = part if i == 0 else opening.part_of(session, f"{label}{MARK}{i}", Budget.of(total), PrivacyUnit())
-        frames[key] = _on(mine, made(condition), table, condition)
+        frames[key] = mine._derive(made(condition), table, condition)
     return frames
 
 
@@ -107,9 +105,3 @@ def _part(session: Session, name: str, total: Fraction, charged: Fraction, unit:
     # once: what another thread or process paid at this moment, or a crash left paid and not yet opened, is paid
     session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True)
     return opening.part_of(session, name, Budget.of(total), unit)
-
-
-def _on(part: Session, frame: pd.DataFrame, table: Table, done: tuple[Any, ...]) -> pd.DataFrame:
-    """Let a part answer for a frame that steps made of a table."""
-    part._derive(frame, table, done)
-    return frame

@@ -45,9 +45,8 @@ class DaskAccessor(Accessor):
     fixed text and its price stays spent. Nor do logs of workers quote the exception, but for two kinds of tasks that Dask runs
     itself: those before a shuffle by messages, and those by which ``sort_values`` and ``set_index`` look for divisions.
 
-    Partitions must hold the same rows whenever they are computed. In ``protect`` two Dask DataFrames of the same work on the
-    same input are the same table, whose answers are stored; where that input was changed give a ``table`` and a new
-    ``version``.
+    Partitions must hold the same rows whenever they are computed. Another object is another table, also of the same work on
+    the same input, and its answers are charged again: type ``table=`` and ``version=`` where it is the same.
 
     Examples
     --------
@@ -67,17 +66,20 @@ class DaskAccessor(Accessor):
 
     def __init__(self, frame: dd.DataFrame) -> None:
         self._held = frame
-        self._carrier: tuple[str, pd.DataFrame] | None = None  # and the expression that it stands for
+        self._carrier: tuple[Any, pd.DataFrame] | None = None  # and the expression that it stands for
 
     @property
     def _frame(self) -> pd.DataFrame:  # type: ignore[override]
-        """The columns without a row, which stand for the table; others once it was changed in place, as by ``ddf["a"] = 1``."""
-        name = self._held.expr._name
-        if self._carrier is None or self._carrier[0] != name:
+        """The columns without a row, which stand for the table; others once it was changed in place, as by ``ddf["a"] = 1``.
+
+        An assignment makes another expression, whether or not it changes a value.
+        """
+        expression = self._held.expr
+        if self._carrier is None or self._carrier[0] is not expression:
             source = Partitions.of(self._held)
             carrier = source.empty
             tables.remember_scan(carrier, source)
-            self._carrier = name, carrier
+            self._carrier = expression, carrier
         return self._carrier[1]
 
     def _given(self, frame: pd.DataFrame) -> Any:
@@ -88,5 +90,5 @@ class DaskAccessor(Accessor):
         if not isinstance(source, Partitions):
             raise TypeError
         made = source.lazily()
-        made.dp._carrier = made.expr._name, frame
+        made.dp._carrier = made.expr, frame
         return made

@@ -11,6 +11,7 @@ from pandas_dp import opening
 from pandas_dp.calls import explain, uncopied
 from pandas_dp.core import gate
 from pandas_dp.errors import StepFailedError
+from pandas_dp.recognised import check_public
 from pandas_dp.steps import steps
 
 
@@ -259,7 +260,7 @@ class Frames:
         >>> list(labelled.dp(epsilon=1).histogram("label").index)
         ['first', 'second']
         """
-        opening.check_public(lookup)
+        check_public(lookup)
         return self._made(steps.merge(lookup, on, how, self._empty()))
 
     def explode(self, column: str, *, max: int) -> pd.DataFrame:
@@ -368,19 +369,15 @@ class Frames:
         return self._given(self._apply(done))
 
     def _apply(self, done: tuple[Any, ...]) -> pd.DataFrame:
-        """Apply steps to the protected columns and keep the result protected."""
+        """Apply steps to the rows as they were protected and keep the result protected."""
         table = opening.table_of(self._frame)
         table.session._check_steps(done)
-        kept = [column for column in table.source.columns if column in self._frame.columns]
-        table.verify(self._frame, kept)
-        source = table.source[kept]
+        table.check()
 
         def apply() -> pd.DataFrame:
-            frame = source
+            frame = table.source
             for step in done:
                 frame = step.apply(frame)
-            return frame.copy(deep=False)
+            return frame
 
-        made = gate.guarded(apply, StepFailedError)
-        table.session._derive(made, table, done)
-        return made
+        return table.session._derive(gate.guarded(apply, StepFailedError), table, done)

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from pandas_dp import tables
-from pandas_dp.arguments import check_facts, planned_prices, positive_epsilon, positive_int, small_delta
+from pandas_dp import readers, recognised, tables
+from pandas_dp.arguments import planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     NoSessionError,
     UnknownSessionError,
     UnverifiedFrameError,
-    did_you_mean,
 )
-from pandas_dp.kinds import kind_of
-from pandas_dp.public_arguments import GUARDS, is_private
+from pandas_dp.recognised import mark_of
 from pandas_dp.schema import Schema
-from pandas_dp.schema_files import has_dtype
-from pandas_dp.session import ATTRIBUTE, DERIVED, PART, Session
+from pandas_dp.session import DERIVED, PART, Session
 from pandas_dp.tables import Table, check_frame
 
 IMPLICIT_EPSILON = 5
@@ -39,8 +38,22 @@ IMPLICIT_WARNING = (
 )
 
 
+ANOTHER = (
+    "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
+    "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
+    "table='visits', version='2026-11-28')"
+)
+CARRIED = "answers given before this budget was named"
+OUTSIDE = (
+    "answers about rows ({price}) were given before this budget was opened; nothing bounds what they tell of a {unit!r}"
+)
+
 _sessions: dict[str, Session] = {}  # by id; closed ones stay, so that their frames are told so
 _lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
+_opened_here: set[tuple[str | None, str, int]] = (
+    set()
+)  # budgets that this process opened: their terms may be typed anew
+_warned: set[tuple[str | None, str]] = set()  # budgets of which it was said that another object is other content
 _ever: list[Session] = []  # the first session of this process: from then on nothing is protected implicitly
 _refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
 REFUSED = (
@@ -87,16 +100,19 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
 def protect(
     frame: pd.DataFrame,
     epsilon: Any,
-    delta: Any,
     unit: PrivacyUnit,
-    schema: Schema | Mapping[str, Mapping[str, Any]] | None,
-    accountant: str,
-    delta_reserved: Any,
-    plan: Any,
-    ledger: str | os.PathLike[str] | None,
-    name: str,
-    table: str | None,
-    version: str | None,
+    *,
+    delta: Any = 0,
+    schema: Schema | Mapping[str, Mapping[str, Any]] | None = None,
+    accountant: str = "auto",
+    delta_reserved: Any = None,
+    plan: Any = None,
+    ledger: str | os.PathLike[str] | None = None,
+    name: str = "data",
+    table: str | None = None,
+    version: str | None = None,
+    rows: Any = None,
+    reason: Any = None,
 ) -> Session:
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:
@@ -109,21 +125,110 @@ def protect(
         budget = budget.planned(planned_prices(plan))
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, unit)
-    check_schema(facts, frame)
+    tables.check_schema(facts, frame)
+    public = _public_rows(frame, rows, unit)
+    tables.check_typed(table, version)
     opened = open_ledger(ledger)
     with _lock:
         session = _find(opened, name)
-        tables.check_free(frame, session)
-        if session is not None:
-            check_version(frame, session, table, version)
-        mistaken, implicit = (False, False) if session is None else (session._answers(frame), session._implicit)
-        first = opened.open(name, budget, unit, mistaken, implicit)
-        whole = first and not (_mark(frame) or "").endswith(DERIVED)
+        lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
+        here, terms = (opened.path, name, os.getpid()), opened.budget(name)
+        if opened.open(name, budget, unit, mistaken=here in _opened_here):
+            _opened_here.add(here)
         if session is None:
             session = _new(Session(opened, name, unit))
-        session._settle(unit)
-        session._attach(frame, facts, table, version, look=True, whole=whole)
-        return session
+        session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
+        other = _taken_on(frame, session, lineage, reason, facts, table, version, public)
+        warn = other and lineage == "source" and (opened.path, name) not in _warned
+        if warn:
+            _warned.add((opened.path, name))
+    if warn:
+        warnings.warn(ANOTHER.format(name=name, total=show(budget.epsilon)), UserWarning, stacklevel=5)
+    return session
+
+
+def _taken_on(
+    frame: pd.DataFrame,
+    session: Session,
+    lineage: str,
+    reason: str | None,
+    schema: Schema | None,
+    table: str | None,
+    version: str | None,
+    rows: bool | int | None,
+) -> bool:
+    """Let a session answer for a frame, with what is to be said of it on record; see `Session._attach`."""
+    implicit = next((known for known in _sessions.values() if known._implicit and not known._closed), None)
+    if implicit is not None:
+        _carry(implicit, session)
+    if reason is not None:
+        session._ledger.note(session.name, "claim", reason)
+    elif lineage == "vouched":
+        session._ledger.note(session.name, "adopt", "made by pandas from a table of this budget")
+    return session._attach(frame, schema, table, version, lineage=lineage, rows=rows)
+
+
+def _carry(implicit: Session, session: Session) -> None:
+    """Charge a budget what the implicit session spent, also beyond the total, and end that session.
+
+    Under replace_one a row that leaves and one that comes pay for it. For a unit with several rows no number covers what was
+    told of single rows: the record says so.
+    """
+    charges = [entry.charge.epsilon for entry in implicit._ledger.entries(implicit.name) if entry.charge]
+    if charges and session.unit.column is None:
+        times = 1 if session.unit.add_remove else 2
+        losses = [PrivacyLoss.pure(times * (epsilon or Fraction(0))) for epsilon in charges]
+        session._ledger.carry(session.name, CARRIED, losses)
+    elif charges:
+        price = f"epsilon={show(sum((epsilon or Fraction(0) for epsilon in charges), Fraction(0)))} each row"
+        session._ledger.note(session.name, "outside", OUTSIDE.format(price=price, unit=session.unit.column))
+    implicit.close()
+
+
+def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: str) -> str:
+    """Whether a frame is a table of its own, or was made by pandas from one that spends from a budget: its mark tells.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        It spends from another open budget, and no reason says why it may have this one.
+    """
+    if reason is not None and (not isinstance(reason, str) or not reason.strip()):
+        raise ArgumentTypeError(f"reason must say why other people stand in this frame: {line}")
+    mark, known = _marked(frame), tables.lookup(frame)
+    if known is not None and known.replaced:
+        mark = None  # it was protected on terms that nobody was answered on
+    very = known is not None and not known.replaced and not known.session._implicit
+    tables.check_free(frame, session, claimed=reason is not None and not very)
+    if mark is None or very:
+        return "source"
+    if mark is session or (session is not None and mark._whole is session):
+        return "vouched"
+    if reason is None:
+        whole = mark._whole or mark
+        raise ArgumentValueError(
+            f"this frame was made from a table of the budget {whole.name!r}, and its people spend from that. Ask that table: "
+            "df.dp.query(...), or let that budget answer for the frame: session.adopt(frame, reason='...'). To begin anew: "
+            f"session.close(); what both release adds up. Where other people stand in it, say so on record: {line}"
+        )
+    return "source"
+
+
+def _public_rows(frame: pd.DataFrame, rows: Any, unit: PrivacyUnit) -> bool | int | None:
+    """What ``rows=`` says of the number of rows."""
+    if rows is None:
+        return None
+    if unit.add_remove or unit.column is not None:
+        hidden = "neighbors='add_remove' hides" if unit.add_remove else f"unit={unit.column!r} does not need to be"
+        raise ArgumentValueError(
+            f"rows= says that the number of rows is public, which {hidden}: leave it out, or where each row is a unit "
+            "df.dp.protect(epsilon=3, neighbors='replace_one', rows=True)"
+        )
+    if rows is True and mark_of(frame) is not None and not tables.was_source(frame):
+        raise ArgumentValueError(
+            "rows=True: this frame was made from a protected table, so how many rows it has is not public: leave rows= out"
+        )
+    return rows if isinstance(rows, bool) else positive_int(rows, "rows")
 
 
 def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
@@ -173,78 +278,29 @@ def join(
     schema: Schema | Mapping[str, Mapping[str, Any]] | None,
     table: str | None,
     version: str | None,
+    rows: Any = None,
+    reason: Any = None,
 ) -> Session:
     """Answer for one more table about the same units on an open session."""
     if not isinstance(session, Session):
         raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
     session._open()
     tables.check_no_part(session)
-    if version is not None and table is None:
-        raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
+    tables.check_typed(table, version)
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, session.unit)
-    check_schema(facts, frame)
-    tables.check_free(frame, session)
-    check_version(frame, session, table, version)
-    session._attach(frame, facts, table, version)
+    tables.check_schema(facts, frame)
+    public = _public_rows(frame, rows, session.unit)
+    with _lock:
+        lineage = _lineage(frame, session, reason, "df2.dp.protect(session=session, reason='...')")
+        _taken_on(frame, session, lineage, reason, facts, table, version, public)
     return session
 
 
-def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
-    """Check that a schema speaks of this table's columns, in terms that fit their kinds."""
-    for column in schema or ():
-        if column not in frame.columns:
-            close = did_you_mean(column, frame.columns)
-            raise ArgumentValueError(
-                f"schema names {column!r}, which is not a column of this table{close}; leave it out"
-            )
-        facts, dtype = Schema.of(schema)[column], frame[column].dtype
-        try:
-            kind = kind_of(dtype)
-            if facts.dtype is not None and not has_dtype(dtype, facts.dtype):
-                raise ArgumentTypeError(
-                    f"the column has dtype {dtype}, not {facts.dtype!r}: df[{column!r}] = df[{column!r}].astype("
-                    f"{facts.dtype!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
-                )
-            check_facts(facts, kind, column)
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            raise type(error)(f"schema of {column!r}: {error}") from None
-
-
-def check_version(frame: pd.DataFrame, session: Session, table: str | None, version: str | None) -> None:
-    """A version is one content, or two would share answers and parts: a look at the data that is the owner's, in `protect`."""
-    held = session._held.get(f"source:{table}")
-    if version is None or held is None or held.token != repr(("source", table, version)) or held.equals(frame):
-        return
-    raise ArgumentValueError(
-        "this version already stands for other content: give this one another version, or if it is another table another "
-        "name: df.dp.protect(..., table='visits', version='2')"
-    )
-
-
-def check_public(lookup: Any) -> None:
-    """Refuse a protected table, and what was made of one, where public data is asked for."""
-    if is_private(lookup):
-        raise ArgumentValueError(
-            "merge: the lookup is a protected table, or was made of one, and what it holds is private. A lookup is public, "
-            "such as the labels of codes: {'code': ['a', 'b'], 'label': ['first', 'second']}. Join two tables of people "
-            "before df.dp.protect"
-        )
-
-
-def is_protected(held: Any) -> bool:
-    """Whether a table or column is protected or was made of what is, by its mark or its memory; see `tables.lists`."""
-    if not isinstance(held, pd.DataFrame | pd.Series):
-        return tables.lists(held)
-    columns = [held] if isinstance(held, pd.Series) else (held.iloc[:, place] for place in range(held.shape[1]))
-    return _mark(held) is not None or any(map(tables.holds, columns))
-
-
-GUARDS.append(is_protected)
-
-
-def _mark(frame: pd.DataFrame | pd.Series[Any]) -> str | None:
-    return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
+def _marked(frame: pd.DataFrame) -> Session | None:
+    """The open session, other than an implicit one, of whose tables a frame bears the mark."""
+    session = _sessions.get((mark_of(frame) or "").removesuffix(DERIVED))
+    return None if session is None or session._closed or session._implicit else session
 
 
 def _find(ledger: Ledger, name: str) -> Session | None:
@@ -268,10 +324,10 @@ def throwaway(session: Session) -> None:
 
 def owners(frame: pd.DataFrame) -> list[Session | None]:
     """Sessions behind a table, by its mark or its memory; None: one that this process does not know."""
-    mark = _mark(frame)
+    mark = mark_of(frame)
     marked = [] if mark is None else [_sessions.get(mark.removesuffix(DERIVED))]
     columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
-    return [*marked, *(session for column in columns for session in tables.owners(column))]
+    return [*marked, *(session for column in columns for session in recognised.owners(column))]
 
 
 def table_of(frame: pd.DataFrame) -> Table:
@@ -285,8 +341,10 @@ def table_of(frame: pd.DataFrame) -> Table:
     if table is not None:
         if (table.session._whole or table.session)._doubted:
             raise NoSessionError(REFUSED)
+        if table.replaced:
+            raise NoSessionError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
         return table
-    mark = _mark(frame)
+    mark = mark_of(frame)
     mark = None if mark is None else mark.removesuffix(DERIVED)
     if mark in _sessions and _sessions[mark]._closed:
         raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
@@ -311,10 +369,16 @@ def table_of(frame: pd.DataFrame) -> Table:
 
 
 def _open_implicitly(frame: pd.DataFrame) -> Table:
-    ledger = open_ledger(None)
+    known = readers.frames.of(frame)
+    for folder in (".", known.folder if known is not None else "."):
+        for name in sorted(glob.glob("*.dpledger", root_dir=folder))[:1]:
+            raise NoSessionError(
+                f"there is a ledger here, {name!r}, and no session: run the cell with df.dp.protect(..., ledger={name!r}) first"
+            )
+    ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
     ledger.open("data", Budget.of(positive_epsilon(IMPLICIT_EPSILON)), PrivacyUnit())
     session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
-    session._attach(frame, None, None, None, whole=True)
+    session._attach(frame, None)
     opened = tables.lookup(frame)
     if opened is None:
         raise UnverifiedFrameError
@@ -324,4 +388,4 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
 def session_of(frame: pd.DataFrame) -> Session | None:
     """Return the open session that answers for this very object, or None."""
     table = tables.lookup(frame)
-    return table.session if table is not None else None
+    return table.session if table is not None and not table.replaced else None

@@ -37,7 +37,7 @@ UNCOUNTED = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Partitions:
     """Rows of a Dask DataFrame, after steps.
 
@@ -45,20 +45,17 @@ class Partitions:
     ----------
     frame : dask.dataframe.DataFrame
         As it was when it was protected: a shallow copy.
-    name : str
-        What Dask calls its expression: two have the same name where they are the same work on the same input.
     steps : tuple of Step
     """
 
-    frame: dd.DataFrame = field(repr=False, compare=False)
-    name: str
+    frame: dd.DataFrame = field(repr=False)
     steps: tuple[Step, ...] = ()
     refusal: ClassVar[str | None] = REFUSAL
 
     @classmethod
     def of(cls, frame: dd.DataFrame) -> Partitions:
         """Those of a frame as it is now."""
-        return cls(frame.copy(), frame.expr._name)
+        return cls(frame.copy())
 
     @property
     def empty(self) -> pd.DataFrame:
@@ -90,9 +87,14 @@ class Partitions:
     def check(self) -> None:
         """An expression stays what it is."""
 
-    def shares(self, other: Any) -> bool:
-        """No: of tables in memory, too, the object decides."""
-        return False
+    @property
+    def token(self) -> None:
+        """None: what Dask calls an expression may follow from the cells."""
+
+    @property
+    def names(self) -> frozenset[Any]:
+        """None: of tables in memory, too, the object decides."""
+        return frozenset()
 
     def lazily(self) -> dd.DataFrame:
         """A Dask DataFrame of the rows after the steps."""

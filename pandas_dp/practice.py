@@ -22,6 +22,7 @@ from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.schema_files import has_dtype
 from pandas_dp.session import Session
+from pandas_dp.tables import check_schema
 
 NAME = "practice"
 MARK = Caution("practice: made-up data")
@@ -36,14 +37,14 @@ class PracticeSession(Session):
         """Mark an answer in its notes, its text and its JSON."""
         return super()._wrap(replace(answer, notes=(*answer.notes, MARK)), *where)
 
-    def _hold(self, *args: Any, **options: Any) -> None:
+    def _hold(self, *args: Any, **options: Any) -> bool:
         """Answer for the made-up table alone: with this budget another one would be released as it is."""
         if self._held:
             raise ArgumentValueError(
                 "a session for practice answers for its made-up table alone; protect a real one by itself: "
                 "df.dp.protect(epsilon=3, name='visits')"
             )
-        super()._hold(*args, **options)
+        return super()._hold(*args, **options)
 
 
 def mock(
@@ -100,10 +101,12 @@ def mock(
     if not columns:
         raise ArgumentValueError("mock needs a schema with columns: mock({'age': {'bounds': (0, 100)}})")
     frame = pd.DataFrame(columns)
-    opening.check_schema(facts, frame)
+    check_schema(facts, frame)
     ledger = Ledger(None)
     ledger.open(NAME, TOTAL, bounded)
-    opening._new(PracticeSession(ledger, NAME, bounded))._attach(frame, facts, None, None, whole=True)
+    opening._new(PracticeSession(ledger, NAME, bounded))._attach(
+        frame, facts, rows=unit is None and not bounded.add_remove
+    )
     return frame
 
 

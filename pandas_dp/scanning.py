@@ -13,7 +13,8 @@ from pandas_dp import tables
 from pandas_dp.accessor import Accessor
 from pandas_dp.calls import example, uncopied
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.scans import Files, Scan, pieces_of, plain_type, stamp
+from pandas_dp.readers import note, stamp
+from pandas_dp.scans import Files, Scan, pieces_of, plain_type
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
 ASK = "ask scan.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); rows are chosen by scan.dp.query('age >= 65')"
@@ -121,9 +122,11 @@ def scan_parquet(path: Any) -> ScannedTable:
     whose keys nobody listed, ``best_price``, ``mst_cost``, ``randomized_response``, what is asked of blocks, and functions of
     one's own.
 
-    Files must stay as they are: each question compares sizes and times of the last change before it is charged, and whatever
-    cannot be read after that fails with one fixed text, its price spent. A file that is read by an open session joins no
-    other budget. A question that takes longer than 2 s says on a terminal how far it is, anew each time files are read.
+    Files must stay as they are: each question compares the times of their last change before it is charged, and whatever
+    cannot be read after that fails with one fixed text, its price spent. That and when files are written, and which there are,
+    is public. Scanned again in this process while nobody has written them, they are the same table, whose answers are stored;
+    see `pandas_dp.read_parquet`. A file that is read by an open session joins no other budget. A question that takes longer
+    than 2 s says on a terminal how far it is, anew each time files are read.
 
     Examples
     --------
@@ -166,7 +169,6 @@ def _opened(path: Any) -> Files:
         raise ArgumentValueError(f"path: a file is gone or cannot be read; scan again: {LINE}") from None
     first = _columns(fragments[0])
     schema = pa.schema([(one.name, plain_type(one.type)) for one in path.schema]) if given else pa.schema(first.items())
-    parts = []
     for fragment in fragments:
         held = _columns(fragment)
         if held != first:
@@ -183,10 +185,11 @@ def _opened(path: Any) -> Files:
                 "path: the schema of this Dataset is not that of its files and the names of their directories: "
                 "pyarrow.dataset.dataset('visits', partitioning='hive')"
             )
-        parts.append(repr((sorted(parted.items()), [group.id for group in fragment.row_groups])))
     rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
     pieces = tuple(piece for fragment in fragments for piece in pieces_of(fragment))
-    return Files(paths, stamps, tuple(parts), schema, pieces, rows)
+    # of a Dataset it is not known which groups of rows it was made to have, nor what of that follows from their rows
+    token = None if given else note(("scan_parquet", paths), stamps, tuple(map(stamp, paths)))
+    return Files(paths, stamps, token, schema, pieces, rows)
 
 
 def _found(path: Any) -> list[str]:

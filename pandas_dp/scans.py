@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import UnverifiedFrameError
 from pandas_dp.pushdown import pushed
+from pandas_dp.readers import Stamp, names_of, stamp
 from pandas_dp.steps.changes import Step
 
 BATCH = 1 << 19  # rows that are looked at together, unless a group of rows in a file holds more
@@ -37,7 +37,7 @@ CHANGED = (
 
 
 class Source(Protocol):
-    """Rows that are elsewhere, after steps; equal only where they are the same."""
+    """Rows that are elsewhere, after steps."""
 
     refusal: ClassVar[str | None]  # what is said where no session protects them; None: the implicit one may
 
@@ -52,27 +52,32 @@ class Source(Protocol):
     def after(self, steps: tuple[Step, ...]) -> Source:
         """The same rows after more steps."""
 
-    def check(self) -> None:
-        """Raise `UnverifiedFrameError` if they are not what they were."""
+    @property
+    def token(self) -> str | None:
+        """The name of files that nobody has written since, the same wherever they are scanned; None where it is not known."""
 
-    def shares(self, other: Any) -> bool:
-        """Whether the same rows are known to be in both, so that they must not take a second budget."""
+    @property
+    def names(self) -> frozenset[Any]:
+        """What tells the files from others, so that they do not take a second budget; empty where rows are no files."""
+
+    def check(self) -> None:
+        """Raise `UnverifiedFrameError` if they were written since."""
 
     def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
         """What statistics see of some columns; rows are read as they look."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Files:
     """Parquet files of one schema as they were when they were scanned.
 
     Attributes
     ----------
     paths : tuple of str
-    stamps : tuple of (int, int)
-        Size and time of the last change of each, in bytes and nanoseconds.
-    parts : tuple of str
-        What is read of each: the groups of rows, and the columns that the names of its directories say.
+    stamps : tuple of (int, int, int, int)
+        Which file each is, and when it was changed last.
+    token : str or None
+        See `Source`.
     schema : pyarrow.Schema
         Without dictionaries, which are a way to store text.
     pieces : tuple of pyarrow.dataset.ParquetFileFragment
@@ -82,14 +87,14 @@ class Files:
     """
 
     paths: tuple[str, ...]
-    stamps: tuple[tuple[int, int], ...]
-    parts: tuple[str, ...]
-    schema: pa.Schema = field(repr=False, compare=False)
-    pieces: tuple[Any, ...] = field(repr=False, compare=False)
-    rows: int = field(repr=False, compare=False)
+    stamps: tuple[Stamp, ...]
+    token: str | None
+    schema: pa.Schema = field(repr=False)
+    pieces: tuple[Any, ...] = field(repr=False)
+    rows: int = field(repr=False)
 
     def check(self) -> None:
-        """Raise if a file is not what it was, as far as its size and the time of its last change tell.
+        """Raise if a file was written since, as far as times tell: its size follows from the rows, and is not looked at.
 
         Raises
         ------
@@ -101,20 +106,6 @@ class Files:
             same = False
         if not same:
             raise UnverifiedFrameError(CHANGED)
-
-    def shares(self, other: Files) -> bool:
-        """Whether a file is among both."""
-        return not self._names.isdisjoint(other._names)
-
-    @property
-    def _names(self) -> set[Any]:
-        """What tells each file from others: where it lies, and, of one that has two names, which one it is."""
-        names: set[Any] = set(map(os.path.realpath, self.paths))
-        for path in self.paths:
-            with contextlib.suppress(OSError):
-                status = os.stat(path)
-                names.add((status.st_dev, status.st_ino))
-        return names
 
     @cached_property
     def empty(self) -> pd.DataFrame:
@@ -174,7 +165,7 @@ class Files:
         return held, texts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scan:
     """The rows of some files, after steps."""
 
@@ -191,9 +182,15 @@ class Scan:
         """See `Files.check`."""
         self.files.check()
 
-    def shares(self, other: Any) -> bool:
-        """Whether a file is read by both."""
-        return isinstance(other, Scan) and self.files.shares(other.files)
+    @property
+    def token(self) -> str | None:
+        """See `Source`."""
+        return self.files.token
+
+    @cached_property
+    def names(self) -> frozenset[Any]:
+        """See `Source`."""
+        return frozenset().union(*map(names_of, self.files.paths))
 
     def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
         """See `Source`."""
@@ -279,12 +276,6 @@ def _ahead(items: Iterator[Item]) -> Iterator[Item]:
         while (item := coming.result()) is not None:
             coming = thread.submit(next, items, None)
             yield item
-
-
-def stamp(path: str) -> tuple[int, int]:
-    """Size of a file and when it was changed last."""
-    status = os.stat(path)
-    return status.st_size, status.st_mtime_ns
 
 
 def pieces_of(fragment: Any) -> list[Any]:

@@ -25,11 +25,17 @@ from pandas_dp.report.books import Answered
 from pandas_dp.report.statements import Statements
 from pandas_dp.schema import Schema
 from pandas_dp.steps.explode import check_units
-from pandas_dp.tables import Table, check_frame, open_view
+from pandas_dp.tables import ProtectedFrame, Table, check_frame, open_view
 
 ATTRIBUTE = "pandas_dp"
 PART = "::"  # between the name of a budget and that of a part of it
-DERIVED = " step"  # ends the mark of a frame that steps made: protected anew, it is no whole table
+DERIVED = " step"  # ends the mark of a frame that steps made
+ALIAS = "this frame stands for version {version!r} of {table!r}: the rows first protected under it answered"
+
+
+def _typed(lineage: str, table: str | None, version: str) -> str:
+    """The token of a version that the owner typed."""
+    return repr((lineage, table, version))
 
 
 @explain
@@ -72,24 +78,21 @@ class Session(Statements):
         self._answered: Answered = Answered() if whole is None else whole._answered
         self._refresh()
         self._held: dict[str, Table] = {}
+        # by typed version: the table that was protected first, while anything holds it
+        self._versions: weakref.WeakValueDictionary[str, Table] = weakref.WeakValueDictionary()
+        self._typed: set[str] = set()
         self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
 
     def _refresh(self) -> None:
         """Read the budget's rule again after its terms were amended."""
         self._rule = self._ledger.rule(self.name)
 
-    def _answers(self, frame: pd.DataFrame) -> bool:
-        """Whether a frame is one of this session's, or equals one: a look at the data that is the owner's, in ``protect``."""
-        known = tables.lookup(frame)
-        same = (t.source.equals(frame) for t in self._held.values() if t.scan == tables.scan_of(frame))
-        return (known is not None and known.session is self) or any(same)
-
-    def _settle(self, unit: PrivacyUnit) -> None:
-        """Take over what ``protect`` put on record. Frames made under another unit are not answered any more."""
-        if unit != self.unit:
-            tables.forget_session(self)
-            self.unit = unit
-        self._implicit = self._doubted = False
+    def _settle(self, unit: PrivacyUnit, replaced: bool = False) -> None:
+        """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are not answered any more."""
+        if replaced:
+            tables.let_go(self)
+            self._held.clear()
+        self.unit = unit
         self._refresh()
 
     @property
@@ -215,12 +218,9 @@ class Session(Statements):
         self._held.clear()
         tables.forget_session(self)
 
-    def _ask(
-        self, query: AskedQuery, table: Table, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool
-    ) -> Release:
+    def _ask(self, query: AskedQuery, table: Table, columns: tuple[str, ...], fresh: bool) -> Release:
         """Send a query through the gate and wrap the answer."""
-        request = self._request(query, table, frame, columns, fresh)
-        del frame  # so that no traceback from here on has it among its locals
+        request = self._request(query, table, columns, fresh)
         given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
@@ -228,25 +228,21 @@ class Session(Statements):
         self._answered.keep(self._ledger, self.name, given, release)
         return release
 
-    def _request(
-        self, query: AskedQuery, table: Table, frame: pd.DataFrame, columns: Iterable[str], fresh: bool
-    ) -> gate.Request:
-        """Check that the frame is still what was protected, and write the query as the gate takes it."""
+    def _request(self, query: AskedQuery, table: Table, columns: Iterable[str], fresh: bool) -> gate.Request:
+        """Write a query about the rows as they were protected as the gate takes it."""
         self._open()
         unit = self.unit  # read once: should another thread replace it from here on, the ledger refuses the charge
         steps = table.steps + query.steps
         self._check_steps(steps)
         read = {*columns, *(c for step in query.steps for c in step.reads)}
-        made = {c for step in query.steps for c in step.touches}
         owner = {unit.column} if unit.column else set()
-        table.verify(frame, {c for c in read if c not in made or c in frame.columns} | owner)
-        del frame  # so that no traceback from here on has it among its locals
+        table.check()
         terms = self._terms(table, query.steps, query.price, unit)
         query.aggregate.check(terms)
         loss = query.aggregate.loss(terms)
         # a file that is read as text is other content than the same file read as numbers
-        dtypes = table.dtypes_of(read | owner | {c for step in table.steps for c in step.reads})
-        content = table.token, table.schema.after(query.steps).null_rules, dtypes
+        kinds = table.kinds_of(read | owner | {c for step in table.steps for c in step.reads})
+        content = table.token, table.schema.after(query.steps).null_rules, kinds
         # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
         rows = (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
         return gate.Request(
@@ -270,6 +266,7 @@ class Session(Statements):
         query = replace(query, steps=table.steps + query.steps) if table.steps else query
         declared = table.lineage == "source" and query.steps
         lineage = "declared" if declared else table.lineage
+        answer = replace(answer, notes=(*answer.notes, *table.notes))
         return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored))
 
     def _check_steps(self, steps: tuple[Any, ...]) -> None:
@@ -281,48 +278,57 @@ class Session(Statements):
     def _terms(self, table: Table, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
         """Public facts for a recipe.
 
-        Under replace-one the number of rows is one of them: with one row a unit, for the whole table, each row one still.
+        Under replace-one the number of rows may be one of them, where the owner says so, for the whole table, each row one
+        still.
         """
         changed = any(step.is_filter or step.factor > 1 for step in table.steps + steps)
-        public = not unit.add_remove and unit.column is None and table.whole and not changed
-        return Terms(unit, price, self._rule.budget.pure, table.rows if public else None)
+        public = not unit.add_remove and unit.column is None and not changed
+        given = table.public_rows if public else None
+        return Terms(unit, price, self._rule.budget.pure, given, given is not None and table.rows_public is True)
 
-    def _derive(self, frame: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> None:
-        """Answer for a frame that steps made from a protected one."""
+    def _derive(self, rows: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> pd.DataFrame:
+        """A frame of what steps made of a table's rows, for which this session answers."""
+        frame = ProtectedFrame(rows)
         frame.attrs[ATTRIBUTE] = self.id + DERIVED
-        lineage = table.lineage if table.lineage == "vouched" else "declared"
-        source = frame.copy(deep=False)
-        done = table.steps + steps
-        schema = table.schema.after(steps)
         scan = None if table.scan is None else table.scan.after(steps)
-        made = Table(self, source, frame.index, table.token, lineage, done, table.whole, scan, schema, table.kinds)
+        made = replace(
+            table,
+            session=self,
+            source=frame.copy(deep=False),
+            lineage=table.lineage if table.lineage == "vouched" else "declared",
+            steps=table.steps + steps,
+            schema=table.schema.after(steps),
+            scan=scan,
+            cache={},
+            _columns={},
+        )
         if scan is not None:
             tables.remember_scan(frame, scan)
         tables.register(frame, made)
+        return frame
 
     def _attach(
         self,
         frame: pd.DataFrame,
         schema: Schema | None,
-        table: str | None,
-        version: str | None,
+        table: str | None = None,
+        version: str | None = None,
         *,
-        look: bool = False,
-        whole: bool = False,
-    ) -> None:
-        """Answer for a source frame.
+        lineage: str = "source",
+        rows: bool | int | None = None,
+    ) -> bool:
+        """Answer for a frame; whether it counts as other content than the table of this name before.
 
-        With `look`, in ``protect`` alone, a frame that equals a table still held, without a version, is that table: that
-        look at the data is the owner's. `whole` says that the frame opened the budget.
+        The very object stays as it was protected first: of what was written into it since, names of columns alone are public.
         """
         known = tables.lookup(frame)
-        if known is not None and known.session is self and known.unchanged(frame):
-            if version is None and len(frame.columns) == len(known.source.columns):
+        if known is not None and known.session is self and not known.replaced:
+            typed = version is not None and known.token != _typed(lineage, table, version)
+            if not typed and list(known.source.columns) == list(frame.columns):
                 known.schema = known.schema if schema is None else schema
-                return
-            # with new columns it has new content, but the very rows: theirs is the number that is public
-            whole = whole or (known.whole and not known.steps)
-        self._hold(frame, "source", schema, table, version, look=look, whole=whole)
+                known.rows_public = known.rows_public if rows is None else rows
+                return False
+        return self._hold(frame, lineage, schema, table, version, rows)
 
     def _hold(
         self,
@@ -331,26 +337,39 @@ class Session(Statements):
         schema: Schema | None,
         table: str | None,
         version: str | None,
-        *,
-        look: bool = False,
-        whole: bool = False,
-    ) -> None:
-        source = frame.copy(deep=False)
-        token = tables.new_token() if version is None else repr((lineage, table, version))
-        held = self._held.get(f"{lineage}:{table}")
-        if version is None and look:
-            equal = next((t for t in self._held.values() if t.equals(frame) and t.lineage == lineage), None)
-            if equal is not None:
-                token, whole = equal.token, whole or equal.whole
+        rows: bool | int | None = None,
+    ) -> bool:
+        """Answer for a frame as it is now, or, under a version that is known, as the first one was; see `_attach`."""
+        held, scan = self._held.get(f"{lineage}:{table}"), tables.scan_of(frame)
+        token = _typed(lineage, table, version) if version is not None else tables.read_token(frame)
+        first = self._versions.get(token or "")
         if schema is None:
             schema = tables.inherited(held.schema if held is not None else self.schema, frame)
-        scan = tables.scan_of(frame)
-        made = Table(self, source, frame.index, token, lineage, () if scan is None else scan.steps, whole, scan, schema)
+        made = Table(
+            self,
+            frame.copy(deep=False),
+            token or tables.new_token(),
+            # under a version whose rows were let go others may stand, which parts must not take for the same
+            token if version is not None and token and token not in self._typed else tables.new_token(),
+            lineage,
+            () if scan is None else scan.steps,
+            rows or False,
+            scan,
+            schema,
+        )
+        if first is not None and not first.replaced:
+            tables.check_alike(made, first, table, version)
+            said = rows if rows is not None else first.rows_public
+            made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(version=version, table=table),))
+        elif version is not None:
+            self._typed.add(made.token)
+            self._versions[made.token] = made
         self._held[f"{lineage}:{table}"] = made
-        if scan is not None:
-            tables.remember_read(self, scan)
+        if lineage == "source":
+            tables.remember_source(self, frame)
         frame.attrs[ATTRIBUTE] = self.id
         tables.register(frame, made)
+        return held is not None and version is None and made.token != held.token
 
     @property
     def schema(self) -> Schema:

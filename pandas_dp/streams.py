@@ -39,7 +39,7 @@ class Stream:
         What was opened, at which price.
     """
 
-    def __init__(self, session: Session, query: AskedQuery, table: Table, frame: pd.DataFrame) -> None:
+    def __init__(self, session: Session, query: AskedQuery, table: Table) -> None:
         aggregate = query.aggregate
         if not isinstance(aggregate, above_threshold.Stream):
             raise TypeError("this query is no stream")
@@ -47,12 +47,11 @@ class Stream:
         self._session = session
         # not cut from the rows, whose memory it would keep
         empty = pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in table.empty.dtypes.items()})
-        self._table = replace(table, source=empty, index=empty.index, cache={}, _columns={})  # public facts alone
+        self._table = replace(table, source=empty, cache={}, _columns={})  # public facts alone
         for step in query.steps:
             empty = step.apply(empty)
         self._empty = empty
-        request = session._request(query, table, frame, table.source.columns, fresh=False)
-        del frame  # so that no traceback from here on has it among its locals
+        request = session._request(query, table, table.source.columns, fresh=False)
         self._inner = gate.Stream(request)
         session._streams.add(self._inner)
 

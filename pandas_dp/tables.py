@@ -1,27 +1,30 @@
-"""Protected tables: which DataFrame object a session answers, and whether its columns are still the protected ones.
+"""Protected tables: which DataFrame object a session answers, and with which rows.
 
-Identity decides, never content: comparing rows would tell whether two tables are equal, and a frame filtered by hand
-shares every buffer with its source exactly when nobody was filtered out.
+The object decides, and the rows are those that it held when it was protected. Nothing here looks at what it holds later, or
+compares rows, dtypes or memory: whether two tables are equal is private, and ``df["age"] = df["age"].fillna(0)`` leaves the
+memory as it was exactly if nothing was missing.
 """
 
 from __future__ import annotations
 
+import re
 import uuid
+import warnings
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from html import escape
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-from pandas.api.extensions import ExtensionArray
 
+from pandas_dp import readers
 from pandas_dp.arguments import check_facts
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError, did_you_mean
-from pandas_dp.kinds import kind_of
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.kinds import kind_of, kind_or_none
+from pandas_dp.readers import ByObject
 from pandas_dp.scans import Source
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.schema_files import has_dtype
@@ -29,8 +32,10 @@ from pandas_dp.schema_files import has_dtype
 if TYPE_CHECKING:
     from pandas_dp.session import Session
 
-T = TypeVar("T")
-TICKS = (("s", 1), ("ms", 1), ("us", 1), ("ns", 1))
+CHECKSUM = (
+    "a version that looks like a checksum: if it follows from the rows, an answer that costs nothing tells that none changed. "
+    "Type the day or the number of the run: protect(..., table='visits', version='2026-11-28')"
+)
 
 
 @dataclass(eq=False)
@@ -41,45 +46,53 @@ class Table:
     ----------
     session : Session
     source : DataFrame
-        Shallow copy-on-write copy of the protected frame: costs no memory and keeps what was protected.
-    index : Index
-        The very index object of the frame.
+        Shallow copy-on-write copy of the frame as it was protected: costs no memory, and later writes are not in it.
     token : str
-        Public name of the content for stored releases: the owner's version, or a random name that ends with the process.
+        Public name under which answers are stored: the owner's table and version, one that the package's readers gave to an
+        unchanged file, or a random one that ends with the process.
+    content : str
+        Public name of these very rows, which parts of a partition bear: the owner's table and version, which stand for the
+        rows first protected under them, or a random one.
     lineage : str
-        ``"source"``, ``"declared"`` (made by a step) or ``"vouched"`` (adopted).
+        ``"source"``, ``"declared"`` (made by a step) or ``"vouched"`` (adopted, or made by pandas from a protected table).
     steps : tuple
         Row-wise steps from the source.
     schema : Schema
-    whole : bool
-        Whether this is the table that opened the budget: only its number of rows can be public.
+    rows_public : bool or int
+        What the owner said of the number of rows: that it is public, or which number is; False: it is not shown.
     scan : Source or None
         Where the rows are, if not in `source`, which then has none.
     kinds : dict
-        Dtypes of the columns as they were protected, before any step.
+        Kinds of the columns as they were protected, before any step.
+    notes : tuple of str
+        What answers say of how the table came to be protected.
+    replaced : bool
+        Whether the terms it was protected on were replaced, so that nothing is answered any more.
     cache : dict
         Encodings of columns (codes), never sums.
     """
 
     session: Session
     source: pd.DataFrame = field(repr=False)
-    index: pd.Index[Any] = field(repr=False)
     token: str
+    content: str
     lineage: str = "source"
     steps: tuple[Any, ...] = ()
-    whole: bool = False
+    rows_public: bool | int = False
     scan: Source | None = None
     schema: Schema = field(default_factory=lambda: Schema({}))
     kinds: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    replaced: bool = False
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Note the dtypes of a table that no step made."""
-        self.kinds = self.kinds or {str(name): str(dtype) for name, dtype in self.source.dtypes.items()}
+        """Note the kinds of a table that no step made."""
+        self.kinds = self.kinds or kinds_of(self.source)
 
-    def dtypes_of(self, columns: Iterable[str]) -> list[tuple[str, str]]:
-        """Dtypes of those of some columns that were protected, in a fixed order."""
+    def kinds_of(self, columns: Iterable[str]) -> list[tuple[str, str]]:
+        """Kinds of those of some columns that were protected, in a fixed order."""
         return sorted((name, self.kinds[name]) for name in columns if name in self.kinds)
 
     def column(self, name: str) -> pd.Series[Any]:
@@ -94,52 +107,51 @@ class Table:
         return self.source.iloc[:0]
 
     @property
-    def rows(self) -> int | None:
-        """Number of rows; of a scanned table before any step, None where it is not known."""
-        return len(self.source) if self.scan is None else self.scan.rows
+    def public_rows(self) -> int | None:
+        """The number of rows before any step, where the owner said that it is public."""
+        if self.rows_public is True:
+            return len(self.source) if self.scan is None else self.scan.rows
+        return self.rows_public or None
 
-    def equals(self, frame: pd.DataFrame) -> bool:
-        """Whether a frame has the same cells, -0.0 apart from 0.0, which steps can tell apart: a look at the data.
-
-        A scanned one has them where its files and steps are the same.
-        """
-        return (
-            self.scan == scan_of(frame)
-            and self.source.equals(frame)
-            and all(
-                np.array_equal(
-                    *(np.signbit(d[name].to_numpy(np.float64, na_value=np.nan)) for d in (self.source, frame))
-                )
-                for name, dtype in frame.dtypes.items()
-                if getattr(dtype, "kind", "O") == "f"
-            )
-        )
-
-    def unchanged(self, frame: pd.DataFrame) -> bool:
-        """Whether every protected column of the frame is still the protected one."""
-        try:
-            self.verify(frame, self.source.columns)
-        except UnverifiedFrameError:
-            return False
-        return True
-
-    def verify(self, frame: pd.DataFrame, columns: Iterable[str]) -> None:
-        """Check that the columns a query touches, and the index, are still the protected ones.
+    def check(self) -> None:
+        """Check that files of a scanned table were not written since.
 
         Raises
         ------
         UnverifiedFrameError
-            With the one constant text; where files of a scanned table were changed with that of `Files.check`.
         """
         if self.scan is not None:
             self.scan.check()
-        names = frame.columns
-        if frame.index is not self.index or not names.is_unique:
-            raise UnverifiedFrameError
-        for column in columns:
-            same = column in names and column in self.source.columns
-            if not same or not same_storage(_array(frame, column), _array(self.source, column)):
-                raise UnverifiedFrameError
+
+
+def kinds_of(frame: pd.DataFrame) -> dict[str, str]:
+    """What each column is, never its dtype: one missing value makes int64 float64, and text of one length object."""
+    return {str(name): _kind(dtype) for name, dtype in frame.dtypes.items()}
+
+
+def _kind(dtype: Any) -> str:
+    kind = kind_or_none(dtype)
+    if kind is None:
+        return "other"
+    if kind.name == "key":
+        return "category" if isinstance(dtype, pd.CategoricalDtype) else "text"
+    return "instant" if kind.tz is not None else kind.name
+
+
+class ProtectedFrame(pd.DataFrame):
+    """Rows that steps made of a protected table: printed without them. What pandas makes of it is a plain frame."""
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        """Name the columns; nothing is said of the rows."""
+        columns = f"{len(self.columns):,} column{'' if len(self.columns) == 1 else 's'}"
+        return f"<protected, {columns}, rows not shown: ask .dp, such as .dp(epsilon=0.5).count()>"
+
+    def _repr_html_(self) -> str:
+        return escape(repr(self))
 
 
 def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> PandasView:
@@ -153,6 +165,23 @@ def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> Pan
     for step in steps:
         frame, cache = step.apply(frame), {}
     return PandasView(frame, cache, nulls_of(table.schema.after(steps), frame))
+
+
+def check_alike(table: Table, first: Table, name: str | None, version: str | None) -> None:
+    """Check that a table has the names and kinds of the one first protected under its version: more is not compared.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    if table.kinds == first.kinds:
+        return
+    odd = sorted(one for one in {*table.kinds, *first.kinds} if table.kinds.get(one) != first.kinds.get(one))[0]
+    there = f"is of kind {first.kinds[odd]} there" if odd in first.kinds else "is not there"
+    raise ArgumentValueError(
+        f"version {version!r} of {name!r} has other columns: {odd!r} {there}. Give this table another version, or "
+        "another name: df.dp.protect(..., table='visits', version='2')"
+    )
 
 
 def inherited(schema: Schema, frame: pd.DataFrame) -> Schema:
@@ -183,94 +212,74 @@ def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
     return constants
 
 
-class _ByObject(dict[int, tuple["weakref.ref[pd.DataFrame]", T]], Generic[T]):
-    """What is known of frames as objects, while they live."""
-
-    def remember(self, frame: pd.DataFrame, known: T) -> None:
-        """Know something of this very object."""
-        number = id(frame)
-
-        def forget(dead: weakref.ref[pd.DataFrame]) -> None:
-            if number in self and self[number][0] is dead:
-                del self[number]
-
-        self[number] = (weakref.ref(frame, forget), known)
-
-    def of(self, frame: pd.DataFrame) -> T | None:
-        """What is known of this very object, if anything."""
-        entry = self.get(id(frame))
-        return entry[1] if entry is not None and entry[0]() is frame else None
-
-
-_tables: _ByObject[Table] = _ByObject()
-_scans: _ByObject[Source] = _ByObject()  # frames without rows that stand for scanned tables, protected or not
+_tables: ByObject[Table] = ByObject()
+_scans: ByObject[Source] = ByObject()  # frames without rows that stand for scanned tables, protected or not
+_sources: ByObject[bool] = ByObject()  # frames that were protected as whole tables, also by sessions that are closed
 
 register, lookup = _tables.remember, _tables.of
 remember_scan, scan_of = _scans.remember, _scans.of
 
-# which files sessions have answered for: an object that stands for them can be gone while its session goes on
-_read: weakref.WeakKeyDictionary[Session, list[Source]] = weakref.WeakKeyDictionary()
-
-
-def holds(column: pd.Series[Any]) -> bool:
-    """Whether a Series is a column of a protected table, by its memory; a copy with other values is not recognised."""
-    return next(owners(column), None) is not None
-
-
-def lists(values: pd.Index[Any] | np.ndarray[Any, Any] | ExtensionArray) -> bool:
-    """Whether an array or index is the memory of a protected column, or its categories, which may be what it holds.
-
-    Copies are not recognised, so neither is what ``unique`` made, but that of a column of categories keeps them.
-    """
-    named = getattr(values, "categories", values)  # of categories also as an index
-    known = (table.column(name).dtype for _, table in list(_tables.values()) for name in table.source.columns)
-    if any(isinstance(dtype, pd.CategoricalDtype) and dtype.categories is named for dtype in known):
-        return True
-    if (
-        values.ndim != 1
-        or isinstance(values, pd.MultiIndex)
-        or (isinstance(values, np.ndarray) and not _kept(values.dtype))
-    ):
-        return False
-    return holds(pd.Series(values, dtype=object if values.dtype == object else None, copy=False))
-
-
-def _kept(dtype: np.dtype[Any]) -> bool:
-    """Whether pandas keeps numbers of a dtype as they are, which it does not texts, records, days and years."""
-    return dtype.kind in "biufO" or (dtype.kind in "mM" and np.datetime_data(dtype) in TICKS)
-
-
-def owners(column: pd.Series[Any]) -> Iterator[Session]:
-    """Sessions with a table that a Series is a column of, by its memory."""
-    for _, table in list(_tables.values()):
-        if any(same_storage(column.array, table.column(name).array) for name in table.source.columns):
-            yield table.session
+# names of files that sessions have answered for: an object that stands for them can be gone while its session goes on
+_read: weakref.WeakKeyDictionary[Session, set[Any]] = weakref.WeakKeyDictionary()
 
 
 def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
-    """An open session, other than a given one, that this very object belongs to, or a scanned table of one of its files."""
-    known, scan = lookup(frame), scan_of(frame)
-    if known is not None:
+    """An open session, other than a given one, that this very object belongs to, or one of the files that it was read from."""
+    known = lookup(frame)
+    if known is not None and not known.replaced:
         return None if known.session is session else known.session
-    others = [] if scan is None else [(other, read) for other, read in list(_read.items()) if other is not session]
-    return next((other for other, read in others if any(one.shares(scan) for one in read)), None)
+    names = _names(frame)
+    others = ((other, read) for other, read in list(_read.items()) if other is not session)
+    return next((other for other, read in others if not names.isdisjoint(read)), None)
 
 
-def check_free(frame: pd.DataFrame, session: Session | None) -> None:
-    """A frame that already belongs to another open budget cannot be given a second one, nor can files."""
+def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = False) -> None:
+    """A frame that already belongs to another open budget cannot be given a second one, nor can files.
+
+    An implicit session makes room for any other; where the owner `claimed` that these are other people, files do.
+    """
     other = elsewhere(frame, session)
-    if other is not None:
+    if other is not None and not other._implicit and not claimed:
         raise ArgumentValueError(
             f"this table already spends from the budget {other.name!r}; tables about the same people belong on "
             "one budget. If that was a mistake: df.dp.session.close(), then protect again; what both release adds up"
         )
 
 
-def remember_read(session: Session, scan: Source) -> None:
-    """Note that a session answers for rows elsewhere, until it is closed, where another scan of them can be told."""
-    read = _read.setdefault(session, [])
-    if scan.shares(scan) and scan not in read:
-        read.append(scan)
+def held() -> Iterator[Table]:
+    """All tables that are protected at this moment."""
+    return (table for _, table in list(_tables.values()))
+
+
+def _names(frame: pd.DataFrame) -> frozenset[Any]:
+    """What tells the files that a frame was read from, or stands for."""
+    scan, read = scan_of(frame), readers.frames.of(frame)
+    return scan.names if scan is not None else read.names if read is not None else frozenset()
+
+
+def remember_source(session: Session, frame: pd.DataFrame) -> None:
+    """Note that a session answers for a whole table, and for files until it is closed."""
+    _sources.remember(frame, True)
+    if names := _names(frame):
+        _read.setdefault(session, set()).update(names)
+
+
+def was_source(frame: pd.DataFrame) -> bool:
+    """Whether this very object was ever protected as a whole table."""
+    return _sources.of(frame) is not None
+
+
+def read_token(frame: pd.DataFrame) -> str | None:
+    """The name that the package's readers gave to an unchanged file, if this very object comes from one."""
+    scan, read = scan_of(frame), readers.frames.of(frame)
+    return scan.token if scan is not None else read.token if read is not None else None
+
+
+def let_go(session: Session) -> None:
+    """Answer no more for tables that were protected on other terms."""
+    for _, table in list(_tables.values()):
+        if table.session is session:
+            table.replaced = True
 
 
 def forget_session(session: Session) -> None:
@@ -283,63 +292,6 @@ def forget_session(session: Session) -> None:
 def new_token() -> str:
     """Return a name for a content that has no version: it means nothing outside this process."""
     return f"unversioned-{uuid.uuid4().hex}"
-
-
-def _array(frame: pd.DataFrame, column: str) -> Any:
-    """The array behind a column as pandas itself takes it out; a Series around it would cost more than a small sum."""
-    return frame._get_column_array(frame.columns.get_loc(column))  # type: ignore[operator]  # not in the stubs
-
-
-def same_storage(a: Any, b: Any) -> bool:
-    """Whether two columns are the same memory: by address, never by content."""
-    if type(a) is not type(b) or len(a) != len(b):
-        return False
-    if isinstance(a, np.ndarray):
-        return _same_memory(a, b)
-    if isinstance(a, pd.Categorical):
-        return a.categories is b.categories and _same_memory(a.codes, b.codes)
-    if isinstance(a, pd.arrays.IntervalArray):
-        return (
-            a.closed == b.closed
-            and same_storage(a.left.array, b.left.array)
-            and same_storage(a.right.array, b.right.array)
-        )
-    if isinstance(a, pd.arrays.SparseArray):
-        return a.dtype == b.dtype and a.sp_index is b.sp_index and _same_memory(a.sp_values, b.sp_values)
-    if isinstance(a, pd.arrays.DatetimeArray | pd.arrays.TimedeltaArray | pd.arrays.PeriodArray):
-        return a.dtype == b.dtype and _same_memory(*(getattr(x, "asi8") for x in (a, b)))  # noqa: B009 - not in the stubs
-    if hasattr(a, "_mask"):
-        return _same_memory(a._data, b._data) and _same_memory(a._mask, b._mask)
-    if hasattr(a, "_pa_array"):
-        return _same_buffers(a._pa_array, b._pa_array)
-    if isinstance(a, pd.arrays.NumpyExtensionArray) or hasattr(a, "_ndarray"):
-        return _same_memory(a.to_numpy(copy=False), b.to_numpy(copy=False))
-    return False
-
-
-def _same_memory(a: Any, b: Any) -> bool:
-    x, y = np.asarray(a).__array_interface__, np.asarray(b).__array_interface__
-    # beside the address stands whether it may be written, which views of one memory do not agree on
-    return x["data"][0] == y["data"][0] and all(x[part] == y[part] for part in ("shape", "strides", "typestr"))
-
-
-def _same_buffers(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
-    """Whether two Arrow columns lie in the same memory; before version 3.1 each view of pandas' wraps it anew."""
-    return a is b or (a.type == b.type and _addresses(a.chunks) == _addresses(b.chunks))
-
-
-def _addresses(chunks: Iterable[pa.Array]) -> list[Any]:
-    """Where each chunk that holds rows begins and ends, and at what addresses its buffers and its dictionary lie."""
-    return [
-        (
-            chunk.offset,
-            len(chunk),
-            [buffer and buffer.address for buffer in chunk.buffers()],
-            _addresses([chunk.dictionary]) if pa.types.is_dictionary(chunk.type) else None,
-        )
-        for chunk in chunks
-        if len(chunk)
-    ]
 
 
 def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
@@ -371,6 +323,39 @@ def check_names(names: pd.Index[Any]) -> None:
         )
     if names.has_duplicates:
         raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
+
+
+def check_typed(table: Any, version: Any) -> None:
+    """Check the owner's names of a table and its version."""
+    line = "protect(..., table='visits', version='2026-11-28')"
+    for argument, given in (("table", table), ("version", version)):
+        if given is not None and (not isinstance(given, str) or not given):
+            raise ArgumentTypeError(f"{argument} must be a text: {line}")
+    if version is not None and table is None:
+        raise ArgumentTypeError(f"a version needs its table: {line}")
+    if any(given is not None and re.fullmatch("[0-9a-fA-F]{32,}", given) for given in (table, version)):
+        warnings.warn(CHECKSUM, UserWarning, stacklevel=6)
+
+
+def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
+    """Check that a schema speaks of this table's columns, in terms that fit their kinds."""
+    for column in schema or ():
+        if column not in frame.columns:
+            close = did_you_mean(column, frame.columns)
+            raise ArgumentValueError(
+                f"schema names {column!r}, which is not a column of this table{close}; leave it out"
+            )
+        facts, dtype = Schema.of(schema)[column], frame[column].dtype
+        try:
+            kind = kind_of(dtype)
+            if facts.dtype is not None and not has_dtype(dtype, facts.dtype):
+                raise ArgumentTypeError(
+                    f"the column has dtype {dtype}, not {facts.dtype!r}: df[{column!r}] = df[{column!r}].astype("
+                    f"{facts.dtype!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
+                )
+            check_facts(facts, kind, column)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise type(error)(f"schema of {column!r}: {error}") from None
 
 
 def check_no_part(session: Session) -> None:

@@ -19,7 +19,9 @@ PACKAGE = Path(__file__).parent.parent / "pandas_dp"
 
 LEVELS = {
     "errors": 0,
-    "datasets": 0,
+    "readers": 1,
+    "datasets": 1,
+    "recognised": 8,
     "public_arguments": 1,
     "calls": 1,
     "core": 1,

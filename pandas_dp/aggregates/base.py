@@ -34,13 +34,17 @@ class Terms:
     pure : bool
         Whether the session counts pure epsilons only (then permute-and-flip is the best selection).
     public_rows : int or None
-        Number of rows of the table where that is public: under replace-one, one row a unit, nothing filtered or exploded.
+        Number of rows of the table where the owner says that it is public: under replace-one, one row a unit, nothing filtered
+        or exploded. What was typed is never compared with the table, and no sensitivity depends on it.
+    counted : bool
+        Whether that is the table's own number rather than a typed one.
     """
 
     unit: PrivacyUnit
     price: Price
     pure: bool = True
     public_rows: int | None = None
+    counted: bool = False
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from pandas_dp.uncertainty import Additive, HalfWidth, NoError
 class Count(SingleLook):
     """Number of rows, or of non-null rows of a column.
 
-    Under replace-one with one row a unit the number of rows of the unfiltered table is public: it is returned
-    exact, at price 0.
+    Where the owner said that the number of rows is public, under replace-one, that of the unfiltered table is returned as it
+    is, at price 0.
     """
 
     column: str | None = None
@@ -53,7 +53,7 @@ class Count(SingleLook):
         """Answer a public number without a look."""
         rows = self._public(terms)
         if rows is not None:
-            note = "exact and free: under replace_one the number of rows of the whole table is public"
+            note = "exact and free: the owner says that the number of rows is public, rows="
             return Answer(rows, "none: the number is public", NoError(), (note,))
         return (yield from super().steps(terms))
 

@@ -22,7 +22,7 @@ from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.codes import Codes
 from pandas_dp.errors import ArgumentValueError
 
-LINE = 'df.dp.protect(epsilon=..., neighbors="replace_one")'
+LINE = 'df.dp.protect(epsilon=..., neighbors="replace_one", rows=True)'
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,10 @@ class RandomizedAnswers(SingleLook):
                 "randomized_response() gives one answer a row, which shows how many rows a unit has; make every row a unit "
                 f"of its own, one for each {terms.unit.column!r}, and leave unit= out: {LINE}"
             )
-        if terms.public_rows is None:
+        if terms.public_rows is None or not terms.counted:
             raise ArgumentValueError(
-                "randomized_response() gives one answer a row, which shows the number of rows; that is public only for the "
-                "whole table that opened the session, without query() or filter(): "
-                f"df.dp(epsilon=...).randomized_response({self.by.column!r}, keys=[...])"
+                "randomized_response() gives one answer a row, which shows the number of rows: say that it is public, "
+                f"{LINE}, and ask of the whole table, without query() or filter()"
             )
         return terms.public_rows
 

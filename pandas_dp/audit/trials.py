@@ -19,6 +19,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.release import Release
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
+from pandas_dp.tables import check_schema
 
 NAME = "audit"
 SAME = 20  # first trials on each table: where all raise the same, the question is mistaken
@@ -54,7 +55,7 @@ class Trials:
         self._question, self._tables, self._unit = question, tables, unit
         self._schema = None if schema is None else Schema.of(schema)
         for table in tables:
-            opening.check_schema(self._schema, table)
+            check_schema(self._schema, table)
         self._budget = Budget.of(Fraction(LARGEST_EPSILON), Fraction(1, 2) if delta else Fraction(0))
         self._ledger, self._count, self._used = Ledger(None), 0, True
         self.charged: Fraction | None = Fraction(0)
@@ -92,7 +93,7 @@ class Trials:
         session = opening._new(Session(self._ledger, self._name, self._unit))
         try:
             frame = table.copy(deep=False)
-            session._attach(frame, self._schema, None, None, whole=True)
+            session._attach(frame, self._schema, rows=self._unit.column is None and not self._unit.add_remove)
             yield frame
             self._used = len(session._ledger.entries(session.name)) > 1  # the first one opened it
             if self._used:

@@ -72,7 +72,7 @@ def _shown(ledger: Ledger) -> Iterator[str]:
         rule, state, (_, unit) = ledger.rule(name), ledger.state(name), ledger.budget(name) or (None, PrivacyUnit())
         entries = ledger.entries(name)
         yield f"{name}: protects {unit} ({unit.relation})"
-        yield f"  promise  {odometer.promise(rule, unit)}"
+        yield f"  promise  {odometer.promise(rule, unit, state)}"
         yield f"  spent    {rule.spent(state)}"
         yield f"  left     {rule.left(state)}"
         yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pandas_dp import opening
 from pandas_dp.commands.budget_terms import BudgetTerms, existing_ledger
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -22,7 +21,7 @@ from pandas_dp.report.outlook import SAY
 from pandas_dp.report.preview import Preview
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
-from pandas_dp.tables import check_frame
+from pandas_dp.tables import check_frame, check_schema
 
 MOST_CHARACTERS = 300  # of a message that repeats a question
 
@@ -124,7 +123,7 @@ def rehearse(
     """
     path, table, version = where
     check_frame(frame, terms.unit)
-    opening.check_schema(schema, frame)
+    check_schema(schema, frame)
     ledger = _ledger(terms, path)
     session = Session(ledger, terms.name, terms.unit)
     session._attach(frame, schema, table, version)

@@ -22,7 +22,7 @@ from typing import Any
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import Filter, PureFilter, filter_for
-from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import Row
 from pandas_dp.core.store import DURABLE, READ, RELAXED, Store, canonical, guard
 from pandas_dp.errors import LedgerError
@@ -89,14 +89,11 @@ class Ledger:
         """The canonical path; None in memory."""
         return self._store.path
 
-    def open(
-        self, name: str, budget: Budget, unit: PrivacyUnit, mistaken: bool = False, implicit: bool = False
-    ) -> bool:
+    def open(self, name: str, budget: Budget, unit: PrivacyUnit, mistaken: bool = False) -> bool:
         """Open a budget, or join one on the terms it has or, if its total was raised since, those it had before.
 
         Other terms replace those on record, which keeps both, while nothing was asked and whoever opened it was `mistaken`:
-        nothing was released that could have been promised another unit. Where the terms on record are `implicit`, nobody
-        typed them: the total of a used budget may be replaced, too.
+        nothing was released that could have been promised another unit.
 
         Returns
         -------
@@ -116,10 +113,9 @@ class Ledger:
                     records.verify(connection)  # damage must not make an old budget look new
                 records.insert(connection, name, filter_for(budget), unit)
             elif not _same(connection, row, budget, unit):
-                used = records.used(connection, row)
-                if not ((implicit and row.privacy_unit == unit) if used else (mistaken or implicit)):
+                if not mistaken or records.used(connection, row):
                     raise records.differ(row, budget, unit)
-                why = "takes over the implicit session" if used else "nothing was asked on the terms before"
+                why = "nothing was asked on the terms before"
                 self._replace(connection, row, budget, unit, "open", f"{records.words(unit)}; {why}")
             return row
 
@@ -309,6 +305,23 @@ class Ledger:
                 "Gaussian noise or deltas were paid"
             )
         return records.append(connection, row.amended(new, state, unit), kind, why, records.words(budget))
+
+    def carry(self, name: str, text: str, losses: list[PrivacyLoss]) -> None:
+        """Charge what was answered elsewhere, in one entry, also where the filter would refuse it: it then refuses all else."""
+
+        def write(connection: sqlite3.Connection) -> int:
+            row = self._row(connection, name)
+            asked = [row.rule.charge(loss) for loss in losses]
+            charge = Charge(
+                sum((one.epsilon or Fraction(0) for one in asked), Fraction(0)),
+                sum((one.renyi for one in asked), Fraction(0)),
+                Fraction(0),
+            )
+            state = records.charged_state(row.rule, State.from_text(row.state), charge)
+            price = f"epsilon={show(charge.epsilon or Fraction(0))}"
+            return records.append(connection, row._replace(state=state.to_text()), "carried", text, price, charge)
+
+        self._saw(name, self._store.transact(DURABLE, write))
 
     def note(self, name: str, kind: str, text: str) -> None:
         """Append an entry that costs nothing, such as an adopted frame."""

@@ -10,9 +10,11 @@ Origin, licence and every change made to the sources are in the ``README.md`` ne
 
 from __future__ import annotations
 
-from importlib.resources import files
+from importlib.resources import as_file, files
 
 import pandas as pd
+
+from pandas_dp import readers
 
 __all__ = ["load_adult", "load_flights"]
 
@@ -97,6 +99,5 @@ def load_flights() -> pd.DataFrame:
 
 def _read(name: str) -> pd.DataFrame:
     """Return the bundled Parquet file ``name`` as a new frame with pandas' default dtypes."""
-    # An open file instead of a path: it also works when the package is imported from a zip archive.
-    with (files(__name__) / name).open("rb") as file:
-        return pd.read_parquet(file)
+    with as_file(files(__name__) / name) as path:  # of a package in a zip archive a copy
+        return readers.read(pd.read_parquet, path, {}, public=True)  # type: ignore[no-any-return]

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
-
 from pandas_dp.aggregates.above_threshold import Stream
 from pandas_dp.aggregates.base import Terms, left_out
 from pandas_dp.asked import AskedQuery
@@ -38,13 +36,10 @@ class Ahead:
     rows: int | None = None
     wanted: str | None = None
 
-    def __call__(
-        self, table: Table, query: AskedQuery, frame: pd.DataFrame, columns: tuple[str, ...], fresh: bool
-    ) -> Any:
+    def __call__(self, table: Table, query: AskedQuery, columns: tuple[str, ...], fresh: bool) -> Any:
         """Preview a query: the very request that the gate would get is made, and its view never opened."""
         session = table.session
-        request = session._request(query, table, frame, columns, fresh)
-        del frame  # so that no traceback from here on has it among its locals
+        request = session._request(query, table, columns, fresh)
         ledger, name, loss = request.ledger, request.name, request.loss
         rule, state = ledger.rule(name), ledger.state(name)
         stored = request.key is not None and not fresh and ledger.stored(name, request.key) is not None

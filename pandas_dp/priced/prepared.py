@@ -17,8 +17,9 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind, kind_of
-from pandas_dp.opening import check_public, table_of
+from pandas_dp.opening import table_of
 from pandas_dp.priced.text import listing, missing_question
+from pandas_dp.recognised import check_public
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 from pandas_dp.steps import steps
@@ -215,8 +216,9 @@ class PreparedFrame:
         return type(self)(self._frame, self._price, self._fresh, self._steps + more, self._ahead, self._notes)
 
     def _empty(self) -> pd.DataFrame:
-        """Names and dtypes after the steps so far: no row is read."""
-        empty = self._frame.iloc[:0]
+        """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
+        table = tables.lookup(self._frame)
+        empty = self._frame.iloc[:0] if table is None else table.empty
         for step in self._steps:
             empty = step.apply(empty)
         return empty
@@ -228,18 +230,24 @@ class PreparedFrame:
                 "several with .agg({'cost': 'mean', 'age': 'mean'}, bounds={...}); where names are numbers, rename the "
                 "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
             )
-        frame = self._empty() if self._steps else self._frame
+        table = tables.lookup(self._frame)
+        frame = self._empty() if self._steps else self._frame if table is None else table.source
         names = frame.columns
         tables.check_names(names)
         if column not in names and column in frame.index.names:
             raise ArgumentValueError(
                 f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
             )
+        if column not in names and column in self._frame.columns:
+            raise ArgumentValueError(
+                f"{column!r} was put into this frame after it was protected, so it is not there: make it by "
+                f"df.dp.assign(...), or type df.dp.protect(epsilon=...) once more"[:400]
+            )
         if column not in names:
             raise ArgumentValueError(f"no column named {column!r}"[:200] + did_you_mean(column, names))
-        table = None if self._steps else tables.lookup(frame)
-        known = table is not None and column in table.source.columns
-        return kind_of(table.column(column).dtype if table is not None and known else frame[column].dtype)
+        # taken out of a frame again and again it would cost more than many queries
+        held = table.column(column) if table is not None and not self._steps else frame[column]
+        return kind_of(held.dtype)
 
     def _facts(self, column: str) -> ColumnFacts:
         if not isinstance(column, str):
@@ -291,6 +299,6 @@ class PreparedFrame:
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
         query = AskedQuery(call, aggregate, self._steps, price, self._notes)
         if self._ahead is not None:
-            preview: Release = self._ahead(table, query, self._frame, columns, self._fresh)
+            preview: Release = self._ahead(table, query, columns, self._fresh)
             return preview
-        return table.session._ask(query, table, self._frame, columns, self._fresh)
+        return table.session._ask(query, table, columns, self._fresh)

@@ -193,9 +193,9 @@ class StreamQuestions(PreparedFrame):
             raise ArgumentTypeError(f"a stream takes a price, not within=: {line}")
         query, table = AskedQuery(call, aggregate, self._steps, self._price), table_of(self._frame)
         if self._ahead is not None:
-            preview: S = self._ahead(table, query, self._frame, tuple(table.source.columns), False)
+            preview: S = self._ahead(table, query, tuple(table.source.columns), False)
             return preview
-        return kind(table.session, query, table, self._frame)
+        return kind(table.session, query, table)
 
 
 def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:

@@ -111,7 +111,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     questions = [_question(entry, account, place, f"{number}-{entry.sequence}") for place, entry in enumerate(asked, 1)]
     sections = [
         f'<section aria-labelledby="{label}">\n<h2 id="{label}">Budget {visible(repr(account.name))}</h2>',
-        f'<p class="promise">{visible(_sentence(odometer.promise(rule, unit)))}</p>',
+        f'<p class="promise">{visible(_sentence(odometer.promise(rule, unit, account.state)))}</p>',
         f"<h3>What is protected</h3>\n{_facts(facts)}{'' if told else _tables(made)}",
         "" if told and not warned else f"<h3>Warnings</h3>\n{_warnings(warned)}",
         f"<h3>Spent and left</h3>\n{_books(account)}",

@@ -145,6 +145,23 @@ def _of_entries(entries: list[LedgerEntry]) -> list[tuple[str, str]]:
             + "; ".join(f"entry {entry.sequence}, “{entry.query}”" for entry in vouched)
             + ".",
         ))  # fmt: skip
+    for entry in entries:
+        if entry.kind == "claim":
+            found.append((
+                "A table was taken from another open budget",
+                f"Entry {entry.sequence}: the owner says that other people stand in it, “{entry.query}”. Who stands in both "
+                "has spent from both.",
+            ))  # fmt: skip
+        elif entry.kind == "carried":
+            found.append((
+                "Answers were given before this budget was named",
+                f"Entry {entry.sequence}: they were charged to it, {entry.price}, also where that exceeds the total; beyond it "
+                "nothing more is paid.",
+            ))  # fmt: skip
+        elif entry.kind == "outside":
+            found.append(
+                ("Answers were given that this budget does not cover", f"Entry {entry.sequence}: {entry.query}.")
+            )
     if any(entry.kind == "amend" for entry in entries):
         found.append((
             "The total was raised",
@@ -171,6 +188,8 @@ def assumptions(rule: Filter, unit: PrivacyUnit) -> list[str]:
         "not hidden.",
         "What is released about the same people elsewhere adds up with this: other budgets, other ledgers, other tables.",
         "The record finds damage, not forgers: whoever may write the ledger could write another one.",
+        "Tables that bear one version have one content: that is the owner's word. A row that was moved to another part of a "
+        "partition under one version may have spent what both parts did.",
     ]
     if unit.column is not None:
         told.insert(0, f"Whatever belongs to one person has one value of {unit.column!r}.")

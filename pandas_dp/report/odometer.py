@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 
-from pandas_dp.core.budget import State, three_digits
+from pandas_dp.core.budget import Charge, State, three_digits
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
@@ -21,9 +21,10 @@ class Odometer(str):
     Attributes
     ----------
     epsilon, delta : Decimal
-        Of what is spent: what the answers so far come to, never above the total. Where the budget counts divergences that is
-        the smaller of their sum, converted, and of the sum of the epsilons. Of what is left: the total without that. Rounded
-        at the 12th decimal, deltas at the 12th digit of the total one, spent ones up, left ones down.
+        Of what is spent: what the answers so far come to, above the total only where answers from before the budget was opened
+        were charged to it. Where the budget counts divergences that is the smaller of their sum, converted, and of the sum of
+        the epsilons. Of what is left: the total without that, at least 0. Rounded at the 12th decimal, deltas at the 12th digit
+        of the total one, spent ones up, left ones down.
     guarantee : str
         What the budget promises: its total, whatever is asked in which order. The amounts are for display.
 
@@ -58,7 +59,7 @@ class Odometer(str):
 def spent(rule: Filter, state: State, unit: PrivacyUnit) -> Odometer:
     """Say what is spent; where divergences are counted, first the epsilon that all answers come to."""
     epsilon, delta = _proved(rule, state)
-    words = rule.spent(state)
+    words = rule.spent(state) + (f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else "")
     if not isinstance(rule, PureFilter):
         together = f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
@@ -66,25 +67,31 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit) -> Odometer:
         words,
         _decimal(epsilon, ROUND_CEILING),
         _decimal(delta, ROUND_CEILING, _delta_places(rule)),
-        promise(rule, unit),
+        promise(rule, unit, state),
     )
+
+
+def is_over(rule: Filter, state: State) -> bool:
+    """Whether more was charged than the total: answers from before the budget was opened. It then pays nothing more."""
+    return rule.admit(state, Charge(Fraction(0), Fraction(0), Fraction(0))) is None
 
 
 def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, PrivacyLoss] | None) -> Odometer:
     """Say what is left, and where divergences are counted, how many calls like one that is."""
     epsilon, delta = _proved(rule, state)
-    rest, slack = rule.budget.epsilon - epsilon, rule.budget.delta - delta
+    rest, slack = max(rule.budget.epsilon - epsilon, Fraction(0)), rule.budget.delta - delta
     return Odometer(
         left_text(rule, state, like),
         _decimal(rest, ROUND_FLOOR),
         _decimal(slack, ROUND_FLOOR, _delta_places(rule)),
-        promise(rule, unit),
+        promise(rule, unit, state),
     )
 
 
-def promise(rule: Filter, unit: PrivacyUnit) -> str:
+def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
     """Say what a budget guarantees, for whom, and that it does so for questions that depend on answers."""
-    total = f"epsilon={show(rule.budget.epsilon)}"
+    over = state is not None and is_over(rule, state)
+    total = f"epsilon={show(_proved(rule, state)[0] if state is not None and over else rule.budget.epsilon)}"
     if rule.budget.delta:
         total += f", delta={show(rule.budget.delta)}"
     whose = "row" if unit.column is None else f"unit of {unit.column!r}"
@@ -93,9 +100,14 @@ def promise(rule: Filter, unit: PrivacyUnit) -> str:
 
 
 def _proved(rule: Filter, state: State) -> tuple[Fraction, Fraction]:
-    """The least epsilon up to the total that holds for what was answered by sum or by divergence, and its delta."""
+    """The least epsilon that holds for what was answered by sum or by divergence, and its delta.
+
+    It is at most the total, but where more was charged than that.
+    """
     budget = rule.budget
     total = budget.epsilon, budget.delta
+    if is_over(rule, state):  # what the filter let in keeps the total, and the rest has a finite epsilon
+        total = budget.epsilon + state.epsilon, budget.delta
     summed = (state.epsilon, state.delta) if not state.unbounded else total
     if isinstance(rule, PureFilter):
         return min(summed, total)

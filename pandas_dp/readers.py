@@ -1,0 +1,222 @@
+"""Frames read from files: pandas reads, the package remembers which file it was, so that cells that run again cost nothing.
+
+Remembered are the file's identity and times of its last change, never its content, size or a checksum. So one thing is public
+beside the program's text: when the file was written.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+
+from pandas_dp.calls import example
+
+T = TypeVar("T")
+Stamp = tuple[int, int, int, int]
+
+SETTLED = (
+    2 * 10**9
+)  # nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
+MOST_NOTED = 1000  # files and options: no service that reads many fills its memory with them
+BY_VALUE = (type(None), bool, int, float, str, bytes)
+
+
+class ByObject(dict[int, tuple["weakref.ref[pd.DataFrame]", T]], Generic[T]):
+    """What is known of frames as objects, while they live."""
+
+    def remember(self, frame: pd.DataFrame, known: T) -> None:
+        """Know something of this very object."""
+        number = id(frame)
+
+        def forget(dead: weakref.ref[pd.DataFrame]) -> None:
+            if number in self and self[number][0] is dead:
+                del self[number]
+
+        self[number] = (weakref.ref(frame, forget), known)
+
+    def of(self, frame: pd.DataFrame) -> T | None:
+        """What is known of this very object, if anything."""
+        entry = self.get(id(frame))
+        return entry[1] if entry is not None and entry[0]() is frame else None
+
+
+@dataclass(frozen=True)
+class Read:
+    """Where a frame was read.
+
+    Attributes
+    ----------
+    token : str or None
+        The name of what stands in the file, the same while it is not written; None where that cannot be told.
+    names : frozenset
+        What tells the file from others, see `names_of`; empty for public data.
+    folder : str
+    """
+
+    token: str | None
+    names: frozenset[Any]
+    folder: str
+
+
+frames: ByObject[Read] = ByObject()  # those that the readers returned
+_noted: OrderedDict[Any, tuple[tuple[Stamp, ...], str]] = OrderedDict()  # by what was read: of when, and its name
+
+
+def stamp(path: str) -> Stamp:
+    """Which file this is, and when its content and its entry in the folder were changed last; never how large it is."""
+    status = os.stat(path)
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+
+
+def names_of(path: str) -> frozenset[Any]:
+    """What tells a file from others: where it lies, and, of one that has two names, which one it is."""
+    return frozenset({os.path.realpath(path), stamp(path)[:2]})
+
+
+def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str | None:
+    """The name of what was read, the same for the same key as long as its files are not written.
+
+    Parameters
+    ----------
+    key : hashable
+        What was read and how, from public arguments alone.
+    before, after : tuple of stamps
+        Of all files, before and after they were read.
+
+    Returns
+    -------
+    str or None
+        None where they were written meanwhile, or so shortly before that a further change could leave the time as it is.
+    """
+    if before != after or time.time_ns() - max(changed for *_, changed in after) < SETTLED:
+        return None
+    known = _noted.get(key)
+    if known is None or known[0] != after:
+        known = after, f"read-{uuid.uuid4().hex}"
+    _noted[key] = known
+    _noted.move_to_end(key)
+    if len(_noted) > MOST_NOTED:
+        _noted.popitem(last=False)
+    return known[1]
+
+
+def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public: bool = False) -> Any:
+    """Let a function of pandas read a path; of a file on this machine it is remembered which one.
+
+    With `public` the rows are, so that several budgets may have them.
+    """
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str) or not os.path.isfile(name):
+        return reader(path, **options)
+    before = stamp(name)
+    frame = reader(path, **options)
+    if isinstance(frame, pd.DataFrame) and os.path.isfile(name):
+        token = note((reader.__name__, os.path.realpath(name), repr(options)), (before,), (stamp(name),))
+        names = frozenset() if public else names_of(name)
+        known = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(name)))
+        frames.remember(frame, known)
+    return frame
+
+
+def _by_value(option: Any) -> bool:
+    """Whether the text of an option is all of it: that of an array or a function is not."""
+    if type(option) is dict:
+        return all(_by_value(entry) for pair in option.items() for entry in pair)
+    return all(map(_by_value, option)) if type(option) in (list, tuple) else type(option) in BY_VALUE
+
+
+@example("pandas_dp.read_parquet('visits.parquet')")
+def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
+    """Read a Parquet file as ``pandas.read_parquet`` does, so that what is asked of it again costs nothing.
+
+    Parameters
+    ----------
+    path : str or path
+        Of a file on this machine. Anything else that pandas reads is read, and is a new table each time.
+    **options
+        Of ``pandas.read_parquet``.
+
+    Returns
+    -------
+    DataFrame
+
+    Notes
+    -----
+    Read again in this process, in the same way, from a file that nobody has written since, it is the same table to
+    ``df.dp.protect``: questions that were answered are answered from the store. A file that was written is new content, also
+    where every byte is as it was: contents are never compared, for whether they are equal is private. **When a file is written
+    is therefore public.** Where a program writes it only if something changed, read it with pandas and type a ``version`` that
+    follows from the day or the number of the run.
+
+    A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
+    part of the question. What pandas makes of the frame is another table.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, pandas_dp
+    >>> path = os.path.join(tempfile.mkdtemp(), "ages.parquet")
+    >>> pd.DataFrame({"age": [31, 45, 62]}).to_parquet(path)
+    >>> pandas_dp.read_parquet(path)["age"].tolist()
+    [31, 45, 62]
+    """
+    return read(pd.read_parquet, path, options)  # type: ignore[no-any-return]
+
+
+@example("pandas_dp.read_csv('visits.csv', dtype={'age': 'Int64'})")
+def read_csv(path: Any, **options: Any) -> pd.DataFrame:
+    r"""Read a CSV file as ``pandas.read_csv`` does, so that what is asked of it again costs nothing; see `read_parquet`.
+
+    Parameters
+    ----------
+    path : str or path
+    **options
+        Of ``pandas.read_csv``. Say ``dtype=``: kinds of columns are public, and without it pandas takes them from the cells,
+        where one letter makes text of a column of numbers.
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas_dp
+    >>> path = os.path.join(tempfile.mkdtemp(), "ages.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("age\n31\n45\n")
+    >>> pandas_dp.read_csv(path, dtype={"age": "Int64"})["age"].tolist()
+    [31, 45]
+    """
+    return read(pd.read_csv, path, options)  # type: ignore[no-any-return]
+
+
+@example("pandas_dp.read_feather('visits.feather')")
+def read_feather(path: Any, **options: Any) -> pd.DataFrame:
+    """Read a Feather file as ``pandas.read_feather`` does, so that what is asked of it again costs nothing; see `read_parquet`.
+
+    Parameters
+    ----------
+    path : str or path
+    **options
+        Of ``pandas.read_feather``.
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, pandas_dp
+    >>> path = os.path.join(tempfile.mkdtemp(), "ages.feather")
+    >>> pd.DataFrame({"age": [31, 45, 62]}).to_feather(path)
+    >>> pandas_dp.read_feather(path)["age"].tolist()
+    [31, 45, 62]
+    """
+    return read(pd.read_feather, path, options)  # type: ignore[no-any-return]
