@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pandas_dp.tables import same_storage
+from pandas_dp.recognised import same_storage
 
 TEXTS = pa.chunked_array([["a", "b", None], [], ["c"]], pa.large_string())
 NUMBERS = pa.chunked_array([[1, None, 3]], pa.int64())

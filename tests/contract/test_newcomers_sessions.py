@@ -8,7 +8,7 @@ from support import interpreter
 from support.frames import fresh, people, protected, refused
 
 import pandas_dp
-from pandas_dp import ArgumentTypeError, ArgumentValueError, LedgerError, NoSessionError, UnverifiedFrameError
+from pandas_dp import ArgumentTypeError, ArgumentValueError, LedgerError, NoSessionError
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -36,7 +36,9 @@ def test_a_wrong_total_can_be_corrected_while_nothing_was_asked(place):
     kept = df.dp.query("age > 20")
     df.dp.protect(epsilon=3, **place)
     assert session.left == "epsilon=3"
-    kept.dp(epsilon=1).count()  # frames of the same unit stay protected
+    with pytest.raises(NoSessionError, match="the terms of this budget were replaced: protect the frame again"):
+        kept.dp(epsilon=1).count()  # nobody is answered on terms that were not typed for the frame
+    df.dp.query("age > 20").dp(epsilon=1).count()
     df.dp.protect(epsilon=3, **place)
     for terms in ({"epsilon": 2}, {"epsilon": 30, "delta": 1e-6}, {"epsilon": 3, "neighbors": "replace_one"}):
         with pytest.raises(LedgerError):
@@ -48,7 +50,7 @@ def test_an_answer_for_nothing_fixes_the_terms():
     """The number of rows was public under replace_one: under add_remove it would not have been."""
     df = people()
     name = fresh()
-    df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
+    df.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=name)
     assert df.dp(epsilon=1).count() == len(df)
     with pytest.raises(LedgerError, match="neighbors='replace_one'"):
         df.dp.protect(epsilon=3, name=name)
@@ -63,27 +65,45 @@ def test_frames_made_under_another_unit_are_not_answered():
     other.dp.protect(session=session)
     df.dp.protect(epsilon=10**6, unit="pid", max_rows=1, name=name)
     for frame in (forged, other):
-        with pytest.raises(UnverifiedFrameError):
+        with pytest.raises(NoSessionError, match="were replaced"):
             frame.dp(epsilon=1).count()
     assert df.dp(epsilon=10**5).count() == df["pid"].nunique()
 
 
-def test_only_one_table_has_a_public_number_of_rows_however_often_terms_are_replaced():
+@pytest.mark.parametrize("rows", [True, 99])
+def test_a_number_of_rows_is_public_by_the_word_of_the_owner_alone(rows):
     df = pd.DataFrame({"name": ["bob", "carl"] * 50})
-    name = fresh()
-    df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
-    kept = df[df.name != "bob"]
-    with pytest.raises(LedgerError):  # another table than the one that opened the budget does not change its terms
-        kept.dp.protect(epsilon=4, neighbors="replace_one", name=name)
-    kept.dp.protect(epsilon=3, neighbors="replace_one", name=name)
-    kept.dp(epsilon=1).count()
-    assert df.dp.session.spent == "epsilon=1"
-    assert df.dp(epsilon=1).count() == 100
-    again = people()
-    session = again.dp.protect(epsilon=3, name=fresh())
-    again.dp.protect(epsilon=3, neighbors="replace_one", name=session.name)
-    assert again.dp(epsilon=1).count() == len(again)  # the table that opened the budget still opened it
+    session = df.dp.protect(epsilon=3, neighbors="replace_one", name=fresh())
+    assert df.dp.preview(epsilon=1).count().price == "epsilon=1"
+    df.dp.protect(session=session, rows=rows)
+    assert df.dp(epsilon=1).count() == (100 if rows is True else 99)  # what is typed is never compared
     assert session.spent == "epsilon=0"
+    kept = df[df.name != "bob"]
+    with pytest.raises(ArgumentValueError, match="made from a protected table, so how many rows it has is not public"):
+        kept.dp.protect(session=session, rows=True)
+    kept.dp.protect(session=session)
+    assert kept.dp(epsilon=1).count().lineage == "vouched"
+    assert session.spent == "epsilon=1"
+    session.close()
+    with pytest.raises(ArgumentValueError, match="is not public"):
+        kept.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=fresh())
+    df.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=fresh())
+    assert df.dp(epsilon=1).count() == 100
+
+
+@pytest.mark.parametrize(
+    "terms", [{}, {"unit": "pid", "max_rows": 2}, {"unit": "pid", "max_rows": 2, "neighbors": "replace_one"}]
+)
+@pytest.mark.parametrize("rows", [True, False, 5])
+def test_where_a_number_of_rows_cannot_be_public(terms, rows):
+    with pytest.raises(ArgumentValueError, match=r"leave it out, or .* rows=True\)"):
+        people().dp.protect(epsilon=3, rows=rows, name=fresh(), **terms)
+
+
+@pytest.mark.parametrize("rows", [0, -1, 2.5, "all", [1]])
+def test_a_number_of_rows_is_a_whole_number(rows):
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match="rows"):
+        people().dp.protect(epsilon=3, neighbors="replace_one", rows=rows, name=fresh())
 
 
 TWO_PROCESSES = """
@@ -104,15 +124,22 @@ def test_another_process_does_not_replace_the_terms(tmp_path):
     assert session.spent == "epsilon=1"
 
 
-def test_another_table_does_not_raise_the_total():
-    one, two, name = people(), pd.DataFrame({"x": [1.0, 2.0]}), fresh()
-    one.dp.protect(epsilon=1, name=name)
-    with pytest.raises(LedgerError):
+def test_another_table_with_other_terms_switches_the_first_one_off():
+    """It does not get more than was typed for it, and whether the two are equal decides nothing."""
+    for two in (people(), pd.DataFrame({"x": [1.0, 2.0]})):
+        one, name = people(), fresh()
+        one.dp.protect(epsilon=1, name=name)
         two.dp.protect(epsilon=100, name=name)
-    assert one.dp.session.left == "epsilon=1"
+        with pytest.raises(NoSessionError, match="were replaced"):
+            one.dp(epsilon=1).count()
+        assert one.dp.session is None
+        with pytest.warns(UserWarning, match="answers for another table already"):
+            one.dp.protect(epsilon=100, name=name)
+        one.dp(epsilon=1).count()
     read_again = people()
-    read_again.dp.protect(epsilon=2, unit="pid", max_rows=3, name=name)  # the same cell, typed right
-    assert read_again.dp.session.left == "epsilon=2"
+    session = read_again.dp.protect(epsilon=2, unit="pid", max_rows=3, name=(name := fresh()))
+    people().dp.protect(epsilon=1, unit="pid", max_rows=3, name=name)  # the same cell, typed right
+    assert session.left == "epsilon=1"
 
 
 AFTER_A_SLIP = """
@@ -164,7 +191,7 @@ def test_a_lower_total_is_not_told_to_extend():
 def test_cells_that_protect_and_extend_can_be_run_again(place):
     for _ in range(3):  # read, protect, ask, extend, ask, extend: the whole notebook
         df = people()
-        session = df.dp.protect(epsilon=1, **place)
+        session = df.dp.protect(epsilon=1, table="people", version="1", **place)
         df.dp(epsilon=1).count()
         session.extend(to=2, reason="second wave")
         df.dp(epsilon=1).mean("age", bounds=(0, 100))

@@ -90,7 +90,7 @@ SAME = """
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     df.dp(epsilon=0.5).count()
-refused(lambda: df.dp.protect(epsilon=3, unit="pid", max_rows=10))  # the unit of a used budget stays
+refused(lambda: df.dp.protect(epsilon=3, unit="pidd", max_rows=10))
 nobody(lambda: df.dp(epsilon=0.5).count())
 df.dp.protect(epsilon=5)
 df.dp(epsilon=0.25).count()

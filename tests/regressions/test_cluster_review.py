@@ -95,7 +95,7 @@ def test_rows_that_cannot_be_counted_show_no_cell_where_dask_looks_for_divisions
         raise ValueError("a cell of Alice")
 
     frame = getattr(dd.from_map(read, range(3), meta=pd.DataFrame({"a": [1], "b": [2]}).iloc[:0]), upstream)("a")
-    ddf = protected(frame, neighbors="replace_one")
+    ddf = protected(frame, neighbors="replace_one", rows=True)
     with pytest.raises(ArgumentValueError, match="could not be counted") as caught:
         ddf.dp(epsilon=1).count()
     assert caught.value.__cause__ is caught.value.__context__ is None
@@ -107,7 +107,9 @@ def test_no_warning_leaves_where_rows_are_counted():
         warnings.warn("a cell of Alice", stacklevel=1)
         return pd.DataFrame({"a": [1, 2]})
 
-    ddf = protected(dd.from_map(read, range(3), meta=pd.DataFrame({"a": [1]}).iloc[:0]), neighbors="replace_one")
+    ddf = protected(
+        dd.from_map(read, range(3), meta=pd.DataFrame({"a": [1]}).iloc[:0]), neighbors="replace_one", rows=True
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert ddf.dp(epsilon=1).count() == 6

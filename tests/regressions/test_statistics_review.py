@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from support.frames import fresh
 
 import pandas_dp  # noqa: F401
 from pandas_dp.aggregates.extremes import level_of
@@ -17,7 +18,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 @pytest.fixture
 def table() -> pd.DataFrame:
     frame = pd.DataFrame({"x": np.arange(300) % 10 * 1.0, "y": np.arange(300) % 7 * 1.0})
-    frame.dp.protect(epsilon=10, name="statistics review")
+    frame.dp.protect(epsilon=10, name=fresh())
     return frame
 
 
