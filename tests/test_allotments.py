@@ -305,11 +305,11 @@ def test_a_version_is_the_content_first_protected_under_it():
     assert other.dp.partition("sex", ["F", "M"], epsilon=1)["M"].dp(epsilon=1).count() > 1
     assert session.spent == "epsilon=1"
     first = df["sex"].value_counts()
-    assert other.dp(epsilon=10**5).value_counts("sex", keys=["M", "X"]).tolist() == [first["M"], 0]
+    assert other.dp(epsilon=10**5).value_counts("sex", keys=["M", "X"], sort=False).tolist() == [first["M"], 0]
     assert "the rows first protected under it" in " ".join(other.dp(epsilon=1).count().notes)
     other.dp.protect(**terms | {"version": "2"})
     other.dp.partition("sex", ["F", "M"], epsilon=1)
-    assert other.dp(epsilon=10**5).value_counts("sex", keys=["M", "X"]).tolist() == [0, len(other)]
+    assert other.dp(epsilon=10**5).value_counts("sex", keys=["M", "X"], sort=False).tolist() == [0, len(other)]
     for odd in (people().drop(columns="age"), people().astype({"age": "str"})):
         with pytest.raises(ArgumentValueError, match="has other columns: 'age' is of kind number there"):
             odd.dp.protect(**terms)
