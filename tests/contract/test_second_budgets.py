@@ -1,0 +1,233 @@
+"""No second budget by accident: copies, files, answers before ``protect``, and what steps show of their rows."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from faults.test_fresh_budgets import ROUTES
+from support import interpreter
+from support.frames import fresh, people, protected
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, ArgumentValueError
+
+UNMARKED = {"T.T", "DataFrame(to_numpy)", "reset_index", "get_group"} & {
+    "DataFrame(to_numpy)"
+}  # hold no mark to be told by
+
+
+@pytest.mark.parametrize("route", sorted(ROUTES.keys() - UNMARKED))
+def test_what_pandas_makes_of_a_protected_frame_takes_no_other_budget(route, tmp_path):
+    df = protected(epsilon=1)
+    session, made = df.dp.session, ROUTES[route](df)
+    with pytest.raises(ArgumentValueError, match=r"made from a table of the budget .*adopt\(.*close\(\)") as caught:
+        made.dp.protect(epsilon=50, name=fresh())
+    assert f"{session.name!r}" in str(caught.value)
+    with pytest.raises(ArgumentValueError, match="made from a table"):
+        made.dp.protect(session=protected(epsilon=1).dp.session)
+    assert made.dp.protect(session=session) is session
+    assert made.dp(epsilon=0.25).count().lineage == "vouched"
+    assert session.releases["kind"].tolist()[:2] == ["open", "adopt"]
+    assert session.spent == "epsilon=0.25"
+    session.close()
+    ROUTES[route](df).dp.protect(epsilon=50, name=fresh())
+
+
+@pytest.mark.parametrize("reason", ["", " ", 3, ["a"]])
+def test_a_reason_is_a_text(reason):
+    with pytest.raises(ArgumentTypeError, match="reason must say why"):
+        protected().copy().dp.protect(epsilon=1, name=fresh(), reason=reason)
+
+
+def test_the_claim_of_the_owner_is_on_record_and_on_the_certificate(tmp_path):
+    df = protected(epsilon=1)
+    other = df.assign(pid=df["pid"] + 100)
+    session = other.dp.protect(epsilon=2, name=fresh(), ledger=tmp_path / "a.dpledger", reason="made up anew <b>")
+    assert session.releases[["kind", "query"]].iloc[1].tolist() == ["claim", "made up anew <b>"]
+    assert other.dp(epsilon=1).count().lineage == "source"
+    page = session.report()
+    assert "A table was taken from another open budget" in page
+    assert "made up anew &lt;b&gt;" in page
+    with pytest.raises(
+        ArgumentValueError, match="already spends from the budget"
+    ):  # no reason makes two budgets of one object
+        df.dp.protect(epsilon=1, name=fresh(), reason="other people")
+
+
+def test_a_pickle_and_a_file_carry_the_mark(tmp_path):
+    df = protected(epsilon=1)
+    df.to_parquet(tmp_path / "a.parquet")
+    for made in (pickle.loads(pickle.dumps(df)), pd.read_parquet(tmp_path / "a.parquet")):
+        with pytest.raises(ArgumentValueError, match="made from a table of the budget"):
+            made.dp.protect(epsilon=50, name=fresh())
+
+
+def test_files_have_one_budget_however_they_are_read(tmp_path):
+    path = tmp_path / "a.parquet"
+    people().drop(columns="city").to_parquet(path)
+    scan = pandas_dp.scan_parquet(path)
+    session = scan.dp.protect(epsilon=1, name=fresh())
+    read = pandas_dp.read_parquet(path)
+    with pytest.raises(ArgumentValueError, match=f"already spends from the budget '{session.name}'"):
+        read.dp.protect(epsilon=50, name=fresh())
+    read.dp.protect(session=session, table="whole")
+    session.close()
+    session = read.dp.protect(epsilon=1, name=fresh())
+    with pytest.raises(ArgumentValueError, match=f"already spends from the budget '{session.name}'"):
+        scan.dp.protect(epsilon=50, name=fresh())
+    pandas_dp.scan_parquet(path).dp.protect(epsilon=2, name=fresh(), reason="other people of the same format")
+
+
+HEAD = """
+import warnings, pandas as pd, pandas_dp
+from support.frames import people
+warnings.simplefilter("ignore")
+df = people()
+"""
+
+
+def lines(code: str, folder: Path) -> list[str]:
+    done = interpreter.run(f"import os; os.chdir({str(folder)!r})\n{HEAD}{code}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+CARRIED = """
+for _ in range(7):
+    df.dp(epsilon=0.5, fresh=True).count()
+session = (df if {same} else people()).dp.protect(epsilon=3, ledger="a.dpledger")
+"""
+AFTER = """
+print(session.spent)
+print(session.left.epsilon, session.spent.epsilon)
+try:
+    df.dp(epsilon=0.01).count()
+except pandas_dp.PandasDPError as error:
+    print(type(error).__name__)
+page = session.report()
+print("Answers were given before this budget was named" in page, "epsilon=3.5" in page)
+print(session.spent.guarantee)
+"""
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_what_an_implicit_session_spent_is_charged_beyond_the_total(tmp_path, same):
+    first = lines(CARRIED.format(same=same) + AFTER, tmp_path)
+    told = [
+        "epsilon=3.5, above the total of 3",
+        "0 3.5",
+        "BudgetExceededError" if same else "NoSessionError",
+        "True True",
+    ]
+    assert first[:4] == told
+    assert first[4].startswith("all answers together: epsilon=3.5, for one row")
+    later = lines('session = df.dp.protect(epsilon=3, ledger="a.dpledger")\n' + AFTER, tmp_path)
+    assert later[:3] == ["epsilon=3.5, above the total of 3", "0 3.5", "BudgetExceededError"]
+
+
+TERMS = """
+df.dp(epsilon=0.5).count()
+df.dp(epsilon=0.25).mean("age", bounds=(0, 100))
+session = df.dp.protect({terms})
+print(session.releases["kind"].tolist(), session.spent.epsilon)
+df.dp(epsilon=0.5).count()
+print(session.spent.epsilon)
+print("does not cover" in session.report())
+"""
+
+
+@pytest.mark.parametrize(
+    ("terms", "kind", "spent", "covered"),
+    [
+        ("epsilon=3", "carried", "0.75", True),
+        ("epsilon=3, name='visits', ledger='a.dpledger'", "carried", "0.75", True),
+        ("epsilon=3, neighbors='replace_one'", "carried", "1.5", True),
+        ("epsilon=3, delta=1e-6", "carried", "0.75", True),
+        ("epsilon=3, delta=1e-6, plan={0.1: 5}", "carried", "0.75", True),
+        ("epsilon=3, unit='pid', max_rows=3", "outside", "0", False),
+    ],
+)
+def test_answers_before_protect_are_on_the_record(tmp_path, terms, kind, spent, covered):
+    first, after, page = lines(TERMS.format(terms=terms), tmp_path)
+    assert first == f"['open', '{kind}'] {spent}"
+    assert float(after) == float(spent) + 0.5
+    assert page == str(not covered)
+
+
+def test_one_filtered_first_call_locks_nothing_out(tmp_path):
+    code = """
+df[df.age > 30].dp(1).count()
+df.dp.protect(epsilon=3)
+df.dp(1).count()
+print(df.dp.session.spent)
+"""
+    assert lines(code, tmp_path) == ["epsilon=2"]
+
+
+def test_a_ledger_in_the_folder_waits_for_its_session(tmp_path):
+    """The cells of a notebook run again before the one that protects: three more draws, of which no book said anything."""
+    ask = "print(df.dp(epsilon=1).mean('age', bounds=(0, 100)).value, df.dp.session.spent)\n"
+    protect = "df.dp.protect(epsilon=1, ledger='visits.dpledger', table='t', version='1')\n"
+    first = lines(protect + ask, tmp_path)
+    refused = """
+for frame in (df, df[df.age > 30], pandas_dp.read_csv("a.csv", dtype={"age": "Int64"})):
+    try:
+        frame.dp(epsilon=1).count()
+    except pandas_dp.NoSessionError as error:
+        print(error)
+"""
+    (tmp_path / "a.csv").write_text("age\n31\n45\n")
+    run = "run the cell with df.dp.protect(..., ledger='visits.dpledger') first"
+    assert lines(refused, tmp_path) == [f"there is a ledger here, 'visits.dpledger', and no session: {run}"] * 3
+    assert lines(protect + ask, tmp_path) == first
+    (tmp_path / "elsewhere").mkdir()
+    os.rename(tmp_path / "a.csv", tmp_path / "elsewhere" / "a.csv")
+    beside = """
+import os
+os.chdir("elsewhere")
+os.rename("../visits.dpledger", "visits.dpledger")
+os.chdir("/")
+try:
+    pandas_dp.read_csv({path!r}, dtype={{"age": "Int64"}}).dp(epsilon=1).count()
+except pandas_dp.NoSessionError as error:
+    print(str(error)[:22])
+"""
+    assert lines(beside.format(path=str(tmp_path / "elsewhere" / "a.csv")), tmp_path) == ["there is a ledger here"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda d: d.dp.query("age > 20"),
+        lambda d: d.dp.assign(older=lambda t: t.age > 40),
+        lambda d: d.dp.allot("part", epsilon=1),
+        lambda d: d.dp.partition("sex", ["f", "m"], epsilon=1)["f"],
+        lambda d: d.dp.query("age > 20").dp.drop("pay"),
+    ],
+)
+def test_frames_of_steps_show_no_rows(step):
+    df = people().assign(pid=[987654] * 8)
+    df.dp.protect(epsilon=10, name=fresh())
+    made = step(df)
+    for text in (repr(made), str(made), made._repr_html_(), f"{made}"):
+        assert f"protected, {made.shape[1]} columns, rows not shown" in text
+        assert "987654" not in text
+        assert f"{len(made)} row" not in text
+    for plain in (made.head(), made[["age"]], made.copy(), made.reset_index(), pickle.loads(pickle.dumps(made)).copy()):
+        assert type(plain) is pd.DataFrame
+    assert "987654" in repr(made.head())
+    made.dp(epsilon=0.1).count()
+
+
+def test_the_number_of_a_hand_filtered_frame_is_not_public():
+    df = people()
+    session = df.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=fresh())
+    assert df.dp(epsilon=1).count() == 8
+    for made in (df[df.age > 65], df.copy(), df.dp.query("age > 65")):
+        with pytest.raises(ArgumentValueError, match="is not public: leave rows= out"):
+            made.dp.protect(session=session, rows=True)
+    assert session.spent == "epsilon=0"
