@@ -287,6 +287,8 @@ def join(
     session._open()
     tables.check_no_part(session)
     tables.check_typed(table, version)
+    if version is not None and table is None:
+        raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, session.unit)
     tables.check_schema(facts, frame)

@@ -331,8 +331,6 @@ def check_typed(table: Any, version: Any) -> None:
     for argument, given in (("table", table), ("version", version)):
         if given is not None and (not isinstance(given, str) or not given):
             raise ArgumentTypeError(f"{argument} must be a text: {line}")
-    if version is not None and table is None:
-        raise ArgumentTypeError(f"a version needs its table: {line}")
     if any(given is not None and re.fullmatch("[0-9a-fA-F]{32,}", given) for given in (table, version)):
         warnings.warn(CHECKSUM, UserWarning, stacklevel=6)
 

@@ -47,16 +47,19 @@ def test_b68_frames_that_changed(monkeypatch):
     def replace(df):
         df["pay"] = df["pay"] * 1
 
-    for change in (overwrite, sort, swap_index, replace):
-        df = protected()
+    for change in (
+        overwrite,
+        sort,
+        swap_index,
+        replace,
+    ):  # not looked at: whether anything is new is private
+        df = protected(epsilon=10**6)
         change(df)
-        with refused(monkeypatch, df, UnverifiedFrameError) as caught:
-            df.dp(epsilon=1).mean("pay", bounds=(0, 1))
-        assert str(caught.value) == UnverifiedFrameError.TEXT
+        assert abs(df.dp(epsilon=10**5).sum("pay", bounds=(0, 5000)) - people()["pay"].sum()) < 1
     df = protected()
     assign_beside(df)
     df.dp(epsilon=1).mean("pay", bounds=(0, 1))
-    with refused(monkeypatch, df, UnverifiedFrameError):
+    with refused(monkeypatch, df, pandas_dp.ArgumentValueError, "'new' was put into this frame after it was protected"):
         df.dp(epsilon=1).mean("new", bounds=(0, 1))
 
 
@@ -78,8 +81,7 @@ def test_columns_named_by_dates_are_refused_as_a_part_of_one_names_several(monke
         table.dp.preview(epsilon=1).count(part)
     renamed = protected(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "b"]))
     renamed.columns = names
-    with refused(monkeypatch, renamed, pandas_dp.ArgumentTypeError, text):
-        renamed.dp(epsilon=1)[part].mean(bounds=(0, 1))
+    renamed.dp(epsilon=1)["a"].mean(bounds=(0, 1))  # as it was protected
     plain = protected(table.set_axis(names.astype("str"), axis=1))
     plain.dp(epsilon=1).count(plain.columns[0])
     lookup = pd.DataFrame([[1, 2], [3, 4]], columns=names)

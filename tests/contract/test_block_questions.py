@@ -161,7 +161,7 @@ def test_clusters_at_a_small_price_are_refused(monkeypatch):
 
 
 def test_more_blocks_than_rows_are_refused_where_the_number_of_rows_is_public(monkeypatch):
-    df = protected(people()[["age", "pay"]], neighbors="replace_one")
+    df = protected(people()[["age", "pay"]], neighbors="replace_one", rows=True)
     with refused(monkeypatch, df, ValueError, r"with 9 blocks of 8 rows would leave .*: type blocks=1 or fewer"):
         ask(df, lambda d: 1.0, bounds=(0, 1), blocks=9)
     ask(df, lambda d: 1.0, epsilon=1, bounds=(0, 1), blocks=8)

@@ -11,7 +11,7 @@ from support.frames import fresh, people, protected, refused
 from pandas_dp import ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
 
 KEYS = ["f", "m"]
-PROTECT = 'df.dp.protect(epsilon=..., neighbors="replace_one")'
+PROTECT = 'df.dp.protect(epsilon=..., neighbors="replace_one", rows=True)'
 ADD_REMOVE = (
     f"randomized_response() gives one answer a row, which shows the number of rows; add_remove hides it: {PROTECT}"
 )
@@ -20,8 +20,8 @@ UNIT = (
     f"one for each 'pid', and leave unit= out: {PROTECT}"
 )
 WHOLE = (
-    "randomized_response() gives one answer a row, which shows the number of rows; that is public only for the whole table "
-    "that opened the session, without query() or filter(): df.dp(epsilon=...).randomized_response('sex', keys=[...])"
+    f"randomized_response() gives one answer a row, which shows the number of rows: say that it is public, {PROTECT}, and ask "
+    "of the whole table, without query() or filter()"
 )
 
 
@@ -59,13 +59,13 @@ def test_b66_refused_with_a_unit_column(monkeypatch, rows):
 )
 def test_b66_refused_after_a_filter(monkeypatch, part):
     """Also after one that keeps every row."""
-    df = protected(neighbors="replace_one")
+    df = protected(neighbors="replace_one", rows=True)
     with refused(monkeypatch, df, ArgumentValueError, exactly(WHOLE)):
         ask(part(df))
 
 
 def test_b66_refused_after_a_filter_of_the_question(monkeypatch):
-    df = protected(neighbors="replace_one")
+    df = protected(neighbors="replace_one", rows=True)
     with refused(monkeypatch, df, ArgumentValueError, exactly(WHOLE)):
         df.dp(epsilon=1).query("age > 20").randomized_response("sex", keys=KEYS)
     with refused(monkeypatch, df, ArgumentValueError, exactly(WHOLE)):
@@ -73,7 +73,7 @@ def test_b66_refused_after_a_filter_of_the_question(monkeypatch):
 
 
 def test_b66_refused_for_a_table_that_joined(monkeypatch):
-    df = protected(neighbors="replace_one")
+    df = protected(neighbors="replace_one", rows=True)
     other = people()
     other.dp.protect(session=df.dp.session)
     with refused(monkeypatch, other, ArgumentValueError, exactly(WHOLE)):
@@ -81,7 +81,7 @@ def test_b66_refused_for_a_table_that_joined(monkeypatch):
 
 
 def test_b66_repeated_rows_are_another_table(monkeypatch):
-    df = protected(neighbors="replace_one")
+    df = protected(neighbors="replace_one", rows=True)
     for part in (df.loc[[0, 0, 0]], df.head(3), pd.concat([df, df])):
         with pytest.raises(UnverifiedFrameError):
             ask(part)
@@ -91,7 +91,7 @@ def test_b66_repeated_rows_are_another_table(monkeypatch):
 def test_b66_rows_of_equal_people_and_labels_are_answered_one_by_one():
     """Equal rows are rows like any other; steps that keep every row leave their number public."""
     frame = pd.concat([people()] * 3)
-    df = protected(frame, neighbors="replace_one")
+    df = protected(frame, neighbors="replace_one", rows=True)
     for part in (df, df.dp.assign(y=1), df.dp.fillna({"pay": 0})):
         answers = ask(part)
         assert len(answers) == len(frame)
@@ -110,18 +110,20 @@ def test_b66_rows_of_equal_people_and_labels_are_answered_one_by_one():
     ],
 )
 def test_b66_keys(monkeypatch, keys, error, match):
-    df = protected(neighbors="replace_one")
+    df = protected(neighbors="replace_one", rows=True)
     with refused(monkeypatch, df, error, match):
         df.dp(epsilon=1).randomized_response("sex", keys=keys)
 
 
 def test_b66_one_key_and_a_public_rest_are_two():
-    answers = protected(neighbors="replace_one").dp(epsilon=1).randomized_response("sex", keys=["f"], other=True)
+    answers = (
+        protected(neighbors="replace_one", rows=True).dp(epsilon=1).randomized_response("sex", keys=["f"], other=True)
+    )
     assert answers.dtype.categories.tolist() == ["f", "other"]
 
 
 def test_a_key_named_other_is_not_taken_for_the_rest(monkeypatch):
-    df = protected(neighbors="replace_one")
+    df = protected(neighbors="replace_one", rows=True)
     with refused(monkeypatch, df, ArgumentValueError, "'other' already"):
         df.dp(epsilon=1).randomized_response("sex", keys=["f", "other"], other=True)
 
@@ -129,14 +131,14 @@ def test_a_key_named_other_is_not_taken_for_the_rest(monkeypatch):
 @pytest.mark.parametrize("name", ["p", "alpha", "q", "probability"])
 @pytest.mark.parametrize("value", [0.5, 1, 0, float("nan")])
 def test_b66_the_chance_follows_from_epsilon_alone(monkeypatch, name, value):
-    df = protected(neighbors="replace_one")
+    df = protected(neighbors="replace_one", rows=True)
     with refused(monkeypatch, df, TypeError, name):
         df.dp(epsilon=1).randomized_response("sex", keys=KEYS, **{name: value})
 
 
 @pytest.mark.parametrize("price", [{"epsilon": 1, "delta": 1e-7}, {"rho": 0.1}])
 def test_b66_a_price_that_is_no_epsilon(monkeypatch, price):
-    df = protected(delta=1e-6, neighbors="replace_one")
+    df = protected(delta=1e-6, neighbors="replace_one", rows=True)
     text = "randomized_response() takes a plain epsilon: df.dp(epsilon=...) without delta= or rho="
     with refused(monkeypatch, df, ArgumentValueError, exactly(text)):
         df.dp(**price).randomized_response("sex", keys=KEYS)
@@ -144,7 +146,7 @@ def test_b66_a_price_that_is_no_epsilon(monkeypatch, price):
 
 @pytest.mark.parametrize("terms", [{}, {"delta": 1e-6}])
 def test_every_session_charges_the_price_as_it_was_typed(terms):
-    df = protected(neighbors="replace_one", epsilon=1, name=fresh(), **terms)
+    df = protected(neighbors="replace_one", rows=True, epsilon=1, name=fresh(), **terms)
     answers = df.dp(epsilon=0.3).randomized_response("sex", keys=KEYS)
     assert answers.epsilon == 0.3
     assert answers.spent == "epsilon=0.3"

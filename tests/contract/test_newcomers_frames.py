@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from support.frames import fresh, people, protected
 
-from pandas_dp import UnverifiedFrameError
+from pandas_dp import ArgumentValueError
 from pandas_dp.accessor import Accessor
 
 EXACT = 10**5  # noise is 0 but for a probability below e**-1000
@@ -63,27 +63,29 @@ def test_protecting_again_takes_new_columns():
     session = df.dp.protect(epsilon=10**6, name=name)
     count = df.dp(epsilon=1).count()
     df["new"] = 1
-    with pytest.raises(UnverifiedFrameError, match="has to be protected again"):
+    with pytest.raises(ArgumentValueError, match=r"after it was protected.*df\.dp\.assign.*df\.dp\.protect\(epsilon="):
         df.dp(epsilon=EXACT).mean("new", bounds=(0, 2))
-    assert df.dp.protect(epsilon=10**6, name=name) is session
+    with pytest.warns(UserWarning, match="counts as new content"):
+        assert df.dp.protect(epsilon=10**6, name=name) is session
     assert abs(df.dp(epsilon=EXACT).mean("new", bounds=(0, 2)) - 1) < 0.01
     assert session.spent == "epsilon=100001"
     assert count.query.call == "count()"
     df["new"] = 2
-    df.dp.protect(epsilon=10**6, name=name)
-    assert (
-        abs(df.dp(epsilon=EXACT).mean("new", bounds=(0, 2)) - 2) < 0.01
-    )  # not the stored answer about the other content
+    df.dp.protect(epsilon=10**6, name=name)  # of the same names it stays what it was
+    assert abs(df.dp(epsilon=EXACT).mean("new", bounds=(0, 2)) - 1) < 0.01
+    assert session.spent == "epsilon=100001"
+    df.dp.protect(epsilon=10**6, name=name, table="t", version="2")  # unless the owner says that it is another version
+    assert abs(df.dp(epsilon=EXACT).mean("new", bounds=(0, 2)) - 2) < 0.01
 
 
 def test_two_frames_of_one_content_differ_once_columns_are_added():
     """They shared a name for their content; answers and parts about the new columns must not be shared."""
     one, two, name = people(), people(), fresh()
     session = one.dp.protect(epsilon=10**6, name=name)
-    two.dp.protect(epsilon=10**6, name=name)
+    two.dp.protect(session=session)
     for value, frame in enumerate((one, two)):
         frame["new"] = value
-        frame.dp.protect(epsilon=10**6, name=name)
+        frame.dp.protect(session=session)
         assert abs(frame.dp(epsilon=EXACT).mean("new", bounds=(0, 2)) - value) < 0.01
     assert session.spent == "epsilon=200000"
     for frame in (one, two):
@@ -91,26 +93,17 @@ def test_two_frames_of_one_content_differ_once_columns_are_added():
     assert session.spent == "epsilon=200002"
 
 
-def test_columns_added_under_replace_one_leave_the_number_of_rows_public():
+def test_columns_added_under_replace_one_leave_the_number_of_rows_public_where_the_owner_says_so():
     df, name = people(), fresh()
-    session = df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
+    session = df.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=name)
     kept = df.dp.query("age > 30")
     other = people().iloc[1:]
     for frame in (df, kept, other):
         frame["new"] = 1
-        frame.dp.protect(epsilon=3, neighbors="replace_one", name=name)
-    assert df.dp(epsilon=1).count() == len(df)
-    assert session.spent == "epsilon=0"
-    for spent, frame in enumerate((kept, other), 1):  # a filtered frame, another table: their rows are not public
+        frame.dp.protect(session=session)
+    for spent, frame in enumerate((df, kept, other), 1):
         frame.dp(epsilon=1).count()
         assert session.spent == f"epsilon={spent}"
-
-
-def test_a_frame_whose_rows_changed_in_place_has_no_public_number_of_rows():
-    df, name = people(), fresh()
-    session = df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
-    df.loc[len(df)] = df.iloc[0]
-    df["new"] = 1
-    df.dp.protect(epsilon=3, neighbors="replace_one", name=name)
-    df.dp(epsilon=1).count()
-    assert session.spent == "epsilon=1"
+    df.dp.protect(session=session, rows=True)
+    assert df.dp(epsilon=1).count() == len(df)
+    assert session.spent == "epsilon=3"

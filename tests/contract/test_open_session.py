@@ -46,7 +46,7 @@ def test_the_terms_are_those_on_record(ledger):
 
 def test_the_number_of_rows_is_not_public_on_a_joined_session(tmp_path):
     owner, worker = people(), people()
-    session = owner.dp.protect(epsilon=2, neighbors="replace_one", ledger=tmp_path / "rows.dpledger")
+    session = owner.dp.protect(epsilon=2, neighbors="replace_one", rows=True, ledger=tmp_path / "rows.dpledger")
     assert owner.dp(epsilon=1).count() == 8
     session.close()
     worker.dp.protect(session=pandas_dp.open_session(tmp_path / "rows.dpledger"))
