@@ -14,7 +14,7 @@ from support.frames import protected, refused
 import pandas_dp
 from pandas_dp import tables
 from pandas_dp.core.privacy import Price
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, UnverifiedFrameError
 from pandas_dp.steps.explode import Explode
 
 TOTAL = 10**6
@@ -124,7 +124,7 @@ def test_where_pandas_spelling_is_taken_for_a_question_the_step_is_named():
             asked.explode("tags")
     with pytest.raises(ArgumentValueError, match=r"df\.dp\.explode\('tags', max=5\)"):
         df.dp.assign(tag=lambda d: d.tags.explode())
-    with pytest.raises(NoSessionError):
+    with pytest.raises(UnverifiedFrameError):
         df.explode("tags").dp(epsilon=1).count()
 
 
