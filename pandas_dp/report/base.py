@@ -25,8 +25,8 @@ from pandas_dp.report.text import describe, legible, protected
 from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
 
 ROWS_FROM = {  # by lineage
-    "source": "rows of the protected table",
-    "declared": "rows made from the protected table by checked steps",
+    "source": "rows of the table as it was protected",
+    "declared": "rows made by checked steps from the table as it was protected",
     "vouched": "rows that the owner vouched for",
 }
 STORED = "answered before: costs nothing now"

@@ -136,10 +136,8 @@ class Vector(Release):
         >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
         >>> session = df.dp.protect(epsilon=3, name="to_csv example")
         >>> ages = df.dp(epsilon=1).histogram("age", bins=[0, 40, 50, 100])
-        >>> print(ages.to_csv().partition("age,")[0].rstrip())
+        >>> print(ages.to_csv().splitlines()[0])
         # each interval 95 %, epsilon 1, discrete Laplace
-        # protects each row: the budget limits what answers tell of its presence (add_remove); rows of the protected table
-        # histogram('age', bins=[0, 40, 50, 100])
         """
         if self._changed():
             plain: str | None = self._current().to_csv(path, **options)

@@ -30,7 +30,8 @@ def astype(operand: Values, dtype: str) -> Values:
 
     Numbers are in float64 whatever the target, with NaN where missing; ``"int64"`` cuts them toward zero, and those
     that int64 cannot hold are missing. Text, objects and categories become numbers cell by cell, missing where
-    a cell is none. Truth is that of ``x != 0`` where x is present. Text is made of numbers, true and false.
+    a cell is none. Truth is that of ``x != 0`` where x is present. Text is made of numbers, true and false; that of a whole
+    number has no point, also where pandas stores it as a float.
 
     Raises
     ------
@@ -71,7 +72,12 @@ def _string(operand: Values) -> Values:
     if operand.kind not in NUMERIC:
         raise _refused("text", operand)
     cells = np.where(operand.missing, 0, operand.data).astype(operand.data.dtype)
-    return texts([str(cell) for cell in cells.tolist()], operand.missing)
+    return texts([_digits(cell) for cell in cells.tolist()], operand.missing)
+
+
+def _digits(cell: bool | int | float) -> str:
+    """A whole number without a point, whatever stores it: one missing value makes floats of a column of integers."""
+    return str(int(cell)) if type(cell) is float and cell.is_integer() and abs(cell) < 2**53 else str(cell)
 
 
 TARGETS: dict[str, Callable[[Values], Values]] = {"float64": _float, "int64": _int, "bool": _bool, "string": _string}

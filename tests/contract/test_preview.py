@@ -203,7 +203,7 @@ def test_errors_that_shrink_with_the_rows(name):
 
 
 def test_rows_that_are_public_are_used():
-    df = made(neighbors="replace_one")
+    df = made(neighbors="replace_one", rows=True)
     assert df.dp.preview(epsilon=1).mean("cost", bounds=(0, 100)).error.startswith("about ± 3")
     assert "with 200 rows" in df.dp.preview(epsilon=1).mean("cost", bounds=(0, 100)).error
     assert "/ rows" in df.dp.preview(epsilon=1).query("age > 30").mean("cost", bounds=(0, 100)).error

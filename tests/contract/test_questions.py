@@ -142,7 +142,7 @@ def test_gaussian_prices():
 
 
 def test_rows_are_public_under_replace_one():
-    df = protected(load_adult(), epsilon=3, neighbors="replace_one")
+    df = protected(load_adult(), epsilon=3, neighbors="replace_one", rows=True)
     rows = df.dp(epsilon=1).count()
     assert rows == len(df)
     assert rows.interval() == (len(df), len(df))
@@ -263,10 +263,12 @@ def test_seeds_change_nothing():
 def test_rows_of_a_frame_filtered_by_hand_are_not_public():
     df = pd.DataFrame({"name": ["bob", "carl"] * 50})
     name = fresh()
-    df.dp.protect(epsilon=10, name=name, neighbors="replace_one")
+    df.dp.protect(epsilon=10, name=name, neighbors="replace_one", rows=True)
     assert df.dp(epsilon=1).count() == 100
     joined, again = df[df.name != "bob"], df[df.name != "carl"]
     joined.dp.protect(session=df.dp.session)
+    with pytest.raises(ArgumentValueError, match="how many rows it has is not public"):
+        again.dp.protect(epsilon=10, name=name, neighbors="replace_one", rows=True)
     again.dp.protect(epsilon=10, name=name, neighbors="replace_one")
     joined.dp(epsilon=1).count()
     again.dp(epsilon=1).count()
@@ -301,13 +303,16 @@ def test_the_null_rule_is_part_of_the_question():
     assert df.dp(epsilon=EPSILON).count("x") == 100
 
 
-def test_a_changed_frame_can_be_protected_again():
+def test_a_frame_answers_as_it_was_protected_until_another_version_is_typed():
     df = protected(pd.DataFrame({"x": [1.0, 2.0]}), epsilon=10**6)
     session = df.dp.session
     df["x"] = df["x"] * 2
-    with pytest.raises(pandas_dp.UnverifiedFrameError):
-        df.dp(epsilon=1).mean("x", bounds=(0, 5))
-    df.dp.protect(session=session)
+    for _ in range(2):
+        answer = df.dp(epsilon=EPSILON).mean("x", bounds=(0, 5))
+        assert answer == pytest.approx(1.5, abs=0.01)
+        assert "rows of the table as it was protected" in answer._repr_html_()
+        df.dp.protect(session=session)
+    df.dp.protect(session=session, table="t", version="2")
     assert df.dp(epsilon=EPSILON).mean("x", bounds=(0, 5)) == pytest.approx(3, abs=0.01)
 
 
@@ -332,7 +337,7 @@ def test_answers_at_the_ends_of_what_types_can_hold():
 
 @pytest.mark.parametrize("asked", [{"other": True}, {"null": True}, {"other": True, "null": True}, {}])
 def test_parts_beside_the_listed_ones_are_on_record(asked):
-    df = protected(neighbors="replace_one", epsilon=100)
+    df = protected(neighbors="replace_one", rows=True, epsilon=100)
     ask, listed = df.dp(epsilon=1), {"keys": ["x", "y"], **asked}
     answers = [ask.value_counts("city", **listed), ask.value_counts("city", normalize=True, **listed)]
     answers += [ask.histogram("city", **listed), ask.histogram("age", bins=[0, 50, 100], **asked)]

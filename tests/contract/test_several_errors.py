@@ -145,7 +145,7 @@ def test_shares_are_those_of_the_least_prices(epsilon):
 
 
 def test_a_mean_of_a_public_number_of_rows():
-    df = protected(numbers(), epsilon=10, neighbors="replace_one")
+    df = protected(numbers(), epsilon=10, neighbors="replace_one", rows=True)
     within = {"within": [1, 2]}
     found = df.dp(epsilon=1).agg({"x": "mean", "y": "mean"}, bounds={"x": (0, 100), "y": (0, 100)}, **within)
     ends = found.interval()

@@ -47,8 +47,14 @@ def test_numbers_stay_what_they_are(storage):
 
 
 def test_numbers_are_written_as_pandas_writes_them():
-    for column in (pd.Series([1, -20], dtype="int64"), pd.Series([0.1, 1e300, -2.0, np.inf]), pd.Series([True, False])):
+    for column in (pd.Series([1, -20], dtype="int64"), pd.Series([0.1, 1e300, -2.5, np.inf]), pd.Series([True, False])):
         assert converted(column, "string").tolist() == column.astype(str).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "Int64", "Float32", "int8", "double[pyarrow]"])
+def test_whole_numbers_are_written_the_same_whatever_stores_them(dtype):
+    """One missing value makes floats of integers: the text of all others would change with it."""
+    assert converted(pd.Series([1, -20, 0]).astype(dtype), "string").tolist() == ["1", "-20", "0"]
 
 
 @pytest.mark.parametrize("storage", BOOLEAN_STORAGE.values(), ids=BOOLEAN_STORAGE)
