@@ -39,9 +39,10 @@ IMPLICIT_WARNING = (
 )
 
 
-_sessions: dict[str, Session] = {}  # by id; closed ones stay, so that their frames are told so
+_sessions: dict[str, Session] = {}  # by id
+_ended: set[str] = set()  # ids of closed ones, whose frames are told so
 _lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
-_ever: list[Session] = []  # the first session of this process: from then on nothing is protected implicitly
+_ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
 _refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
 REFUSED = (
     "the last df.dp.protect(...) was refused, and without it nothing is answered: correct it as its error said and type it "
@@ -139,7 +140,7 @@ def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concat
             return method(accessor, *args, **kwargs)
         except BaseException:
             with _lock:
-                _refusals.append("protect")
+                _refusals[:] = ["protect"]
                 table = tables.lookup(accessor._frame)
                 if table is not None and table.session._implicit:
                     table.session._doubted = True
@@ -253,9 +254,10 @@ def _find(ledger: Ledger, name: str) -> Session | None:
 
 
 def _new(session: Session) -> Session:
+    for known in [s for s in _sessions.values() if (s._whole or s)._closed or s._closed]:
+        _ended.add(_sessions.pop(known.id).id)
     _sessions[session.id] = session
-    if not _ever:
-        _ever.append(session)
+    _ever[:] = _ever or [session.id]
     return session
 
 
@@ -288,7 +290,7 @@ def table_of(frame: pd.DataFrame) -> Table:
         return table
     mark = _mark(frame)
     mark = None if mark is None else mark.removesuffix(DERIVED)
-    if mark in _sessions and _sessions[mark]._closed:
+    if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
         raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
     if mark is not None and mark not in _sessions:
         raise UnknownSessionError(
