@@ -16,6 +16,7 @@ from pandas_dp.arguments import check_facts, planned_prices, positive_epsilon, p
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.records import plain
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -25,6 +26,7 @@ from pandas_dp.errors import (
     did_you_mean,
 )
 from pandas_dp.kinds import kind_of
+from pandas_dp.names import check_name
 from pandas_dp.public_arguments import GUARDS, is_private
 from pandas_dp.schema import Schema
 from pandas_dp.schema_files import has_dtype
@@ -112,6 +114,7 @@ def protect(
     check_frame(frame, unit)
     check_schema(facts, frame)
     opened = open_ledger(ledger)
+    check_name(plain(name), opened.heads())
     with _lock:
         session = _find(opened, name)
         tables.check_free(frame, session)
