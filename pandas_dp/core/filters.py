@@ -102,7 +102,7 @@ class PlanFilter(PureFilter):
 
     def refusal(self, state: State, asked: str, charge: Charge) -> BudgetExceededError:
         """Name the prices that are left."""
-        prices = [f"epsilon={say(e)}" for (e, n), used in self._pots(state) if used < n]
+        prices = [f"epsilon={show(e)}" for (e, n), used in self._pots(state) if used < n]
         rest = self.beside - self._others(state)
         prices += [f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []
         currency, fits = "epsilon", _would_fit(prices)

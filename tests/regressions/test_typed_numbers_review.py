@@ -150,6 +150,7 @@ TYPED: dict[str, Callable[[pd.DataFrame], Any]] = {
     "edges that go by once": lambda df: df.dp(epsilon=1).histogram("age", bins=map(np.int64, [0, 50])),
     "bounds of several": lambda df: df.dp(epsilon=1).agg({"age": "mean"}, bounds={"age": (0, np.int64(99))}),
     "schema": lambda _: pandas_dp.Schema({"age": {"bounds": (0, np.int64(99))}}),
+    "schema of what goes by once": lambda _: pandas_dp.Schema({"age": {"bounds": map(np.int64, [0, 99])}}),
     "schema of protect": lambda _: people().dp.protect(
         epsilon=1, name=fresh(), schema={"age": {"keys": [np.int64(9)]}}
     ),
@@ -200,6 +201,8 @@ def test_bounds_are_typed_one_by_one():
     for bounds in (np.percentile(df["age"], [1, 99]), pd.Index([0, 99])):
         with pytest.raises(pandas_dp.ArgumentTypeError, match="bounds must be a pair of numbers"):
             df.dp(epsilon=1).mean("age", bounds=bounds)
+        with pytest.raises(pandas_dp.ArgumentTypeError, match="two plain values"):
+            pandas_dp.Schema({"age": {"bounds": bounds}})
 
 
 def test_a_twin_that_looks_at_nothing_is_noticed(monkeypatch):
