@@ -16,8 +16,10 @@ import pandas as pd
 from pandas_dp import arguments, opening
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.records import plain
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import kind_of
+from pandas_dp.names import check_name
 from pandas_dp.public_arguments import refuse_private
 from pandas_dp.session import PART, Session
 from pandas_dp.steps import steps
@@ -33,6 +35,7 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
         raise ArgumentTypeError("name must be a text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
     total, table = arguments.positive_epsilon(epsilon), opening.table_of(frame)
     session = table.session
+    check_name(plain(session.name + PART + name), session._ledger.heads())
     text = f"allot({name!r}, epsilon={show(total)})"
     table.check()
     part = _part(session, name, total, total, session.unit, text)

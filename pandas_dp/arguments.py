@@ -19,6 +19,7 @@ from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number, is_missing
+from pandas_dp.public_arguments import entries
 from pandas_dp.schema import ColumnFacts
 
 Checked = TypeVar("Checked")
@@ -154,7 +155,7 @@ def lattice(
         bought = kind.name == "number" and call in BUYING
         otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
         raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}{otherwise}")
-    if isinstance(bounds, str | bytes | dict | set) or not isinstance(bounds, Sequence | np.ndarray | pd.Index):
+    if isinstance(bounds, str | bytes | dict | set) or not isinstance(bounds, Sequence):
         raise ArgumentTypeError(f"bounds must be a pair of numbers: {line}")
     if len(bounds) != 2:
         raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
@@ -226,7 +227,7 @@ def keys(
         given = natural
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise ArgumentTypeError(f"keys must be a list: {line}")
-    listed = tuple(plain(key, kind) for key in given)
+    listed = tuple(plain(key, kind) for key in entries(given, "keys"))
     if not listed:
         raise ArgumentValueError(f"keys must not be empty: {line}")
     if len(listed) > MOST_PARTS:
@@ -326,6 +327,7 @@ def bins(
 
 def _listed(edges: Iterable[Any]) -> tuple[Any, ...]:
     """Edges one by one; those of an array as Python's numbers where these are the very same."""
+    edges = entries(edges, "bins")
     plain = isinstance(edges, np.ndarray | pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES
     return tuple(cast(Any, edges).tolist() if plain else edges)
 

@@ -39,9 +39,11 @@ class AskedQuery:
     def key(self, table: str, unit: PrivacyUnit, steps: tuple[Any, ...]) -> str | None:
         """Return the name under which the answer is stored: a digest of public facts only, never of data.
 
+        The version of the recipe is one of them: noisy integers are found by the recipe that reads them as they were drawn.
         None for questions that are never stored.
         """
         if not self.aggregate.stored:
             return None
-        text = "\n".join((repr(table), repr(self.aggregate), repr(steps), repr(self.price), repr(unit)))
+        recipe = f"{self.aggregate!r} {self.aggregate.version}"
+        text = "\n".join((repr(table), recipe, repr(steps), repr(self.price), repr(unit)))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
-from pandas_dp.public_arguments import refuse_private
+from pandas_dp.public_arguments import check_all_typed, refuse_private
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,27 +63,30 @@ def uncopied(held: Any) -> Any:
 
 
 def explain(cls: type[T], public: bool = False) -> type[T]:
-    """Make the public methods of a class say what to type where their arguments do not fit.
+    """Make the public methods of a class say what to type where their arguments do not fit, and refuse NumPy's scalars.
 
     Where `public`, all arguments are public facts: nothing is accepted for one that is protected or was made of what is.
     """
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType) and (not name.startswith("_") or name == "__call__"):
-            setattr(cls, name, _explained(member, "", public))
+            setattr(cls, name, _explained(member, "", True, public))
     return cls
 
 
 def explained(method: Callable[P, R]) -> Callable[P, R]:
-    """Make one method say what to type where its arguments do not fit."""
-    return _explained(method, "")
+    """Make one method say what to type where its arguments do not fit, and refuse NumPy's scalars."""
+    return _explained(method, "", True)
 
 
-def example(line: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a function, or the class of an ``__init__``, name this line where its arguments do not fit."""
+def example(line: str, typed: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function, or the class of an ``__init__``, name this line where its arguments do not fit.
+
+    Where `typed`, its arguments become part of a question, and NumPy's scalars are refused.
+    """
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
         if not isinstance(function, type):
-            return _explained(function, line)
+            return _explained(function, line, typed)
         made: Any = function
         made.__init__ = _explained(inspect.unwrap(made.__init__), line)  # not under the line of a base class
         return function
@@ -91,15 +94,19 @@ def example(line: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return wrap
 
 
-def _explained(method: Callable[P, R], line: str, public: bool = False) -> Callable[P, R]:
+def _explained(method: Callable[P, R], line: str, typed: bool = False, public: bool = False) -> Callable[P, R]:
     placed = [other for other in inspect.signature(method).parameters.values() if other.kind is not other.KEYWORD_ONLY]
-    names = tuple(other.name for other in placed) if public else ()  # what stands too far is refused by Python
+    names = tuple(other.name for other in placed)  # what stands too far is refused by Python
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            if public:
-                refuse_private(method.__name__, (*zip(names, args, strict=False), *kwargs.items()))
+            if typed:
+                given = (*zip(names, args, strict=False), *kwargs.items())
+                check_all_typed("df.dp" if method.__name__ == "__call__" else method.__name__, given)
+                if public:
+                    refuse_private(method.__name__, given)
+                del given
             return method(*args, **kwargs)
         except PandasDPError as error:
             # tools that show the locals of a traceback, as loggers of errors do, would show the table

@@ -7,8 +7,10 @@ import os
 from pandas_dp import opening
 from pandas_dp.calls import example
 from pandas_dp.core.ledger import open_ledger
+from pandas_dp.core.records import plain
 from pandas_dp.core.store import canonical
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
+from pandas_dp.names import check_name
 from pandas_dp.session import PART, Session
 
 
@@ -75,6 +77,7 @@ def open_session(ledger: str | os.PathLike[str], name: str = "data") -> Session:
     opened = open_ledger(path)
     terms = opened.budget(name)
     if terms is None:
+        check_name(plain(name), opened.heads())
         close = did_you_mean(name, [known for known in opened.heads() if PART not in known])
         raise LedgerError(f"the ledger has no budget named {name!r}{close}; to open one type once {line}")
     return opening.rejoin(opened, name, terms[1])

@@ -18,6 +18,7 @@ from pandas_dp.arguments import planned_prices, positive_epsilon, positive_int, 
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.records import plain
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -25,6 +26,7 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
+from pandas_dp.names import check_name
 from pandas_dp.recognised import mark_of
 from pandas_dp.schema import Schema
 from pandas_dp.session import DERIVED, PART, Session
@@ -48,13 +50,13 @@ OUTSIDE = (
     "answers about rows ({price}) were given before this budget was opened; nothing bounds what they tell of a {unit!r}"
 )
 
-_sessions: dict[str, Session] = {}  # by id; closed ones stay, so that their frames are told so
+_sessions: dict[str, Session] = {}  # by id
+_ended: set[str] = set()  # ids of closed ones, whose frames are told so
 _lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
-_opened_here: set[tuple[str | None, str, int]] = (
-    set()
-)  # budgets that this process opened: their terms may be typed anew
+# budgets that this process opened, whose terms it may type anew
+_opened_here: set[tuple[str | None, str, int]] = set()
 _warned: set[tuple[str | None, str]] = set()  # budgets of which it was said that another object is other content
-_ever: list[Session] = []  # the first session of this process: from then on nothing is protected implicitly
+_ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
 _refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
 REFUSED = (
     "the last df.dp.protect(...) was refused, and without it nothing is answered: correct it as its error said and type it "
@@ -129,6 +131,7 @@ def protect(
     public = _public_rows(frame, rows, unit)
     tables.check_typed(table, version)
     opened = open_ledger(ledger)
+    check_name(plain(name), opened.heads())
     with _lock:
         session = _find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
@@ -244,7 +247,7 @@ def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concat
             return method(accessor, *args, **kwargs)
         except BaseException:
             with _lock:
-                _refusals.append("protect")
+                _refusals[:] = ["protect"]
                 table = tables.lookup(accessor._frame)
                 if table is not None and table.session._implicit:
                     table.session._doubted = True
@@ -311,9 +314,10 @@ def _find(ledger: Ledger, name: str) -> Session | None:
 
 
 def _new(session: Session) -> Session:
+    for known in [s for s in _sessions.values() if (s._whole or s)._closed or s._closed]:
+        _ended.add(_sessions.pop(known.id).id)
     _sessions[session.id] = session
-    if not _ever:
-        _ever.append(session)
+    _ever[:] = _ever or [session.id]
     return session
 
 
@@ -348,7 +352,7 @@ def table_of(frame: pd.DataFrame) -> Table:
         return table
     mark = mark_of(frame)
     mark = None if mark is None else mark.removesuffix(DERIVED)
-    if mark in _sessions and _sessions[mark]._closed:
+    if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
         raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
     if mark is not None and mark not in _sessions:
         raise UnknownSessionError(

@@ -1,4 +1,4 @@
-"""Public facts are no columns of a protected table: the one place where arguments are checked for that."""
+"""Public facts are no columns of a protected table and no numbers of it: the one place where arguments are checked for that."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 # what can carry a mark, share the memory of a protected column, or be its categories
 Held = pd.DataFrame | pd.Series | pd.Index | np.ndarray | ExtensionArray
@@ -70,3 +70,56 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
                 f"{call}: {name} must be public, and a table or column that is protected, or was made of one, is not: type "
                 f"what a codebook or common knowledge says, {line}{OR_ASK.get(name, '')}"
             )
+
+
+HOLDS = (np.generic, np.ndarray, list, tuple, set, frozenset, dict)
+TYPED = {"b": "bool", "i": "int", "u": "int", "U": "str", "S": "bytes", "M": "pd.Timestamp", "m": "pd.Timedelta"}
+
+
+def check_typed(value: Any, where: str = "") -> None:
+    """Refuse NumPy's scalars where public facts are typed: nobody types one, and what pandas computes of rows is one.
+
+    What is typed is published in the text of the question, so ``lambda d: d.age > df.age.mean()`` would publish the mean.
+    Arrays are looked at as a whole, whatever they hold: edges and keys are made in arrays, and one value of a column is none.
+    Plain numbers, texts and dates carry no mark and are not recognised.
+
+    Raises
+    ------
+    ArgumentTypeError
+        It says where, if `where` does, and the type, never the value.
+    """
+    found = _scalar(value)
+    if found is not None:
+        raise ArgumentTypeError(
+            f"{where}np.{type(found).__name__} is a NumPy scalar, which may have been computed from the rows, and what is "
+            f"typed is published. If it is public, say so by writing {TYPED.get(found.dtype.kind, 'float')}(...)"
+        )
+
+
+def entries(given: Iterable[Any], name: str) -> Iterable[Any]:
+    """The entries of a public list, which may be one that goes by once, checked as those of a list are."""
+    if isinstance(given, Held | tuple):
+        return given
+    kept = tuple(given)
+    check_typed(kept, f"{name} must be typed, and ")
+    return kept
+
+
+def check_all_typed(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
+    """Do that for the arguments of a call, by their names."""
+    for name, value in arguments:
+        check_typed(value, f"{call}: {name} must be typed, and ")
+
+
+def _scalar(value: Any) -> np.generic | None:
+    """A NumPy scalar: the value itself, or one in it; None where there is none."""
+    if isinstance(value, np.generic):
+        return value
+    if isinstance(value, np.ndarray):
+        return _scalar(value[()]) if value.ndim == 0 else None
+    if isinstance(value, dict):
+        return _scalar([*value, *value.values()])
+    if not isinstance(value, list | tuple | set | frozenset):
+        return None
+    odd = {kind for kind in set(map(type, value)) if issubclass(kind, HOLDS)}  # of millions of keys most are plain
+    return next((found for entry in value if type(entry) in odd and (found := _scalar(entry)) is not None), None)

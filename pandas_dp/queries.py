@@ -13,7 +13,7 @@ from pandas_dp.accessor import Accessor, carried
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
 from pandas_dp.priced.text import missing_question
-from pandas_dp.public_arguments import refuse_private
+from pandas_dp.public_arguments import check_all_typed, refuse_private
 from pandas_dp.recorded import ITEM, Call, kept, shown, written
 
 DEFAULTS: dict[str, Any] = {
@@ -223,7 +223,9 @@ class Query:
         def record(*args: Any, **options: Any) -> Query:
             if not _fit(own, args, options):
                 method(None, *args, **options)  # refuses them in the words of a priced frame
-            refuse_private(name, (*zip(own.parameters, args, strict=False), *options.items()))
+            given = (*zip(own.parameters, args, strict=False), *options.items())
+            check_all_typed(name, given)
+            refuse_private(name, given)
             return Query(self._terms, (*self._calls, Call(name, kept(args), kept(options))))
 
         record.__name__, record.__doc__ = name, method.__doc__
@@ -268,7 +270,7 @@ class Query:
         return Query, (self._terms, self._calls)
 
 
-@example("pandas_dp.query(epsilon=0.5)")
+@example("pandas_dp.query(epsilon=0.5)", typed=True)
 def query(
     epsilon: Any = None,
     delta: Any = 0,

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.public_arguments import is_private, refuse_private
+from pandas_dp.public_arguments import Held, check_all_typed, entries, is_private, refuse_private
 from pandas_dp.schema_files import arrow_facts, read_toml, sample_facts, toml_of
 from pandas_dp.steps.changes import Clip, FillNA, Rename, Step
 from pandas_dp.steps.explode import Explode
@@ -71,6 +71,7 @@ class Schema:
                 ends = "; both ends stand in one pair: {'bounds': (0, 120)}" if unknown[0] in ENDS else ""
                 close = ends or did_you_mean(unknown[0], FIELDS)
                 raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
+            check_all_typed(f"schema of {name!r}", facts.items())
             refuse_private(f"schema of {name!r}", facts.items())
             self._columns[name] = _facts(facts)
 
@@ -285,7 +286,9 @@ def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
         if given.get(field) is not None:
             if isinstance(given[field], str) or not hasattr(given[field], "__iter__"):
                 raise ArgumentTypeError(f"{field} in a schema must be a list")
-            given[field] = tuple(given[field])
+            if field == "bounds" and isinstance(given[field], Held):  # edges and keys alone are made in arrays
+                raise ArgumentTypeError("bounds in a schema must be two plain values: {'bounds': (0, 100)}")
+            given[field] = tuple(entries(given[field], field))
     if given.get("dtype") is not None and not isinstance(given["dtype"], str):
         raise ArgumentTypeError("dtype in a schema must be the name of one: {'dtype': 'int64'}")
     return ColumnFacts(**given)

@@ -21,7 +21,7 @@ LINE = "pandas_dp.split(1, [pandas_dp.query(epsilon=1).count(), pandas_dp.query(
 MOST_QUERIES = 1000
 
 
-@example("pandas_dp.split(1, [query, query]), with queries such as pandas_dp.query(epsilon=1).count()")
+@example("pandas_dp.split(1, [query, query]), with queries such as pandas_dp.query(epsilon=1).count()", typed=True)
 def split(
     epsilon: Any, queries: Any, *, weights: Any = None, within: Any = None, frame: pd.DataFrame | None = None
 ) -> list[Query]:

@@ -117,7 +117,7 @@ def test_a_chain_may_be_cut_anywhere_by_the_price():
 
 def test_text_functions_and_pandas_expressions_spell_one_question():
     df = protected()
-    limit = np.int64(30)
+    limit = 30
     spelled = [
         df.dp(epsilon=0.01).query("age > 30 and sex == 'f'"),
         df.dp(epsilon=0.01).query('30 < age & `sex` == "f"'),

@@ -26,6 +26,7 @@ LEVELS = {
     "calls": 1,
     "core": 1,
     "kinds": 1,
+    "names": 1,
     "engines": 2,
     "uncertainty": 3,
     "postprocess": 3,

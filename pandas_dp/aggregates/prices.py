@@ -88,7 +88,7 @@ def on_one_unit(prices: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], Fra
     return tuple(price // common for price in whole), Fraction(common, bottom)
 
 
-@example("pandas_dp.geometric_prices(1, 4, ratio=1.1)")
+@example("pandas_dp.geometric_prices(1, 4, ratio=1.1)", typed=True)
 def geometric_prices(lowest: Any, highest: Any, ratio: Any) -> list[Decimal]:
     """Public prices of which each is at most `ratio` times the one before: a grid for ``best_price``.
 

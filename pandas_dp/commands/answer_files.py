@@ -15,9 +15,9 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentValueError, DataFileError
 from pandas_dp.release import Release
+from pandas_dp.report.files import BEGUN, UNFINISHED, replace_file
 
 FORMATS = ("json", "csv", "parquet")
-BEGUN, UNFINISHED = ".pandas-dp-", ".part"  # the name of a file that is being written
 LONG = 60  # seconds: a file that was not written to for so long is no job's that runs
 
 
@@ -83,13 +83,13 @@ class AnswerFiles:
         """Write an answer."""
         files = [f"{name}.json"]
         with self._writing():
-            self._write(files[0], release.to_json().encode() + b"\n")
+            replace_file(self._place(files[0]), release.to_json().encode() + b"\n")
             if self._form != "json":
                 files.append(f"{name}.{self._form}")
                 table = release.table()
                 if not isinstance(release.value, pd.Series | pd.DataFrame):
                     table = table.reset_index(drop=True)  # the name of the file says what a single number is
-                self._write(files[1], _bytes(flat(table), self._form))
+                replace_file(self._place(files[1]), _bytes(flat(table), self._form))
         record = json.loads(release.to_json())
         kept = ("query", "price", "mechanism", "level", "notes")
         single = {} if isinstance(record["value"], dict) else {"value": record["value"], "interval": record["interval"]}
@@ -101,39 +101,20 @@ class AnswerFiles:
         """Write what was answered so far, and facts about the whole."""
         text = json.dumps(facts | {"answers": self._entries}, indent=1, ensure_ascii=False)
         with self._writing():
-            self._write("index.json", text.encode() + b"\n")
+            replace_file(self._place("index.json"), text.encode() + b"\n")
 
-    def _write(self, name: str, content: bytes) -> None:
-        """Write a file beside its place and move it there: readers never see half of it."""
-        handle, path = tempfile.mkstemp(dir=self._directory, prefix=BEGUN, suffix=UNFINISHED)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(path, 0o666 & ~_umask())
-            os.replace(path, os.path.join(self._directory, name))
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-            raise
+    def _place(self, name: str) -> str:
+        return os.path.join(self._directory, name)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             yield
-        except OSError:
+        except (OSError, ArgumentValueError):
             raise DataFileError(
                 f"answers cannot be written to {self._directory}: name another directory, --out DIR. Answers that were paid "
                 "for are in the ledger: the same command gets them for nothing"
             ) from None
-
-
-def _umask() -> int:
-    """The mask of this process, which mkstemp leaves aside."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def flat(table: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,9 @@ from pandas_dp.accessor import dp
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.records import plain
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.names import check_name
 from pandas_dp.schema import Schema
 from pandas_dp.session import PART, Session
 
@@ -93,6 +95,20 @@ class BudgetTerms:
             given |= dict(zip(UNIT, (unit.column, unit.rows, unit.groups, unit.rows_per_group), strict=True))
         return cls(name, budget, unit, given)
 
+    def open(self, ledger: Ledger) -> None:
+        """Open the budget in a ledger, or compare the terms of the one that is there.
+
+        Raises
+        ------
+        ArgumentValueError, LedgerError
+        """
+        self.check_name(ledger)
+        ledger.open(self.name, self.budget, self.unit)
+
+    def check_name(self, ledger: Ledger) -> None:
+        """Refuse a name that cannot be told from one in the ledger."""
+        check_name(plain(self.name), ledger.heads())
+
     def protect(self, frame: pd.DataFrame, schema: Schema, ledger: str, table: str, version: str | None) -> Session:
         """Protect a frame on this budget, which is opened where the ledger has none.
 
@@ -105,7 +121,7 @@ class BudgetTerms:
         ------
         ArgumentTypeError, ArgumentValueError, LedgerError
         """
-        open_ledger(ledger).open(self.name, self.budget, self.unit)
+        self.open(open_ledger(ledger))
         return dp(frame).protect(**self.given, schema=schema, ledger=ledger, table=table, version=version)
 
 

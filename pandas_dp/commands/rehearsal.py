@@ -141,11 +141,13 @@ def rehearse(
 def _ledger(terms: BudgetTerms, path: str | None) -> Ledger:
     """The ledger that has the budget, or one in memory where it is new."""
     ledger = existing_ledger(path)
-    if ledger is not None and ledger.budget(terms.name) is not None:
-        ledger.open(terms.name, terms.budget, terms.unit)  # of a known name it compares the terms, and writes nothing
-        return ledger
+    if ledger is not None:
+        terms.check_name(ledger)
+        if ledger.budget(terms.name) is not None:
+            terms.open(ledger)  # of a known name it compares the terms, and writes nothing
+            return ledger
     ledger = Ledger(None)
-    ledger.open(terms.name, terms.budget, terms.unit)
+    terms.open(ledger)
     return ledger
 
 

@@ -102,7 +102,7 @@ class PlanFilter(PureFilter):
 
     def refusal(self, state: State, asked: str, charge: Charge) -> BudgetExceededError:
         """Name the prices that are left."""
-        prices = [f"epsilon={say(e)}" for (e, n), used in self._pots(state) if used < n]
+        prices = [f"epsilon={show(e)}" for (e, n), used in self._pots(state) if used < n]
         rest = self.beside - self._others(state)
         prices += [f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []
         currency, fits = "epsilon", _would_fit(prices)
@@ -115,12 +115,12 @@ class PlanFilter(PureFilter):
 
     def spent(self, state: State) -> str:
         """Say what is spent of the plan and beside it."""
-        pots = [f"{used:,} of {n:,} planned calls at epsilon={say(e)}" for (e, n), used in self._pots(state)]
+        pots = [f"{used:,} of {n:,} planned calls at epsilon={show(e)}" for (e, n), used in self._pots(state)]
         return ", ".join([*pots, _tell("epsilon", self._others(state), ROUND_CEILING) + " beside the plan"])
 
     def left(self, state: State) -> str:
         """Say what is left of the plan and beside it."""
-        pots = [f"{n - used:,} of {n:,} planned calls at epsilon={say(e)}" for (e, n), used in self._pots(state)]
+        pots = [f"{n - used:,} of {n:,} planned calls at epsilon={show(e)}" for (e, n), used in self._pots(state)]
         return ", ".join([*pots, _tell("epsilon", self.beside - self._others(state)) + " beside the plan"])
 
     def _pots(self, state: State) -> list[tuple[tuple[Fraction, int], int]]:
@@ -196,7 +196,7 @@ class RenyiFilter:
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
-        divergence = [_tell(self.currency, state.renyi)] if state.renyi else []
+        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING)] if state.renyi else []
         delta = [_tell("delta", state.delta, ROUND_CEILING)] if state.delta else []
         return ", ".join([_sum(state), *divergence, *delta])
 
@@ -350,10 +350,8 @@ def filter_for(budget: Budget, order: Fraction | None = None) -> Filter:
 
 def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
     """Write a sum honestly: exactly as a short decimal or fraction, else rounded (what is spent upwards) and saying so."""
-    if x > 0 and x.denominator < 1000:
-        return f"{name}={show(x)}"
-    exact = x <= 0 or 10**12 % x.denominator == 0
-    return f"{name}={say(x)}" if exact else f"{name} about {say(three_digits(x, rounding))}"
+    exact = x <= 0 or x.denominator < 1000 or 10**12 % x.denominator == 0
+    return f"{name}={show(max(x, Fraction(0)))}" if exact else f"{name} about {show(three_digits(x, rounding))}"
 
 
 def _sum(state: State) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal, Inexact
 from enum import StrEnum
 from fractions import Fraction
 
@@ -291,19 +292,15 @@ def round_up(x: float, relative: float = 1e-12) -> Fraction:
     return Fraction(math.nextafter(x * (1 + relative), math.inf))
 
 
-def show(x: Fraction) -> str:
-    """Write a rational as an exact decimal (a small one as 1e-6) if it has one of moderate length, else as a fraction."""
-    denominator, digits = x.denominator, 0
-    for prime in (2, 5):
-        power = 0
-        while denominator % prime == 0:
-            denominator, power = denominator // prime, power + 1
-        digits = max(digits, power)
-    if denominator != 1:
-        return f"{x.numerator}/{x.denominator}"
-    if digits > 12 or 0 < x < Fraction(1, 10**4):
-        return f"{float(x):.12g}".replace("e-0", "e-")
-    text = f"{x.numerator * 10**digits // x.denominator:0{digits + 1}d}"
-    if x.numerator < 0:
-        return "-" + show(-x)
-    return text if digits == 0 else f"{text[:-digits]}.{text[-digits:]}"
+def show(x: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """Write a rational as an exact decimal (a small one as 1e-6) if it has one, else as a fraction.
+
+    Of more digits than a float has, 12 are kept, rounded up where nothing else is said: no price is told smaller than it is.
+    """
+    if x.denominator == 1 or pow(10, x.denominator.bit_length(), x.denominator):
+        return str(x)
+    exact, number = Context(prec=17), (Decimal(x.numerator), Decimal(x.denominator))
+    told = exact.divide(*number)
+    if exact.flags[Inexact]:
+        told = Context(prec=12, rounding=rounding).divide(*number)
+    return f"{exact.normalize(told):{'f' if abs(x) >= Fraction(1, 10**4) else 'e'}}"

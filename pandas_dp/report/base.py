@@ -18,6 +18,7 @@ from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import scalar_html
+from pandas_dp.report.odometer import as_float
 from pandas_dp.report.plots import PLOT, Column, Line, draw
 from pandas_dp.report.provenance import Provenance
 from pandas_dp.report.records import jsonable
@@ -131,9 +132,7 @@ class Release:
         return self._charged(self.query.price.rho)
 
     def _charged(self, amount: Fraction | None) -> float | None:
-        if amount is None:
-            return None
-        return 0.0 if self.spent == "nothing" else float(amount)
+        return None if amount is None else 0.0 if self.spent == "nothing" else as_float(amount)
 
     def interval(self, level: float = LEVEL) -> Any:
         """Return what is known of the error.

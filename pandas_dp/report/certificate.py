@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.report.accounts import read
 from pandas_dp.report.books import Answered
 from pandas_dp.report.certificate_page import document
+from pandas_dp.report.files import replace_file
 
 if TYPE_CHECKING:
     from pandas_dp.tables import Table
-
-LEDGER = b"SQLite format 3\0"  # as every ledger starts
 
 
 class Page(str):
@@ -75,27 +72,5 @@ def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str) or not name:
         raise ArgumentTypeError("path must be the name of a file: session.report('report.html')")
-    full = os.path.realpath(name)
-    if os.path.exists(full) and not os.path.isfile(full):
-        raise ArgumentValueError(
-            "path must be the name of a file, not of a folder or device: session.report('report.html')"
-        )
-    if _is_ledger(full):
-        raise ArgumentValueError("path names a ledger, which would be lost: session.report('report.html')")
-    temporary = f"{full}.{uuid.uuid4().hex}.new"
-    try:
-        with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(temporary, full)
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)
+    replace_file(name, text.encode())
     return None
-
-
-def _is_ledger(path: str) -> bool:
-    """Whether a file is a ledger: written over, its budgets could be spent once more."""
-    if not os.path.exists(path):
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(LEDGER)) == LEDGER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -169,12 +170,11 @@ def _books(account: Account) -> str:
     """What is spent and left in every currency."""
     rule, state, unit = account.rule, account.state, account.unit
     budget, spent, left = rule.budget, odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
-    epsilons = (Fraction(spent.epsilon), Fraction(left.epsilon), budget.epsilon)
-    rows: list[tuple[object, ...]] = [("Epsilon, proved for what was answered", *map(show, epsilons))]
+    sums = [("Epsilon, proved for what was answered", Fraction(spent.epsilon), Fraction(left.epsilon), budget.epsilon)]
     if budget.delta:
-        deltas = (Fraction(spent.delta), Fraction(left.delta), budget.delta)
-        rows.append(("Delta that belongs to it", *map(show, deltas)))
-    rows += [(name, _amount(used), _amount(total - used), _amount(total)) for name, used, total in _sums(rule, account)]
+        sums.append(("Delta that belongs to it", Fraction(spent.delta), Fraction(left.delta), budget.delta))
+    sums += [(name, used, total - used, total) for name, used, total in _sums(rule, account)]
+    rows = [(name, _amount(used), _amount(rest, ROUND_FLOOR), _amount(total)) for name, used, rest, total in sums]
     told = "Spent and left in every currency in which this budget is counted"
     words = [("Spent, in the words of the session", str(spent)), ("Left", str(left))]
     return _table(told, ("Currency", "Spent", "Left", "Total"), rows) + _facts(words)
@@ -197,9 +197,15 @@ def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
     return rows
 
 
-def _amount(x: Any) -> str:
-    """A sum, exactly where it is a short decimal."""
-    return show(x) if 10**12 % x.denominator == 0 else f"about {float(x):.6g}"
+def _amount(x: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """A sum, exactly where it is a short decimal, else rounded: up, but for what is left."""
+    short = Context(prec=6, rounding=rounding)
+    told = short.divide(Decimal(x.numerator), Decimal(x.denominator))
+    return (
+        f"{'about ' * short.flags[Inexact]}{show(Fraction(told), rounding)}"
+        if 10**12 % x.denominator
+        else show(x, rounding)
+    )
 
 
 def _groups(account: Account) -> str:

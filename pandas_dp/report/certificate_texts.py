@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -205,9 +205,9 @@ def assumptions(rule: Filter, unit: PrivacyUnit) -> list[str]:
 def _power(epsilon: Fraction) -> str:
     """e^epsilon, which may be beyond every float."""
     with localcontext() as context:
-        context.prec, context.Emax = 20, 10**9
+        context.prec, context.Emax, context.rounding = 20, 10**9, ROUND_CEILING
         value = (Decimal(epsilon.numerator) / epsilon.denominator).exp()
-    return f"{value:,.0f}" if value < 10**6 else f"{value:.2e}"
+        return f"{value:,.0f}" if value < 10**6 else f"{value:.2e}"
 
 
 def _count(x: Fraction) -> str:

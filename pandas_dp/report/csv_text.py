@@ -8,17 +8,20 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.report.files import replace_file
 
 CSV = ".to_csv(path), with intervals and cautions; .table().to_csv(path, ...) is pandas' own, with every digit"
 MARK = "# "
 
 
-def write_csv(table: pd.DataFrame, comments: list[str], path: Any, options: dict[str, Any]) -> str | None:
+def write_csv(
+    table: pd.DataFrame | pd.Series[Any], comments: list[str], path: Any, options: dict[str, Any]
+) -> str | None:
     """Write a table below lines of comments.
 
     Parameters
     ----------
-    table : DataFrame
+    table : DataFrame or Series
     comments : list of str
         A line each, whatever is in them.
     path : str, path, text file or None
@@ -32,8 +35,8 @@ def write_csv(table: pd.DataFrame, comments: list[str], path: Any, options: dict
 
     Raises
     ------
-    ArgumentTypeError
-        For another path, and for options that say how a file is opened.
+    ArgumentTypeError, ArgumentValueError, OSError
+        For another path, and for options that say how a file is opened; see also `replace_file`.
     """
     refused = {"mode", "compression", "storage_options", "errors"} & options.keys()
     if refused or not (path is None or isinstance(path, str | os.PathLike) or hasattr(path, "write")):
@@ -48,6 +51,5 @@ def write_csv(table: pd.DataFrame, comments: list[str], path: Any, options: dict
     if hasattr(path, "write"):
         path.write(text)
         return None
-    with open(path, "w", encoding=encoding, newline="") as file:
-        file.write(text)
+    replace_file(path, text.encode(encoding))
     return None

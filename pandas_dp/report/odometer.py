@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from pandas_dp.core.budget import Charge, State, three_digits
@@ -13,6 +13,7 @@ from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.report.allowance import COUNTED, left_text
 
 PLACES = 12  # decimals of an epsilon, and digits of a delta
+MOST_DIGITS = 400  # of either, a delta of the smallest float included
 
 
 class Odometer(str):
@@ -142,4 +143,17 @@ def _decimal(x: Fraction, rounding: str, places: int = PLACES) -> Decimal:
     """A rational with at most so many decimals, rounded in the direction that promises less."""
     scaled = x * 10**places
     whole = math.ceil(scaled) if rounding == ROUND_CEILING else math.floor(scaled)
-    return Decimal(whole).scaleb(-places).normalize() if whole else Decimal(0)
+    # of text, and with digits enough: what the caller's decimal context says rounds nothing here
+    return Context(prec=MOST_DIGITS).normalize(Decimal(f"{whole}e{-places}")) if whole else Decimal(0)
+
+
+def as_float(x: Fraction) -> float:
+    """The float that is written as this decimal, else the next one above: no price is told smaller than it is.
+
+    Examples
+    --------
+    >>> as_float(Fraction(3, 10)), as_float(Fraction(1, 3)) > Fraction(1, 3)
+    (0.3, True)
+    """
+    near = float(x)
+    return near if Fraction(repr(near)) >= x else math.nextafter(near, math.inf)

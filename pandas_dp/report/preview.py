@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.core.budget import Charge
+from pandas_dp.core.budget import Charge, three_digits
 from pandas_dp.core.privacy import show
 from pandas_dp.report.allowance import COUNTED
 from pandas_dp.report.html import scalar_html
+from pandas_dp.report.odometer import as_float
 from pandas_dp.report.outlook import Outlook
 
 REFUSED = "the budget does not pay this query: "
@@ -76,17 +78,17 @@ class Preview:
     @property
     def epsilon(self) -> float | None:
         """Epsilon that would be charged; None where the noise has no finite one."""
-        return None if self.charge.epsilon is None else float(self.charge.epsilon)
+        return None if self.charge.epsilon is None else as_float(self.charge.epsilon)
 
     @property
     def delta(self) -> float:
         """Delta that would be charged, of the session's reserved one."""
-        return float(self.charge.delta)
+        return as_float(self.charge.delta)
 
     @property
     def share(self) -> float | None:
         """Share of the session's total of `currency` that would be charged; None where it counts epsilons alone."""
-        return None if self.limit is None or not self.limit else float(self.charge.renyi / self.limit)
+        return None if self.limit is None or not self.limit else as_float(self.charge.renyi / self.limit)
 
     @property
     def loss(self) -> str:
@@ -94,7 +96,8 @@ class Preview:
         charge, share = self.charge, self.share
         words = ["no finite epsilon" if charge.epsilon is None else f"epsilon={show(charge.epsilon)}"]
         if share is not None:
-            words.append(f"{self.currency} {float(charge.renyi):.3g} ({100 * share:.3g} % of its total)")
+            amounts = (show(three_digits(x, ROUND_CEILING)) for x in (charge.renyi, 100 * Fraction(share)))
+            words.append("{} {} ({} % of its total)".format(self.currency, *amounts))
         if charge.delta:
             words.append(f"delta={show(charge.delta)}")
         return ", ".join(words)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from fractions import Fraction
 from html import escape
 
 from pandas_dp.core.filters import PureFilter
@@ -60,7 +62,7 @@ def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
         What else is to be said of the session, such as ``"closed"``; may be empty.
     """
     rule, state = ledger.rule(name), ledger.state(name)
-    share = float(odometer.spent(rule, state, unit).epsilon) / float(rule.budget.epsilon)
+    share = Fraction(odometer.spent(rule, state, unit).epsilon) / rule.budget.epsilon
     books = _books(ledger, name, unit, last)
     lines = "<br>".join(escape(f"{what} {text}") for what, text in books[:2])
     theory = "<br>".join(escape(f"{what}: {text}") for what, text in books[2:])
@@ -78,7 +80,7 @@ def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
     return (
         f"<div><strong>privacy budget {escape(repr(name))}</strong> "
         f"<span style='{MUTED}'>{f'{standing}, ' if standing else ''}protects {escape(protected(unit))}</span>"
-        f"{bar_html(share, f'{100 * share:.0f} % of the epsilon is spent')}"
+        f"{bar_html(float(share), f'{math.ceil(100 * share)} % of the epsilon is spent')}"
         f"<div>{lines}</div><div style='{MUTED}'>{theory}</div>{table if answers else ''}"
         f"<div style='{MUTED}'>kept {escape(_place(ledger))}</div></div>"
     )

@@ -118,7 +118,7 @@ class Statements:
         Parameters
         ----------
         path : str or path, optional
-            Where to write it; a file of this name is replaced at one stroke. None: the text is returned, which a
+            Where to write it; a file or link of this name is replaced at one stroke. None: the text is returned, which a
             prompt shows as one line.
 
         Returns

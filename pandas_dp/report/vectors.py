@@ -9,7 +9,7 @@ import pandas as pd
 
 from pandas_dp.calls import example
 from pandas_dp.report.base import LEVEL, Release
-from pandas_dp.report.csv_text import CSV
+from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
 from pandas_dp.report.provenance import Provenance
@@ -140,8 +140,7 @@ class Vector(Release):
         # each interval 95 %, epsilon 1, discrete Laplace
         """
         if self._changed():
-            plain: str | None = self._current().to_csv(path, **options)
-            return plain
+            return write_csv(self._current(), [], path, options)
         return super().to_csv(path, level, **options)
 
     def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean
+from pandas_dp.public_arguments import check_typed
 from pandas_dp.steps.arithmetic import FUNCTIONS
 from pandas_dp.steps.expression import Column, Expression, Operation, quote
 from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, lift, logical, negate, refusal
@@ -51,7 +52,7 @@ def _function(op: str, operand: object) -> Expression:
     return Operation(op, (lift(operand),))
 
 
-# What a numpy function on a column stands for: np.float64(2) * d.x arrives here as well as np.log(d.x).
+# What a numpy function on a column stands for.
 _UFUNCS: dict[Any, tuple[Callable[..., Expression], tuple[str, ...]]] = {
     np.add: (_arithmetic, ("+",)),
     np.subtract: (_arithmetic, ("-",)),
@@ -98,8 +99,7 @@ class TracedColumn:
     def _open(value: object) -> object:
         if isinstance(value, TracedColumn):
             return value._expression
-        if isinstance(value, np.ndarray) and value.ndim == 0:
-            return value[()]  # one value: numpy wraps its dates like that
+        check_typed(value)
         if isinstance(value, _DATA):
             raise ArgumentTypeError(
                 "a Series, Index or array from outside is data that nobody checked, and it would have to be matched "
@@ -281,6 +281,7 @@ def trace(function: Callable[[Any], Any], names: frozenset[str], argument: str) 
             f"{'table' if isinstance(result, TracedFrame) else type(result).__name__}"
         )
     try:
+        check_typed(result)
         return lift(result)
     except (ArgumentTypeError, ArgumentValueError) as error:
         raise type(error)(f"{argument}: {error}") from None

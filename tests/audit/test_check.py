@@ -118,7 +118,7 @@ def test_a_function_that_changes_its_frame_meets_the_table_as_it_was():
 
 
 def test_an_audit_leaves_nothing_behind():
-    sessions = dict(opening._sessions)
+    sessions = {name: session for name, session in opening._sessions.items() if not session._closed}
 
     def parts(df: pd.DataFrame) -> Any:
         df.dp.allot("part", epsilon=0.5)

@@ -41,7 +41,7 @@ def test_prices_that_are_refused(monkeypatch, epsilon, error):
             people().dp.protect(epsilon=epsilon, name=fresh())
 
 
-@pytest.mark.parametrize("epsilon", [Decimal("0.1"), Fraction(1, 10), np.float32(0.1), np.float64(0.1), 0.1], ids=repr)
+@pytest.mark.parametrize("epsilon", [Decimal("0.1"), Fraction(1, 10), 0.1], ids=repr)
 def test_b10_one_exact_rational_is_charged_and_calibrates(epsilon):
     df = protected()
     release = df.dp(epsilon=epsilon).count()

@@ -76,9 +76,6 @@ def test_frames_that_are_not_protected():
     df = protected(epsilon=3)
     with pytest.raises(UnverifiedFrameError):
         df[df.age > 30].dp(epsilon=1).above_threshold(3)
-    df["age"] = df["age"] + 1  # changed in place
-    with pytest.raises(UnverifiedFrameError):
-        df.dp(epsilon=1).above_threshold(3)
     assert df.dp.session.spent == "epsilon=0"
 
 

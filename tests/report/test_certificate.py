@@ -289,7 +289,7 @@ def test_the_rules_of_warnings():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "told"), [(11, "59,874"), (20, "4.85e+8"), (10**6, "3.03e+434294")], ids=["11", "20", "largest"]
+    ("epsilon", "told"), [(11, "59,875"), (20, "4.86e+8"), (10**6, "3.04e+434294")], ids=["11", "20", "largest"]
 )
 def test_the_factor_of_a_large_epsilon(epsilon, told):
     (_, full), _ = certificate_texts._of_terms(filter_for(Budget.of(epsilon)), PrivacyUnit("pid", 1))

@@ -1,0 +1,84 @@
+"""Names of budgets and of their parts: two that look the same are one, or the second is refused."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+
+from pandas_dp.errors import ArgumentValueError
+
+# of these categories nothing is seen: controls, formats, spaces of every width
+UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
+# nor of these letters and marks: fillers, blanks, what chooses among the forms of the character before
+BLANKS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+
+MOST_STEPS = (
+    4  # of which the third changes nothing for any character alone, after or between letters, or under an accent
+)
+
+
+def check_name(name: str, known: Iterable[str], argument: str = "name") -> None:
+    """Refuse a name for a new budget that cannot be told from another one by looking at it.
+
+    Parameters
+    ----------
+    name : str
+    known : iterable of str
+        Names that the ledger has. One of them is never refused, whatever it is.
+    argument : str
+        By which it is typed.
+
+    Raises
+    ------
+    ArgumentValueError
+        With the name to type instead.
+
+    Examples
+    --------
+    >>> check_name("Visits", ["visits"])
+    Traceback (most recent call last):
+        ...
+    pandas_dp.errors.ArgumentValueError: the budget 'visits' exists: type name='visits'
+    """
+    known = list(known)
+    if name in known:
+        return
+    same = next((other for other in known if canonical(other) == canonical(name)), None)
+    if same is not None:
+        raise ArgumentValueError(f"the budget {same!r} exists: type {argument}={same.rpartition('::')[2]!r}")
+    plain = _plain(name)
+    if name != plain:
+        raise ArgumentValueError(
+            f"{argument} must be written so that it can be told from others: without characters that are not seen, spaces at "
+            f"its ends or two in a row, or letters of another width, {argument}={plain or 'visits'!r}"
+        )
+
+
+def canonical(name: str) -> str:
+    """What two names that differ in case, width, spaces or characters that are not seen have in common.
+
+    Examples
+    --------
+    >>> canonical("Straße 1") == canonical(" STRASSE1\u200b")
+    True
+    """
+    return _settled(lambda text: "".join(_plain(text.casefold()).split()), name)
+
+
+def _plain(name: str) -> str:
+    """A name as one would type it: its usual characters, one space between words."""
+    return _settled(_seen, name)
+
+
+def _seen(name: str) -> str:
+    usual = unicodedata.normalize("NFKC", BLANKS.sub("", name))
+    seen = (c if unicodedata.category(c) not in UNSEEN else " " if c.isspace() else "" for c in usual)
+    return " ".join("".join(seen).split())
+
+
+def _settled(step: Callable[[str], str], text: str) -> str:
+    """What taking a step again and again comes to: some characters become others that another step takes away."""
+    for _ in range(MOST_STEPS):
+        text = step(text)
+    return text
