@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from pandas_dp import tables
+from pandas_dp import ledger_files, tables
 from pandas_dp.arguments import check_facts, planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
@@ -97,6 +97,7 @@ def protect(
     name: str,
     table: str | None,
     version: str | None,
+    witness: ledger_files.Witness | None = None,
 ) -> Session:
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:
@@ -110,7 +111,7 @@ def protect(
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, unit)
     check_schema(facts, frame)
-    opened = open_ledger(ledger)
+    opened = ledger_files.attach(open_ledger(ledger), witness)
     with _lock:
         session = _find(opened, name)
         tables.check_free(frame, session)

@@ -25,6 +25,7 @@ LEVELS = {
     "core": 1,
     "kinds": 1,
     "engines": 2,
+    "ledger_files": 2,
     "uncertainty": 3,
     "postprocess": 3,
     "steps": 3,

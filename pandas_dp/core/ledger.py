@@ -6,14 +6,16 @@ not charged, whatever dies afterwards. Nothing stored depends on data except res
 
 The sums are one row, so a charge costs the same after ten entries and after a million. Each entry carries a
 digest of itself and of the one before; the row carries the last digest and a seal. This finds damage, not
-forgers: whoever may write the file may also write a smaller sum. Likewise an older copy put in its place is
-noticed by the processes that have it open, not by one that starts later.
+forgers: whoever may write the file may also write a smaller sum. An older copy put in its place is noticed by the processes
+that have it open, and by those that start later through `watch`, which remembers outside the file how far it was.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
@@ -24,10 +26,14 @@ from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import Filter, PureFilter, filter_for
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.records import Row
-from pandas_dp.core.store import DURABLE, READ, RELAXED, Store, canonical, guard
+from pandas_dp.core.store import DURABLE, READ, Store, canonical, guard
 from pandas_dp.errors import LedgerError
 
 _NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
+PIECE = 10_000  # entries that are read at once
+# Each gets a ledger file when it was opened, and before it is closed: see `pandas_dp.ledger_files`
+opened: list[Callable[[Ledger], None]] = []
+closed: list[Callable[[Ledger], None]] = []
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,15 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._store = Store(None if path is None else canonical(path))
         self._seen: dict[str, int] = {}  # by name: the last entry this process knows of
+        self.counter: Callable[[str, int, str], None] | None = None  # gets every charge before anything is drawn
         self._parsed = ("", State.zero())  # the last sums written, which the next charge is likely to read
         if self.path is not None:
+            try:
+                for told in opened:
+                    told(self)
+            except BaseException:
+                self._store.close()
+                raise
             with guard:
                 _ledgers[self.path] = self
 
@@ -90,13 +103,21 @@ class Ledger:
         return self._store.path
 
     def open(
-        self, name: str, budget: Budget, unit: PrivacyUnit, mistaken: bool = False, implicit: bool = False
+        self,
+        name: str,
+        budget: Budget,
+        unit: PrivacyUnit,
+        mistaken: bool = False,
+        implicit: bool = False,
+        also: Sequence[str] = (),
     ) -> bool:
         """Open a budget, or join one on the terms it has or, if its total was raised since, those it had before.
 
+        Before one is opened, the rows of all budgets are checked: damage must not make an old budget look new.
+
         Other terms replace those on record, which keeps both, while nothing was asked and whoever opened it was `mistaken`:
         nothing was released that could have been promised another unit. Where the terms on record are `implicit`, nobody
-        typed them: the total of a used budget may be replaced, too.
+        typed them: the total of a used budget may be replaced, too. A budget that is new opens those named `also` with it.
 
         Returns
         -------
@@ -113,8 +134,9 @@ class Ledger:
             row = self._find(connection, name)  # another process may have been faster
             if row is None:
                 if self.path is not None:
-                    records.verify(connection)  # damage must not make an old budget look new
-                records.insert(connection, name, filter_for(budget), unit)
+                    records.check_rows(connection)
+                for new in (name, *(other for other in also if self._find(connection, other) is None)):
+                    records.insert(connection, new, filter_for(budget), unit)
             elif not _same(connection, row, budget, unit):
                 used = records.used(connection, row)
                 if not ((implicit and row.privacy_unit == unit) if used else (mistaken or implicit)):
@@ -127,6 +149,8 @@ class Ledger:
             row = self._find(connection, name)
             return row is not None and _same(connection, row, budget, unit)
 
+        if self._store.refusal:  # also where the budget is on record, and nothing would be written
+            raise LedgerError(self._store.refusal)
         return not self._store.transact(READ, look) and self._store.transact(DURABLE, settle) is None
 
     def heads(self) -> dict[str, str]:
@@ -150,18 +174,32 @@ class Ledger:
         return State.from_text(row.state)
 
     def stored(self, name: str, key: str) -> tuple[int, str] | None:
-        """Return the latest recorded result of an identical query, if an undamaged one, after its sequence number."""
+        """Return the latest recorded result of an identical query after its sequence number; None where there is none.
+
+        Raises
+        ------
+        LedgerError
+            It is damaged. Another draw would be charged, so it is never made without being asked for.
+        """
 
         def look(connection: sqlite3.Connection) -> Any:
-            return connection.execute(
+            row = self._row(connection, name)
+            found = connection.execute(
                 "SELECT sequence, result, digest FROM entries JOIN results USING (budget, sequence) "
                 "WHERE budget = ? AND key = ? ORDER BY sequence DESC LIMIT 1",
-                (self._row(connection, name).id, records.fingerprint(records.encode(key))),
+                (row.id, records.fingerprint(records.encode(key))),
             ).fetchone()
+            return found and (*found, records.digest("results", row.id, *found[:2]))
 
-        sequence, text, digest = self._store.transact(READ, look) or (0, None, None)
-        if not isinstance(text, bytes) or digest != records.fingerprint(text):
+        found = self._store.transact(READ, look)
+        if found is None:
             return None
+        sequence, text, written, digest = found
+        if written != digest:
+            raise LedgerError(
+                f"the stored answer of this question (entry {sequence}) is damaged and cannot be given again; nothing was "
+                "charged. A new draw is paid like a new question: type fresh=True, df.dp(epsilon=0.5, fresh=True)"
+            )
         return sequence, text.decode("utf-8", "surrogatepass")
 
     def reserve(
@@ -227,44 +265,42 @@ class Ledger:
         if isinstance(result, tuple):
             rule, state, asked = result
             raise rule.refusal(state, price, asked)
-        return self._saw(name, result)
+        self._saw(name, result)
+        if self.counter is not None:
+            self.counter(*self.chains()[records.plain(name)])
+        return result
 
-    def record(self, name: str, sequence: int, result: str) -> None:
-        """Store the noisy result of a charged query; the first one stays. May be lost without harm.
+    def record(self, name: str, sequence: int, result: str | None, told: str | None = None) -> None:
+        """Store the noisy result of a charged query and what is said of it, for reports of this file; the first ones stay.
+
+        May be lost without harm.
 
         Raises
         ------
         LedgerError
             There is no such budget, or nothing can be written. What was not charged gets no result.
         """
-        self._keep("results", name, sequence, result)
-
-    def show(self, name: str, sequence: int, text: str) -> None:
-        """Store what is said of the answer, for reports of this file; the first one stays. May be lost without harm."""
-        self._keep("answers", name, sequence, text)
-
-    def shown(self, name: str) -> dict[int, str]:
-        """Return what `show` stored, by sequence number; damaged texts are left out."""
-        query = "SELECT sequence, result, digest FROM answers WHERE budget = ?"
-        rows = self._store.transact(
-            READ, lambda connection: connection.execute(query, (self._row(connection, name).id,)).fetchall()
-        )
-        sound = ((i, text) for i, text, digest in rows if type(text) is bytes and digest == records.fingerprint(text))
-        return {i: text.decode("utf-8", "surrogatepass") for i, text in sound}
-
-    def _keep(self, table: str, name: str, sequence: int, result: str) -> None:
-        text = records.encode(result)
 
         def write(connection: sqlite3.Connection) -> None:
-            stored = connection.execute(
-                f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - one of two words
-                "WHERE budget = (SELECT id FROM budgets WHERE name = ?) AND sequence = ? AND kind = 'query'",
-                (text, records.fingerprint(text), records.plain(name), sequence),
-            ).rowcount
-            if not stored:
-                self._row(connection, name)  # refuses a budget that there is not
+            row = self._row(connection, name)
+            for table, given in zip(records.STORED, (result, told), strict=True):
+                if given is not None:
+                    text = records.encode(given)
+                    connection.execute(
+                        f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - two words
+                        "WHERE budget = ? AND sequence = ? AND kind = 'query'",
+                        (text, records.digest(table, row.id, sequence, text), row.id, sequence),
+                    )
 
-        self._store.transact(RELAXED, write)
+        self._store.transact(DURABLE, write)
+
+    def shown(self, name: str) -> dict[int, str]:
+        """Return what was said of the answers, by sequence number; damaged texts are left out."""
+        budget, told = self._number(name), {}
+        for i, text, written in self._pieces("sequence, result, digest FROM answers", budget):
+            if written == records.digest("answers", budget, i, text):
+                told[i] = text.decode("utf-8", "surrogatepass")
+        return told
 
     def amend(self, name: str, budget: Budget, unit: PrivacyUnit, why: str) -> None:
         """Replace the total of a budget, on record; what is spent stays spent.
@@ -320,28 +356,53 @@ class Ledger:
 
     def entries(self, name: str) -> list[LedgerEntry]:
         """Return the whole record of a budget, oldest first."""
-        rows = self._store.transact(
-            READ,
-            lambda connection: connection.execute(
-                "SELECT sequence, time, kind, query, price, charge, result IS NOT NULL FROM entries "
-                "LEFT JOIN results USING (budget, sequence) WHERE budget = ? ORDER BY sequence",
-                (self._row(connection, name).id,),
-            ).fetchall(),
+        columns = (
+            "sequence, time, kind, query, price, charge, result IS NOT NULL FROM entries "
+            "LEFT JOIN results USING (budget, sequence)"
         )
         try:
             return [
                 LedgerEntry(i, datetime.fromisoformat(t), kind, query, price, c and Charge.from_text(c), bool(r))
-                for i, t, kind, query, price, c, r in rows
+                for i, t, kind, query, price, c, r in self._pieces(columns, self._number(name))
             ]
         except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise LedgerError(records.DAMAGED) from error
 
+    def _number(self, name: str) -> int:
+        return self._store.transact(READ, lambda connection: self._row(connection, name)).id
+
+    def _pieces(self, columns: str, budget: int) -> Iterator[Any]:
+        """Read what is only added to in pieces, between which others may charge: nobody can while somebody reads."""
+        query, last = f"SELECT {columns} WHERE budget = ? AND sequence > ? ORDER BY sequence LIMIT {PIECE}", 0
+
+        def look(connection: sqlite3.Connection) -> list[Any]:
+            return connection.execute(query, (budget, last)).fetchall()
+
+        while rows := self._store.transact(READ, look):
+            yield from rows
+            last = rows[-1][0]
+
     def verify(self) -> None:
-        """Read everything and raise LedgerError on any damage; some twenty microseconds an entry."""
-        self._store.transact(READ, records.verify)
+        """Read every entry and raise LedgerError on any damage to the tables, entries and sums; stored answers are not read.
+
+        It takes some twenty microseconds an entry. Read is a copy, so that nobody has to wait for it.
+        """
+        with closing(sqlite3.connect("")) as copy:  # a file that has no name and goes with the connection
+            self._store.copy(copy)
+            try:
+                records.verify(copy)
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                raise LedgerError(records.DAMAGED) from error
+
+    def chains(self) -> dict[str, tuple[str, int, str]]:
+        """Return of each budget a name that only copies of this file have, too, and number and digest of its last entry."""
+        rows = self._store.transact(READ, records.rows)
+        return {row.name: (f"{self._store.identifier}/{row.id}", row.last, row.head) for row in rows}
 
     def close(self) -> None:
         """Close the ledger. One in memory is gone with it; `open_ledger` opens a file again."""
+        for told in closed:
+            told(self)
         with guard:
             if self.path is not None and _ledgers.get(self.path) is self:
                 del _ledgers[self.path]

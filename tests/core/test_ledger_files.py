@@ -190,7 +190,7 @@ def test_x23_a_ledger_of_the_version_before_goes_on(path):
     ledger = open_ledger(path)
     assert ledger.state("data").epsilon == F(1, 10)
     sequence = ask(ledger, "0.2")
-    ledger.show("data", sequence, "said")
+    ledger.record("data", sequence, None, "said")
     assert ledger.shown("data") == {sequence: "said"}
     ledger.verify()
     ledger.close()
