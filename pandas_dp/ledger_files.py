@@ -58,7 +58,7 @@ def prepare(path: str) -> None:
     journal = f"{path}-journal"
     if store.check_file(path) and not store.left(journal):
         return
-    if store.left(journal) and not _remembered(_identifier(path)) and _quiet(journal):
+    if store.left(journal) and not os.path.isfile(_place(_identifier(path)) or "") and _quiet(journal):
         _doubts[path] = HOT
     _convert(path)
 
@@ -282,7 +282,9 @@ def _remembered(identifier: str) -> dict[str, Seen]:
     with suppress(OSError, ValueError, AttributeError, TypeError):
         if place is not None:
             told: Any = json.loads(Path(place).read_text("utf-8"))
-            return {f"{identifier}/{int(number)}": (int(entries), str(head)) for number, (entries, head) in told.items()}
+            return {
+                f"{identifier}/{int(number)}": (int(entries), str(head)) for number, (entries, head) in told.items()
+            }
     return {}
 
 

@@ -4,10 +4,9 @@ A ledger file is either complete or absent: it is built under another name and a
 atomic link. So an empty, truncated or foreign file is never taken for a ledger that is still to be written.
 
 For all charges: when one was committed, the one file that the owner named holds it, whatever dies afterwards and wherever
-that file is moved alone. SQLite keeps a journal of the *old* pages beside the file during a commit, and the commit is the
-moment when that journal goes. By then the file was synced, and the folder is synced after, so that no power cut brings the
-journal back (``synchronous=EXTRA``). Where folders cannot be synced the journal is emptied and synced in place. A
-write-ahead log would be quicker, but charges would sit in it, beside a file that is a valid older state.
+that file is moved alone. SQLite keeps the *old* pages in a journal during a commit, which is done when that journal goes. By
+then the file was synced, and the folder is synced after, so that no power cut brings the journal back. Where folders cannot be
+synced the journal is emptied and synced. A log of new pages would be quicker, beside a file that is a valid older state.
 """
 
 from __future__ import annotations
@@ -29,18 +28,14 @@ from pandas_dp.core import records
 from pandas_dp.core.disks import check_disk
 from pandas_dp.errors import ArgumentTypeError, ForkedSessionError, LedgerBusyError, LedgerError
 
-BUSY_SECONDS = 30.0  # how long a call waits for another process's charge
-
+BUSY_SECONDS, NAP = 30.0, 0.002  # how long a call waits for another process's charge, and between two looks
 PIECE = 25_000  # pages, about 100 MB: what is copied without letting others write
-
 # How a transaction begins: one that writes waits for the lock first; a copy is made of several short ones.
 DURABLE, READ, COPY = "BEGIN IMMEDIATE", "BEGIN", ""
 
 T = TypeVar("T")
-
 LEFT = "'{name}{suffix}' is left of another ledger: move it back beside its file, or delete it if that file is gone for good"
-
-watches: list[Callable[[str], None]] = []  # each gets the path of a file before it is opened: `pandas_dp.ledger_files`
+watches: list[Callable[[str], None]] = []  # get the path of a file before it is opened: see `pandas_dp.ledger_files`
 guard = threading.RLock()  # over the two dictionaries of what is open: the one below and the ledgers'
 _opened: dict[str, Store] = {}
 
@@ -103,7 +98,10 @@ class Store:
                 connection = self._ready()
                 if begin == DURABLE and self.refusal:
                     raise LedgerError(self.refusal)
-                connection.execute(begin)
+                if begin == DURABLE and self.path is not None:
+                    _wait(connection)
+                else:
+                    connection.execute(begin)
                 if self.path is not None and self._look() != self._identity:
                     raise self.die("the ledger file was replaced while it was in use; nothing was charged")
                 result = work(connection)
@@ -161,7 +159,7 @@ class Store:
         return self._connection
 
     def _reach(self, path: str) -> sqlite3.Connection:
-        """Connect to the file and remember which one it is."""
+        """Connect to the file."""
         if not check_file(path):
             raise LedgerError(records.DAMAGED)
         connection = connect(path)
@@ -170,9 +168,7 @@ class Store:
                 raise self.die(records.DAMAGED)
             self.identifier, doubt = records.identify(connection)
             self.refusal = doubt or self.refusal
-            before, self._identity = self._identity, self._look()
-            if before is not None and before != self._identity:
-                raise self.die("the ledger file was replaced while it was in use; nothing was charged")
+            self._identity = self._identity or self._look()  # of the first time: `transact` compares
         except BaseException:
             connection.close()
             raise
@@ -258,11 +254,12 @@ def _same(one: str, other: str) -> bool:
 
 
 def left(path: str) -> bool:
-    """Whether there is something in a file beside a ledger."""
+    """Whether SQLite would take pages from a file beside a ledger. A journal that is not whole, or done, begins with zeros."""
     try:
-        return os.lstat(path).st_size > 0
+        with open(path, "rb") as file:
+            return file.read(1) not in (b"", b"" if path.endswith("-wal") else b"\0")
     except OSError:
-        return False
+        return os.path.lexists(path)
 
 
 def check_file(path: str) -> bool:
@@ -344,6 +341,21 @@ def _settle(connection: sqlite3.Connection, path: str) -> bool:
     connection.execute(f"PRAGMA journal_mode={'DELETE' if folders else 'TRUNCATE'}")
     connection.execute(f"PRAGMA synchronous={'EXTRA' if folders else 'FULL'}")
     return False
+
+
+def _wait(connection: sqlite3.Connection) -> None:
+    """Begin to write, with short naps: SQLite's own, of a tenth of a second, can miss all free moments of a busy file."""
+    end = time.monotonic() + BUSY_SECONDS
+    connection.execute("PRAGMA busy_timeout=0")
+    while True:
+        try:
+            connection.execute(DURABLE)
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        time.sleep(NAP)
+    connection.execute(f"PRAGMA busy_timeout={round(1000 * BUSY_SECONDS)}")
 
 
 def connect(path: str | None) -> sqlite3.Connection:

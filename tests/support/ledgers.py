@@ -43,7 +43,7 @@ def unsynced(ledger):
 
 
 def older(path, version=3, log=True):
-    """Make a closed ledger one of an older version: one more tenth of "data" is charged in a log beside it, which may be missing."""
+    """Make a closed ledger one of an older version: one more tenth of "data" is charged in a log, which may be missing."""
     beside, kept = Path(f"{path}-wal"), Path(f"{path}.kept")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for table in records.STORED:
