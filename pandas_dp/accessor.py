@@ -11,6 +11,7 @@ import pandas as pd
 from pandas_dp import arguments, opening
 from pandas_dp.calls import explain, explained
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.ledger_files import Witness
 from pandas_dp.portions import Portions
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
@@ -195,6 +196,7 @@ class Accessor(Portions):
         table: str | None = None,
         version: str | None = None,
         session: Session | None = None,
+        witness: Witness | None = None,
     ) -> Session:
         """Open the session of this frame, or join an open one.
 
@@ -232,6 +234,8 @@ class Accessor(Portions):
             Public name and version of the content: the same question about the same version is answered from the store.
         session : Session, optional
             Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
+        witness : object, optional
+            A counter outside the ledger file, with ``last(chain)`` and ``saw(chain, entries, head)``: see the page on ledgers.
 
         Returns
         -------
@@ -275,6 +279,7 @@ class Accessor(Portions):
             name,
             table,
             version,
+            witness,
         )
 
     def pipe(self, function: Callable[[pd.DataFrame], T]) -> T:

@@ -50,7 +50,10 @@ class Witness(Protocol):
         """Return what `saw` was told last; None for a name it does not know."""
 
     def saw(self, chain: str, entries: int, head: str) -> None:
-        """Remember it. Called between each charge and its draw: if this raises, nothing is released and the charge stays."""
+        """Remember it, unless more entries were seen: calls of several threads and processes may come in any order.
+
+        Called between each charge and its draw: if this raises, nothing is released and the charge stays.
+        """
 
 
 def prepare(path: str) -> None:
@@ -158,10 +161,10 @@ def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:
     def write(connection: sqlite3.Connection) -> None:
         for row in records.rows(connection):
             rule, paid = row.rule, PrivacyLoss.pure(row.rule.budget.epsilon) if loss is None else loss
-            least = rule.charge(PrivacyLoss.pure(SMALLEST_EPSILON))
+            asked = [rule.charge(PrivacyLoss.pure(e)) for e in (SMALLEST_EPSILON, *(e for e, _ in rule.budget.plan))]
             charge = rule.charge(paid)
             after = records.charged_state(rule, State.from_text(row.state), charge)
-            while loss is None and rule.admit(after, least) is not None:
+            while loss is None and any(rule.admit(after, least) is not None for least in asked):
                 paid += paid
                 charge = rule.charge(paid)
                 after = records.charged_state(rule, State.from_text(row.state), charge)

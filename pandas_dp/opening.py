@@ -97,7 +97,7 @@ def protect(
     name: str,
     table: str | None,
     version: str | None,
-    witness: ledger_files.Witness | None = None,
+    witness: ledger_files.Witness | None,
 ) -> Session:
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:

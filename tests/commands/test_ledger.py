@@ -155,7 +155,7 @@ def test_restore_charges_what_is_typed_even_beyond_the_total(capsys, books, tmp_
         df = people()
         session = df.dp.protect(**terms, ledger=to, name=name)
         if typed != ["--spent-since", "epsilon=0"] and (name, len(typed)) != ("rows", 4):
-            with pytest.raises(BudgetExceededError, match="nothing fits"):
+            with pytest.raises(BudgetExceededError):
                 df.dp(epsilon=0.001, fresh=True).count()
     session._ledger.close()
 
