@@ -144,10 +144,8 @@ def _release(request: Request) -> Given:
         found = request.ledger.stored(request.name, request.key)
         if found is not None:
             # by its key, so that no damage to an index of the file serves the answer of another question
-            kept = json.loads(found[1])
-            transcript = (
-                kept.get(request.key, ()) if isinstance(kept, dict) else kept
-            )  # a list: written without it before
+            kept = json.loads(found[1])  # a list: written without it before
+            transcript = kept.get(request.key, ()) if isinstance(kept, dict) else kept
             return Given(_replay(request.recipe(), transcript), found[0], False)
     sequence = request.ledger.reserve(
         request.name, request.key, request.query, request.price, request.loss, request.unit
