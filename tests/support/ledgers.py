@@ -39,7 +39,8 @@ def ask(ledger, epsilon, name="data", key=None, unit=UNIT):
 
 def unsynced(ledger):
     """Let charges come back before they are on the disk, until the ledger connects anew: for long records."""
-    ledger._store._connection.execute("PRAGMA synchronous=OFF")
+    for mode in ("synchronous=OFF", "journal_mode=MEMORY"):
+        ledger._store._connection.execute(f"PRAGMA {mode}")
 
 
 def older(path, version=3, log=True):
