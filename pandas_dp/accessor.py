@@ -11,6 +11,7 @@ import pandas as pd
 from pandas_dp import arguments, opening
 from pandas_dp.calls import explain, explained
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.ledger_files import Witness
 from pandas_dp.portions import Portions
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
@@ -197,6 +198,7 @@ class Accessor(Portions):
         session: Session | None = None,
         rows: bool | int | None = None,
         reason: str | None = None,
+        witness: Witness | None = None,
     ) -> Session:
         """Open the session of this frame, or join an open one.
 
@@ -231,17 +233,16 @@ class Accessor(Portions):
         name : str
             The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
         table, version : str, optional
-            Public name and version of the content, such as the day of the run: the same question about the same version is
-            answered from the store. That it is one content is your word; contents are never compared. It must not follow from
-            the rows, as a checksum does, or "only if something changed".
+            Public name and version of the content, such as the day of the run: a question about the same version is answered from
+            the store. That it is one content is your word, and is not compared; it must not follow from the rows, as a checksum does.
         session : Session, optional
             Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
         rows : True or int, optional
-            With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is. ``count()``
-            then returns it for nothing. Left out, counts are noisy and paid.
+            With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for nothing.
         reason : str, optional
-            Why this frame may have another budget although it was made from a table of an open one: because other people stand
-            in it. On record and on the certificate.
+            Why a frame that was made from a table of an open budget may have another one. On record and on the certificate.
+        witness : object, optional
+            A counter outside the ledger file, with ``last(chain)`` and ``saw(chain, entries, head)``: see the page on ledgers.
 
         Returns
         -------
@@ -253,17 +254,16 @@ class Accessor(Portions):
 
         Notes
         -----
-        While nothing was asked, the process that opened the budget may protect again on other terms, which replaces them, on
-        record: a mistake is typed anew. Frames protected before are then let go. Later the unit stays and
-        ``session.extend(to=5, reason="...")`` raises the total; a cell that protects on the terms before joins the raised
-        budget.
+        While nothing was asked, the process that opened the budget may protect on other terms, which replace those on record: a
+        mistake is typed anew, and frames protected before are let go. Later the unit stays, ``session.extend(to=5, reason="...")``
+        raises the total, and a cell that protects on the terms before joins the raised budget.
 
         The session answers for the rows as they are now. What is written into the frame later is not seen, nor whether anything
-        was: prepare rows by steps, such as ``df.dp.fillna(...)``, or before. Protecting the same object again changes nothing
-        of what it answers, unless columns came or went or a new version is typed; another object is another table, unless it
-        bears the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since. What pandas
-        makes of a protected frame joins the same budget as ``vouched``, and no other one without a `reason`. What an implicit
-        session spent is charged to this budget, also beyond its total, which then pays nothing more.
+        was: prepare rows before, or by steps such as ``df.dp.fillna(...)``. Protecting the same object again changes nothing of
+        what it answers, unless columns came or went or a new version is typed. Another object is another table, unless it bears
+        the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since. What pandas makes of
+        a protected frame joins the same budget as ``vouched``, and no other one without a `reason`. What an implicit session spent
+        is charged to this budget, also beyond its total, which then pays nothing more.
 
         Examples
         --------
@@ -295,6 +295,7 @@ class Accessor(Portions):
             version=version,
             rows=rows,
             reason=reason,
+            witness=witness,
         )
 
     def pipe(self, function: Callable[[pd.DataFrame], T]) -> T:

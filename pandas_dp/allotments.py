@@ -7,7 +7,7 @@ total once, before anything is asked of the part.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -78,10 +78,11 @@ def partition(
     conditions = [steps.filter_(_equals(by, key), empty) for key in keyed.keys]
     table.check()
     text = f"partition({by!r}, {len(keyed.keys):,} keys, epsilon={show(total)})"
-    part = _part(session, label, total, sides * total, PrivacyUnit(), text)
+    others = [f"{label}{MARK}{i}" for i in range(1, len(keyed.keys))]
+    part = _part(session, label, total, sides * total, PrivacyUnit(), text, others)
     frames = {}
     for i, (key, condition) in enumerate(zip(keyed.keys, conditions, strict=True)):
-        mine = part if i == 0 else opening.part_of(session, f"{label}{MARK}{i}", Budget.of(total), PrivacyUnit())
+        mine = part if i == 0 else opening.part_of(session, others[i - 1], Budget.of(total), PrivacyUnit())
         frames[key] = mine._derive(made(condition), table, condition)
     return frames
 
@@ -90,8 +91,16 @@ def _equals(by: str, key: Hashable) -> Callable[[Any], Any]:
     return lambda d: d[by] == key
 
 
-def _part(session: Session, name: str, total: Fraction, charged: Fraction, unit: PrivacyUnit, text: str) -> Session:
-    """Charge a part to its session, unless that was done before, and open it.
+def _part(
+    session: Session,
+    name: str,
+    total: Fraction,
+    charged: Fraction,
+    unit: PrivacyUnit,
+    text: str,
+    others: Sequence[str] = (),
+) -> Session:
+    """Charge a part to its session, unless that was done before, and open it; `others` that this pays, too, with it.
 
     Raises
     ------
@@ -107,4 +116,6 @@ def _part(session: Session, name: str, total: Fraction, charged: Fraction, unit:
     key, price, loss = f"part {name} {total}", f"epsilon={show(charged)}", PrivacyLoss.pure(charged)
     # once: what another thread or process paid at this moment, or a crash left paid and not yet opened, is paid
     session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True)
+    also = [session.name + PART + other for other in others]
+    session._ledger.open(session.name + PART + name, Budget.of(total), unit, also=also)
     return opening.part_of(session, name, Budget.of(total), unit)

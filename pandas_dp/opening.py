@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from pandas_dp import readers, recognised, tables
+from pandas_dp import ledger_files, readers, recognised, tables
 from pandas_dp.arguments import planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
@@ -115,6 +115,7 @@ def protect(
     version: str | None = None,
     rows: Any = None,
     reason: Any = None,
+    witness: ledger_files.Witness | None = None,
 ) -> Session:
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:
@@ -130,7 +131,7 @@ def protect(
     tables.check_schema(facts, frame)
     public = _public_rows(frame, rows, unit)
     tables.check_typed(table, version)
-    opened = open_ledger(ledger)
+    opened = ledger_files.attach(open_ledger(ledger), witness)
     check_name(plain(name), opened.heads())
     with _lock:
         session = _find(opened, name)

@@ -22,6 +22,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionErr
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.report.allowance import extended
 from pandas_dp.report.books import Answered
+from pandas_dp.report.shown import shown
 from pandas_dp.report.statements import Statements
 from pandas_dp.schema import Schema
 from pandas_dp.steps.explode import check_units
@@ -224,6 +225,12 @@ class Session(Statements):
     def _ask(self, query: AskedQuery, table: Table, columns: tuple[str, ...], fresh: bool) -> Release:
         """Send a query through the gate and wrap the answer."""
         request = self._request(query, table, columns, fresh)
+        if self._ledger.path is not None:
+
+            def told(answer: Answer) -> str:
+                return shown(self._wrap(answer, query, table, request.unit, request.price)).to_json()
+
+            request = replace(request, told=told)
         given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss

@@ -28,6 +28,7 @@ LEVELS = {
     "kinds": 1,
     "names": 1,
     "engines": 2,
+    "ledger_files": 2,
     "uncertainty": 3,
     "postprocess": 3,
     "steps": 3,
@@ -173,9 +174,9 @@ def code_lines(path: Path) -> int:
 
 def test_trusted_rooms_stay_small():
     trusted = [p for m, p in MODULES.items() if room(m) in {"core", "engines"}]
-    # 4,500 were planned: key selection, products, combinations, odd cells of Arrow, scans, partitions, and kernels that pass
-    # once over each chunk need the rest
-    assert sum(map(code_lines, trusted)) < 5500
+    # 4,500 were planned: key selection, products, combinations, odd cells of Arrow, scans, partitions, kernels that pass once
+    # over each chunk, and one file that holds every charge need the rest
+    assert sum(map(code_lines, trusted)) < 5600
     for path in MODULES.values():
         assert len(path.read_text().splitlines()) <= 400, path
 

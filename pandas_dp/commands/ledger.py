@@ -1,4 +1,4 @@
-"""``pandas-dp ledger show|verify|export|report FILE``: the books of a ledger file, for whoever answers for it."""
+"""``pandas-dp ledger show|verify|export|report|backup|restore FILE``: a ledger file, for whoever answers for it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,27 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from pandas_dp import arguments, ledger_files
 from pandas_dp.commands.exits import DONE
 from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
-from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.errors import LedgerError
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.errors import ArgumentTypeError, LedgerError
+from pandas_dp.plan_files import read_decimal
 from pandas_dp.report import odometer, shown
 from pandas_dp.report.certificate import certificate, write
 
 
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
-    ledger = commands.add_parser("ledger", help="show, verify, export or report the books of a ledger file")
+    ledger = commands.add_parser("ledger", help="show, verify, export, report or back up the books of a ledger file")
     what = ledger.add_subparsers(dest="what", required=True)
     texts = {
         "show": "every budget: what it protects, spent and left",
-        "verify": "read every entry and check that none was changed; exit code 1 if one was",
+        "verify": "read everything and check that nothing was changed; exit code 1 if something was",
         "export": "every entry as one line of JSON, with what was answered",
         "report": "the certificate, a page of HTML",
+        "backup": "a whole copy under a new name; nothing can be charged to it until it is restored",
+        "restore": "go on with a back-up or an older copy, and charge what was answered after it was made",
     }
     for name, text in texts.items():
         command = what.add_parser(name, help=text, description=text)
@@ -35,6 +39,17 @@ def add(commands: Any) -> None:
                 "--out", metavar="report.html", help="where to write it (default: named after FILE, here); - prints it"
             )
             command.add_argument("--name", help="one budget and its parts; all where left out")
+        if name == "backup":
+            command.add_argument("to", metavar="TO", help="the new file")
+        if name == "restore":
+            spent = command.add_mutually_exclusive_group(required=True)
+            spent.add_argument(
+                "--spent-since",
+                metavar="PRICE",
+                nargs="+",
+                help="charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered",
+            )
+            spent.add_argument("--all", action="store_true", help="whatever was left: nothing is answered any more")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,6 +73,15 @@ def run(options: argparse.Namespace) -> int:
             write(page, options.out)
             print(f"the certificate is written to {options.out}")
             return DONE
+        if options.what == "backup":
+            ledger_files.backup(ledger, options.to)
+            print(f"the back-up is written to {options.to}; nothing can be charged to it until it is restored")
+            return DONE
+        if options.what == "restore":
+            loss, price = (None, "all that was left") if options.all else _since(options.spent_since)
+            ledger_files.restore(ledger, loss, price)
+            print(f"{options.file} goes on; charged to each of its {len(ledger.heads()):,} budgets: {price}")
+            return DONE
         for line in {"show": _shown, "verify": _verified, "export": _exported}[options.what](ledger):
             print(line)
     except LedgerError as error:
@@ -78,10 +102,39 @@ def _shown(ledger: Ledger) -> Iterator[str]:
         yield f"  entries  {len(entries):,}, the last at {entries[-1].time:%Y-%m-%d %H:%M} UTC"
 
 
+def _since(typed: list[str]) -> tuple[PrivacyLoss, str]:
+    """Read what was spent since, as prices are typed."""
+    loss = PrivacyLoss()
+    for term in typed:
+        name, _, value = term.partition("=")
+        if name not in ("epsilon", "rho", "delta") or not value:
+            raise ArgumentTypeError("--spent-since needs prices: --spent-since epsilon=0.5")
+        if value == "0":
+            continue
+        try:
+            number = read_decimal(value)
+        except (ValueError, ArithmeticError):
+            raise ArgumentTypeError("--spent-since needs numbers: --spent-since epsilon=0.5") from None
+        if name == "delta":
+            loss += PrivacyLoss((), arguments.small_delta(number))
+        else:
+            amount = arguments.positive_epsilon(number, name)
+            loss += PrivacyLoss.pure(amount) if name == "epsilon" else PrivacyLoss.gaussian(amount)
+    return loss, ", ".join(typed)
+
+
 def _verified(ledger: Ledger) -> Iterator[str]:
     ledger.verify()
-    for name, head in ledger.heads().items():
-        yield f"{name}: {len(ledger.entries(name)):,} entries, none changed; head of the chain {head}"
+    damaged = ledger_files.damaged(ledger)
+    for name, (chain, entries, head) in ledger.chains().items():
+        yield f"{name}: {entries:,} entries, none changed; chain {chain}, its head {head}"
+    if damaged:
+        told = ", ".join(f"{name!r} {sequence}" for name, sequence in damaged[:5])
+        raise LedgerError(
+            f"stored answers are damaged ({len(damaged):,}; budget and entry: {told}): these questions are refused until a "
+            "new draw is paid, fresh=True. What was charged is whole"
+        )
+    yield "no stored answer was changed; one that was taken out would not be noticed"
 
 
 def _exported(ledger: Ledger) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Which disks may hold a ledger: those of this machine, where every process sees the locks of every other.
 
-A ledger is a SQLite file with a write-ahead log, whose index the processes share in memory. That cannot work between two
-machines, and locks of network file systems are known to fail: two of them could each spend the whole budget.
+A ledger is a SQLite file, which processes lock. Locks of network file systems are known to fail: two machines could each spend
+the whole budget.
 """
 
 from __future__ import annotations

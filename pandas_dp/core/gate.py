@@ -73,6 +73,8 @@ class Request:
         Opens the prepared data.
     fresh : bool
         Buy a new draw even where a stored one exists.
+    told : callable or None
+        What to write down of the answer, for reports.
     """
 
     ledger: Ledger
@@ -86,6 +88,7 @@ class Request:
     recipe: Recipe
     view: Callable[[], View]
     fresh: bool = False
+    told: Callable[[Any], str] | None = None
 
     def __repr__(self) -> str:
         """Show the public texts."""
@@ -138,19 +141,21 @@ def closed() -> Iterator[None]:
 
 def _release(request: Request) -> Given:
     if request.key is not None and not request.fresh:
-        sequence, text = request.ledger.stored(request.name, request.key) or (0, "{}")
-        # by its key, so that no damage to an index of the file serves the answer of another question
-        kept = json.loads(text)
-        transcript = kept.get(request.key) if isinstance(kept, dict) else kept  # a list: written without it before
-        if transcript is not None:
-            return Given(_replay(request.recipe(), transcript), sequence, False)
+        found = request.ledger.stored(request.name, request.key)
+        if found is not None:
+            # by its key, so that no damage to an index of the file serves the answer of another question
+            kept = json.loads(found[1])  # a list: written without it before
+            transcript = kept.get(request.key, ()) if isinstance(kept, dict) else kept
+            return Given(_replay(request.recipe(), transcript), found[0], False)
     sequence = request.ledger.reserve(
         request.name, request.key, request.query, request.price, request.loss, request.unit
     )
     answer, transcript = _drawn(lambda: _answer(request))
-    if request.key is not None:
+    result = None if request.key is None else json.dumps({request.key: transcript})
+    told = None if request.told is None else request.told(answer)
+    if result is not None or told is not None:
         with contextlib.suppress(LedgerError):  # the price is spent and the answer good: only a free re-run is lost
-            request.ledger.record(request.name, sequence, json.dumps({request.key: transcript}))
+            request.ledger.record(request.name, sequence, result, told)
     return Given(answer, sequence, True)
 
 

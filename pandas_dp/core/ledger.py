@@ -6,60 +6,34 @@ not charged, whatever dies afterwards. Nothing stored depends on data except res
 
 The sums are one row, so a charge costs the same after ten entries and after a million. Each entry carries a
 digest of itself and of the one before; the row carries the last digest and a seal. This finds damage, not
-forgers: whoever may write the file may also write a smaller sum. Likewise an older copy put in its place is
-noticed by the processes that have it open, not by one that starts later.
+forgers: whoever may write the file may also write a smaller sum. An older copy put in its place is noticed by the processes
+that have it open, and by later ones through `pandas_dp.ledger_files`, which remembers outside the file how far it was.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
 
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import Filter, PureFilter, filter_for
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.reading import LedgerEntry, Readable
 from pandas_dp.core.records import Row
-from pandas_dp.core.store import DURABLE, READ, RELAXED, Store, canonical, guard
+from pandas_dp.core.store import DURABLE, READ, Store, canonical, guard
 from pandas_dp.errors import LedgerError
 
+__all__ = ["Ledger", "LedgerEntry", "open_ledger"]
 _NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
+# Each gets a ledger file when it was opened, and before it is closed: see `pandas_dp.ledger_files`
+opened: list[Callable[[Ledger], None]] = []
+closed: list[Callable[[Ledger], None]] = []
 
 
-@dataclass(frozen=True)
-class LedgerEntry:
-    """One line of the record.
-
-    Attributes
-    ----------
-    sequence : int
-        1, 2, 3, ... within the budget.
-    time : datetime
-        When it was written, for display only.
-    kind : str
-        ``"open"``, ``"query"``, ``"amend"``, or the kind of a note.
-    query, price : str
-        Public texts.
-    charge : Charge or None
-        What was charged; None for entries that cost nothing.
-    recorded : bool
-        Whether the noisy result is stored too.
-    """
-
-    sequence: int
-    time: datetime
-    kind: str
-    query: str
-    price: str
-    charge: Charge | None
-    recorded: bool
-
-
-class Ledger:
+class Ledger(Readable):
     """Budgets and what was charged to them, in memory or in a file. `open_ledger` opens each file only once.
 
     Safe for threads. A ledger in memory belongs to its process. A ledger file may be shared by the processes
@@ -79,21 +53,27 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._store = Store(None if path is None else canonical(path))
         self._seen: dict[str, int] = {}  # by name: the last entry this process knows of
+        self.counter: Callable[[str, int, str], None] | None = None  # gets every charge before anything is drawn
         self._parsed = ("", State.zero())  # the last sums written, which the next charge is likely to read
         if self.path is not None:
+            try:
+                for told in opened:
+                    told(self)
+            except BaseException:
+                self._store.close()
+                raise
             with guard:
                 _ledgers[self.path] = self
 
-    @property
-    def path(self) -> str | None:
-        """The canonical path; None in memory."""
-        return self._store.path
-
-    def open(self, name: str, budget: Budget, unit: PrivacyUnit, mistaken: bool = False) -> bool:
+    def open(
+        self, name: str, budget: Budget, unit: PrivacyUnit, mistaken: bool = False, also: Sequence[str] = ()
+    ) -> bool:
         """Open a budget, or join one on the terms it has or, if its total was raised since, those it had before.
 
+        Before one is opened, the rows of all budgets are checked: damage must not make an old budget look new.
+
         Other terms replace those on record, which keeps both, while nothing was asked and whoever opened it was `mistaken`:
-        nothing was released that could have been promised another unit.
+        nothing was released that could have been promised another unit. A budget that is new opens those named `also` with it.
 
         Returns
         -------
@@ -110,8 +90,9 @@ class Ledger:
             row = self._find(connection, name)  # another process may have been faster
             if row is None:
                 if self.path is not None:
-                    records.verify(connection)  # damage must not make an old budget look new
-                records.insert(connection, name, filter_for(budget), unit)
+                    records.check_rows(connection)
+                for new in (name, *(other for other in also if self._find(connection, other) is None)):
+                    records.insert(connection, new, filter_for(budget), unit)
             elif not _same(connection, row, budget, unit):
                 if not mistaken or records.used(connection, row):
                     raise records.differ(row, budget, unit)
@@ -123,42 +104,9 @@ class Ledger:
             row = self._find(connection, name)
             return row is not None and _same(connection, row, budget, unit)
 
+        if self._store.refusal:  # also where the budget is on record, and nothing would be written
+            raise LedgerError(self._store.refusal)
         return not self._store.transact(READ, look) and self._store.transact(DURABLE, settle) is None
-
-    def heads(self) -> dict[str, str]:
-        """Return the names of all budgets, oldest first, and the digest of each one's last entry."""
-        query = "SELECT name, head FROM budgets ORDER BY id"
-        rows = self._store.transact(READ, lambda connection: connection.execute(query).fetchall())
-        return dict(rows)
-
-    def budget(self, name: str) -> tuple[Budget, PrivacyUnit] | None:
-        """Return the terms of a budget, or None when there is none of this name."""
-        row = self._store.transact(READ, lambda connection: self._find(connection, name))
-        return None if row is None else (row.rule.budget, row.privacy_unit)
-
-    def rule(self, name: str) -> Filter:
-        """Return the filter that decides about this budget."""
-        return self._store.transact(READ, lambda connection: self._row(connection, name)).rule
-
-    def state(self, name: str) -> State:
-        """Return what is spent, in O(1)."""
-        row = self._store.transact(READ, lambda connection: self._row(connection, name))
-        return State.from_text(row.state)
-
-    def stored(self, name: str, key: str) -> tuple[int, str] | None:
-        """Return the latest recorded result of an identical query, if an undamaged one, after its sequence number."""
-
-        def look(connection: sqlite3.Connection) -> Any:
-            return connection.execute(
-                "SELECT sequence, result, digest FROM entries JOIN results USING (budget, sequence) "
-                "WHERE budget = ? AND key = ? ORDER BY sequence DESC LIMIT 1",
-                (self._row(connection, name).id, records.fingerprint(records.encode(key))),
-            ).fetchone()
-
-        sequence, text, digest = self._store.transact(READ, look) or (0, None, None)
-        if not isinstance(text, bytes) or digest != records.fingerprint(text):
-            return None
-        return sequence, text.decode("utf-8", "surrogatepass")
 
     def reserve(
         self,
@@ -223,44 +171,34 @@ class Ledger:
         if isinstance(result, tuple):
             rule, state, asked = result
             raise rule.refusal(state, price, asked)
-        return self._saw(name, result)
+        self._saw(name, result)
+        if self.counter is not None:
+            self.counter(*self.chains()[records.plain(name)])
+        return result
 
-    def record(self, name: str, sequence: int, result: str) -> None:
-        """Store the noisy result of a charged query; the first one stays. May be lost without harm.
+    def record(self, name: str, sequence: int, result: str | None, told: str | None = None) -> None:
+        """Store the noisy result of a charged query and what is said of it, for reports of this file; the first ones stay.
+
+        May be lost without harm.
 
         Raises
         ------
         LedgerError
             There is no such budget, or nothing can be written. What was not charged gets no result.
         """
-        self._keep("results", name, sequence, result)
-
-    def show(self, name: str, sequence: int, text: str) -> None:
-        """Store what is said of the answer, for reports of this file; the first one stays. May be lost without harm."""
-        self._keep("answers", name, sequence, text)
-
-    def shown(self, name: str) -> dict[int, str]:
-        """Return what `show` stored, by sequence number; damaged texts are left out."""
-        query = "SELECT sequence, result, digest FROM answers WHERE budget = ?"
-        rows = self._store.transact(
-            READ, lambda connection: connection.execute(query, (self._row(connection, name).id,)).fetchall()
-        )
-        sound = ((i, text) for i, text, digest in rows if type(text) is bytes and digest == records.fingerprint(text))
-        return {i: text.decode("utf-8", "surrogatepass") for i, text in sound}
-
-    def _keep(self, table: str, name: str, sequence: int, result: str) -> None:
-        text = records.encode(result)
 
         def write(connection: sqlite3.Connection) -> None:
-            stored = connection.execute(
-                f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - one of two words
-                "WHERE budget = (SELECT id FROM budgets WHERE name = ?) AND sequence = ? AND kind = 'query'",
-                (text, records.fingerprint(text), records.plain(name), sequence),
-            ).rowcount
-            if not stored:
-                self._row(connection, name)  # refuses a budget that there is not
+            row = self._row(connection, name)
+            for table, given in zip(records.STORED, (result, told), strict=True):
+                if given is not None:
+                    text = records.encode(given)
+                    connection.execute(
+                        f"INSERT OR IGNORE INTO {table} SELECT budget, sequence, ?, ? FROM entries "  # noqa: S608 - two words
+                        "WHERE budget = ? AND sequence = ? AND kind = 'query'",
+                        (text, records.digest(table, row.id, sequence, text), row.id, sequence),
+                    )
 
-        self._store.transact(RELAXED, write)
+        self._store.transact(DURABLE, write)
 
     def amend(self, name: str, budget: Budget, unit: PrivacyUnit, why: str) -> None:
         """Replace the total of a budget, on record; what is spent stays spent.
@@ -331,54 +269,14 @@ class Ledger:
 
         self._saw(name, self._store.transact(DURABLE, write))
 
-    def entries(self, name: str) -> list[LedgerEntry]:
-        """Return the whole record of a budget, oldest first."""
-        rows = self._store.transact(
-            READ,
-            lambda connection: connection.execute(
-                "SELECT sequence, time, kind, query, price, charge, result IS NOT NULL FROM entries "
-                "LEFT JOIN results USING (budget, sequence) WHERE budget = ? ORDER BY sequence",
-                (self._row(connection, name).id,),
-            ).fetchall(),
-        )
-        try:
-            return [
-                LedgerEntry(i, datetime.fromisoformat(t), kind, query, price, c and Charge.from_text(c), bool(r))
-                for i, t, kind, query, price, c, r in rows
-            ]
-        except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
-            raise LedgerError(records.DAMAGED) from error
-
-    def verify(self) -> None:
-        """Read everything and raise LedgerError on any damage; some twenty microseconds an entry."""
-        self._store.transact(READ, records.verify)
-
     def close(self) -> None:
         """Close the ledger. One in memory is gone with it; `open_ledger` opens a file again."""
+        for told in closed:
+            told(self)
         with guard:
             if self.path is not None and _ledgers.get(self.path) is self:
                 del _ledgers[self.path]
             self._store.close()
-
-    def _saw(self, name: str, sequence: int) -> int:
-        self._seen[records.plain(name)] = max(sequence, self._seen.get(records.plain(name), 0))
-        return sequence
-
-    def _find(self, connection: sqlite3.Connection, name: str) -> Row | None:
-        """Read the row of a budget, in O(1); refuse one that is damaged or lost entries this process saw."""
-        row = records.find(connection, name)
-        seen = self._seen.get(records.plain(name), 0)
-        if (0 if row is None else row.last) < seen:
-            raise self._store.die("the ledger lost charges that this process saw: it was replaced or damaged")
-        if row is not None:
-            self._seen[row.name] = row.last
-        return row
-
-    def _row(self, connection: sqlite3.Connection, name: str) -> Row:
-        row = self._find(connection, name)
-        if row is None:
-            raise LedgerError(f"the ledger has no budget named {name!r}")
-        return row
 
 
 _ledgers: dict[str, Ledger] = {}

@@ -1,7 +1,8 @@
-"""How a ledger is written down: four tables, appended to, each entry chained to the one before.
+"""How a ledger is written down: five tables, appended to, each entry chained to the one before.
 
 Entries and results are only ever added. The row of a budget carries its sums, so that a charge reads one row,
-the digest of its last entry, and a seal over all its columns, so that a flipped bit cannot lower the sums.
+the digest of its last entry, and a seal over all its columns, so that a flipped bit cannot lower the sums. Stored texts
+have a digest that holds where they belong.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import uuid
+from contextlib import closing
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -21,14 +24,14 @@ from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import LedgerError
 
 APPLICATION_ID = int.from_bytes(b"pdDP", "big")
-SCHEMA_VERSION, OLDEST_VERSION = 3, 2  # 1, without plans, was never released
+SCHEMA_VERSION, OLDEST_VERSION = 4, 2  # 1, without plans, was never released
 ANSWERS = """CREATE TABLE answers (
     budget INTEGER NOT NULL, sequence INTEGER NOT NULL, result BLOB NOT NULL, digest BLOB NOT NULL,
     PRIMARY KEY (budget, sequence)
 )"""
-MIGRATIONS = {2: ANSWERS}  # from each version to the next
+META = "CREATE TABLE meta (id TEXT NOT NULL, doubt TEXT NOT NULL, seal TEXT NOT NULL)"
+STORED = ("results", "answers")
 SCHEMA = f"""
-BEGIN;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 CREATE TABLE budgets (
@@ -48,7 +51,7 @@ CREATE TABLE results (
     PRIMARY KEY (budget, sequence)
 );
 {ANSWERS};
-COMMIT;
+{META};
 """
 DAMAGED = (
     "the ledger is damaged; nothing can be charged to it. Restore the file from a back-up, with no charge missing, or ask "
@@ -56,17 +59,44 @@ DAMAGED = (
 )
 
 
-def outdated(connection: sqlite3.Connection) -> bool:
-    """Whether an older version of the package wrote the file."""
-    return int(connection.execute("PRAGMA user_version").fetchone()[0]) < SCHEMA_VERSION
+def begin(connection: sqlite3.Connection) -> None:
+    """Write an empty ledger."""
+    connection.executescript(f"BEGIN; {SCHEMA}")
+    mark(connection, "", uuid.uuid4().hex)
+    connection.execute("COMMIT")
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the file to this version, within the transaction around it: all of it or nothing."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been faster
-    for old in range(version, SCHEMA_VERSION):
-        connection.execute(MIGRATIONS[old])
-        connection.execute(f"PRAGMA user_version = {old + 1}")
+def mark(connection: sqlite3.Connection, doubt: str, identifier: str | None = None) -> None:
+    """Write down why nothing may be charged to this file, an empty text where it may; a new file gets its identifier."""
+    held = (identifier or identify(connection)[0], doubt)
+    connection.execute("DELETE FROM meta")
+    connection.execute("INSERT INTO meta VALUES (?, ?, ?)", (*held, _seal(held)))
+
+
+def identify(connection: sqlite3.Connection) -> tuple[str, str]:
+    """Return the random identifier of a ledger, which copies share, and why nothing may be charged to this file.
+
+    Raises
+    ------
+    LedgerError
+    """
+    found = connection.execute("SELECT id, doubt, seal FROM meta").fetchall()
+    if len(found) != 1 or found[0][2] != _seal(found[0][:2]):
+        raise LedgerError(DAMAGED)
+    return found[0][0], found[0][1]
+
+
+def schema(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
+    """Return all tables, indexes, views and triggers."""
+    return frozenset(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
+
+
+@lru_cache
+def own_schema() -> frozenset[tuple[object, ...]]:
+    """Return those that this version writes."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        return schema(connection)
 
 
 class Row(NamedTuple):
@@ -102,6 +132,7 @@ class Row(NamedTuple):
 
 
 _SELECT = f"SELECT {', '.join(Row._fields)}, seal FROM budgets "  # noqa: S608 (constant text)
+_ENTRIES = "SELECT sequence, time, kind, query, price, charge, key, head FROM entries WHERE budget = ? "
 
 
 def find(connection: sqlite3.Connection, name: str) -> Row | None:
@@ -114,6 +145,11 @@ def find(connection: sqlite3.Connection, name: str) -> Row | None:
     """
     found = connection.execute(_SELECT + "WHERE name = ?", (plain(name),)).fetchone()
     return None if found is None else _unseal(found)
+
+
+def rows(connection: sqlite3.Connection) -> list[Row]:
+    """Read the rows of all budgets, oldest first."""
+    return [_unseal(found) for found in connection.execute(_SELECT + "ORDER BY id").fetchall()]
 
 
 def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: PrivacyUnit) -> None:
@@ -186,18 +222,25 @@ def recharge(connection: sqlite3.Connection, row: Row, rule: Filter) -> State:
     return state
 
 
+def check_rows(connection: sqlite3.Connection) -> None:
+    """Raise LedgerError if the row of a budget is lost or damaged; entries are not read.
+
+    Budgets are numbered 1, 2, 3 and never removed, and each has entries, which are in the order of these numbers.
+    """
+    whole = connection.execute("PRAGMA integrity_check(budgets)").fetchone() == ("ok",)
+    (last,) = connection.execute("SELECT coalesce(max(budget), 0) FROM entries").fetchone()
+    if not whole or [row.id for row in rows(connection)] != list(range(1, last + 1)):
+        raise LedgerError(DAMAGED)
+
+
 def verify(connection: sqlite3.Connection) -> None:
-    """Read everything; raise LedgerError unless the file, the seals, the chains and the sums are whole."""
-    if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+    """Read everything but stored texts; raise LedgerError unless the file, its tables, seals, chains and sums are whole."""
+    if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",) or schema(connection) != own_schema():
         raise LedgerError(DAMAGED)
     entries = 0
-    for found in connection.execute(_SELECT).fetchall():
-        row, head, last, state = _unseal(found), found[1], 0, State.zero()
-        for *entry, recorded in connection.execute(
-            "SELECT sequence, time, kind, query, price, charge, key, head FROM entries WHERE budget = ? "
-            "ORDER BY sequence",
-            (row.id,),
-        ):
+    for row in rows(connection):
+        head, last, state = row.name, 0, State.zero()
+        for *entry, recorded in connection.execute(_ENTRIES + "ORDER BY sequence", (row.id,)):
             head, last = _chain(head, tuple(entry)), last + 1
             if entry[0] != last or head != recorded:
                 raise LedgerError(DAMAGED)
@@ -282,6 +325,11 @@ def fingerprint(text: bytes) -> bytes:
     return hashlib.sha256(text).digest()
 
 
+def digest(table: str, budget: int, sequence: int, text: object) -> bytes | None:
+    """Digest of a stored text and of its place; None where it is no text."""
+    return fingerprint(f"{table} {budget} {sequence} ".encode() + text) if type(text) is bytes else None
+
+
 def plain(text: str) -> str:
     """Text that SQLite can hold: lone surrogates are written as escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
@@ -304,7 +352,7 @@ def _chain(head: str, entry: tuple[object, ...]) -> str:
     return hashlib.sha256(repr((head, *entry)).encode()).hexdigest()
 
 
-def _seal(row: Row) -> str:
+def _seal(row: tuple[object, ...]) -> str:
     return hashlib.sha256(repr(tuple(row)).encode()).hexdigest()
 
 

@@ -2,6 +2,11 @@
 
 A ledger file is either complete or absent: it is built under another name and appears under its own by one
 atomic link. So an empty, truncated or foreign file is never taken for a ledger that is still to be written.
+
+For all charges: when one was committed, the one file that the owner named holds it, whatever dies afterwards and wherever
+that file is moved alone. SQLite keeps the *old* pages in a journal during a commit, which is done when that journal goes. By
+then the file was synced, and the folder is synced after, so that no power cut brings the journal back. Where folders cannot be
+synced the journal is emptied and synced. A log of new pages would be quicker, beside a file that is a valid older state.
 """
 
 from __future__ import annotations
@@ -19,20 +24,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from pandas_dp.core import records
 from pandas_dp.core.disks import check_disk
-from pandas_dp.core.records import APPLICATION_ID, DAMAGED, OLDEST_VERSION, SCHEMA, SCHEMA_VERSION, migrate, outdated
 from pandas_dp.errors import ArgumentTypeError, ForkedSessionError, LedgerBusyError, LedgerError
 
-BUSY_SECONDS = 30.0  # how long a call waits for another process's charge
-
-# How a transaction begins. RELAXED ones survive a crash of the process, but perhaps not of the machine.
-DURABLE = ("PRAGMA synchronous=FULL", "BEGIN IMMEDIATE")
-RELAXED = ("PRAGMA synchronous=NORMAL", "BEGIN IMMEDIATE")
-READ = ("BEGIN",)
+BUSY_SECONDS, NAP = 30.0, 0.002  # how long a call waits for another process's charge, and between two looks
+PIECE = 25_000  # pages, about 100 MB: what is copied without letting others write
+# How a transaction begins: one that writes waits for the lock first; a copy is made of several short ones.
+DURABLE, READ, COPY = "BEGIN IMMEDIATE", "BEGIN", ""
 
 T = TypeVar("T")
-Identity = tuple[tuple[int, int], tuple[int, int]]
-
+LEFT = "'{name}{suffix}' is left of another ledger: move it back beside its file, or delete it if that file is gone for good"
+watches: list[Callable[[str], None]] = []  # get the path of a file before it is opened: see `pandas_dp.ledger_files`
 guard = threading.RLock()  # over the two dictionaries of what is open: the one below and the ledgers'
 _opened: dict[str, Store] = {}
 
@@ -54,14 +57,16 @@ class Store:
     def __init__(self, path: str | None) -> None:
         self.path = path
         self.dead: str | None = None  # why nothing may be read or written any more
+        self.refusal = ""  # why nothing may be charged, though all may be read
+        self.identifier = ""  # random, of the file: copies have the same
         self._lock = threading.RLock()
         self._pid = os.getpid()
         self._inside = False  # a transaction is under way
-        self._identity: Identity | None = None
+        self._identity: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
         if path is None:
-            self._connection = _connect(None)
-            self._connection.executescript(SCHEMA)
+            self._connection = connect(None)
+            self._connection.executescript(records.SCHEMA)
             weakref.finalize(self, self._connection.close)
             return
         with guard:
@@ -69,12 +74,13 @@ class Store:
                 raise LedgerError("this process has the ledger open already: type open_ledger(path)")
             check_disk(path)
             if not os.path.lexists(path):
-                _create(path)
-            if self.transact(READ, outdated):
-                self.transact(DURABLE, migrate)
+                create(path, records.begin)
+            for watch in watches:
+                watch(path)
+            self.transact(READ, lambda connection: None)
             _opened[path] = self
 
-    def transact(self, begin: tuple[str, ...], work: Callable[[sqlite3.Connection], T]) -> T:
+    def transact(self, begin: str, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` as one transaction and return its result once that is committed.
 
         For all inputs: when anything is raised, the transaction was rolled back or was never seen to commit,
@@ -90,20 +96,41 @@ class Store:
             try:
                 self._inside = True
                 connection = self._ready()
-                for statement in begin if self.path is not None else begin[-1:]:
-                    connection.execute(statement)
+                if begin == DURABLE and self.refusal:
+                    raise LedgerError(self.refusal)
+                if begin == DURABLE and self.path is not None:
+                    _wait(connection)
+                else:
+                    connection.execute(begin)
                 if self.path is not None and self._look() != self._identity:
                     raise self.die("the ledger file was replaced while it was in use; nothing was charged")
                 result = work(connection)
-                connection.execute("COMMIT")
+                if begin:
+                    connection.execute("COMMIT")
                 return result
             except sqlite3.Error as error:
                 raise self._failure(error) from error
             except UnicodeDecodeError as error:  # also of SQLite's own messages, which quote the file
-                raise self.die(DAMAGED) from error
+                raise self.die(records.DAMAGED) from error
             finally:
                 self._inside = False
                 self._roll_back()
+
+    def copy(self, target: sqlite3.Connection) -> None:
+        """Copy everything, in pieces between which others may charge; it begins anew where they did.
+
+        Raises
+        ------
+        LedgerBusyError
+            They did so all the time.
+        """
+        end = time.monotonic() + BUSY_SECONDS
+
+        def watch(status: int, remaining: int, total: int) -> None:
+            if time.monotonic() > end:
+                raise LedgerBusyError("other processes charged the ledger all the time; ask again")
+
+        self.transact(COPY, lambda source: source.backup(target, pages=PIECE, progress=watch, sleep=0.01))
 
     def die(self, why: str) -> LedgerError:
         """Refuse everything from now on; return the error to raise."""
@@ -132,16 +159,16 @@ class Store:
         return self._connection
 
     def _reach(self, path: str) -> sqlite3.Connection:
-        """Connect to the file and remember which one it is."""
-        _check(path)
-        connection = _connect(path)
+        """Connect to the file."""
+        if not check_file(path):
+            raise LedgerError(records.DAMAGED)
+        connection = connect(path)
         try:
-            if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                raise self.die(DAMAGED)
-            connection.execute("SELECT count(*) FROM budgets").fetchone()  # opens the log, too
-            before, self._identity = self._identity, self._look()
-            if before is not None and before[0] != self._identity[0]:
-                raise self.die("the ledger file was replaced while it was in use; nothing was charged")
+            if _settle(connection, path) or records.schema(connection) != records.own_schema():
+                raise self.die(records.DAMAGED)
+            self.identifier, doubt = records.identify(connection)
+            self.refusal = doubt or self.refusal
+            self._identity = self._identity or self._look()  # of the first time: `transact` compares
         except BaseException:
             connection.close()
             raise
@@ -156,13 +183,13 @@ class Store:
             )
         self._pid = os.getpid()
 
-    def _look(self) -> Identity:
-        """What tells the file and its log from any other files of the same names."""
+    def _look(self) -> tuple[int, int]:
+        """What tells the file from any other of the same name."""
         try:
-            file, log = os.stat(self.path or ""), os.stat(f"{self.path}-wal")
+            file = os.stat(self.path or "")
         except OSError:
             raise self.die("the ledger file was removed while it was in use; nothing was charged") from None
-        return (file.st_dev, file.st_ino), (log.st_dev, log.st_ino)
+        return file.st_dev, file.st_ino
 
     def _failure(self, error: sqlite3.Error) -> LedgerError:
         """Say what an error means, and decide whether the store may go on."""
@@ -173,7 +200,7 @@ class Store:
         if kind == sqlite3.SQLITE_FULL:
             return LedgerError("the disk is full: the charge could not be written, nothing was released")
         if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return self.die(DAMAGED)
+            return self.die(records.DAMAGED)
         if code in (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC):
             return self.die("the disk did not confirm a charge: open the ledger again once the disk is sound")
         if self.path is not None:
@@ -226,8 +253,19 @@ def _same(one: str, other: str) -> bool:
     return False
 
 
-def _check(path: str) -> None:
-    """Refuse a file that is not a ledger this version can write, before SQLite sees it. Writes nothing.
+def left(path: str) -> bool:
+    """Whether SQLite would take pages from a file beside a ledger. A journal that is not whole, or done, begins with zeros."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) not in (b"", b"" if path.endswith("-wal") else b"\0")
+    except OSError:
+        return os.path.lexists(path)
+
+
+def check_file(path: str) -> bool:
+    """Refuse a file that is not a ledger of this version or an older one, before SQLite sees it. Writes nothing.
+
+    Returns whether it has the form of this version: no log of charges beside it.
 
     Must not run while this process has the file open in SQLite: closing a second handle drops SQLite's locks.
     """
@@ -239,53 +277,88 @@ def _check(path: str) -> None:
             if os.stat(path).st_nlink == 1:
                 break
             time.sleep(0.01)
-        else:  # each name would get a log of its own, and miss the charges in the other
+        else:  # each name would get a journal of its own, and a crash under one be missed under the other
             raise LedgerError("the ledger file has a second name (a hard link): remove one of the two")
         with open(path, "rb") as file:
             header = file.read(100)
     except OSError as error:
         raise LedgerError(f"the ledger cannot be read ({error.strerror})") from error
-    if header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+    if header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != records.APPLICATION_ID:
         raise LedgerError("ledger= names a file that is not a ledger of pandas_dp; it was left untouched")
     version = int.from_bytes(header[60:64], "big")
-    if version > SCHEMA_VERSION:
+    if version > records.SCHEMA_VERSION:
         raise LedgerError("the ledger was written by a newer pandas_dp: type pip install --upgrade pandas_dp")
-    if 0 < version < OLDEST_VERSION:
+    if 0 < version < records.OLDEST_VERSION:
         raise LedgerError("the ledger was written by an unreleased pandas_dp, which this one cannot go on with")
-    if version < 1 or header[18:20] != b"\2\2":  # not in write-ahead mode: its log would be ignored
-        raise LedgerError(DAMAGED)
+    logged = header[18:20] == b"\2\2"  # the form of older versions, with a write-ahead log
+    if version < 1 or (version < records.SCHEMA_VERSION and not logged):
+        raise LedgerError(records.DAMAGED)
+    if not logged and left(f"{path}-wal"):  # the log of another file: SQLite would put its pages into this one
+        raise LedgerError(LEFT.format(name=os.path.basename(path), suffix="-wal"))
     writable = os.access(path, os.R_OK | os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
     if not writable or not info.st_mode & 0o222:
         raise LedgerError("the ledger file or its folder is read-only: nothing can be charged to it")
+    return not logged
 
 
-def _create(path: str) -> None:
-    """Create an empty ledger that only its owner may read, unless somebody else just did."""
+def create(path: str, write: Callable[[sqlite3.Connection], None]) -> bool:
+    """Create a file that only its owner may read, complete from the first moment; False if somebody else just did."""
+    for suffix in ("-journal", "-wal"):
+        if left(path + suffix) and not os.path.lexists(path):  # in this order: somebody may have created it, and charge
+            raise LedgerError(LEFT.format(name=os.path.basename(path), suffix=suffix))
     temporary = f"{path}.{uuid.uuid4().hex}.new"
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        connection = _connect(temporary)
+        connection = connect(temporary)
         try:
-            if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
-                raise LedgerError("this file system cannot hold a ledger: choose a folder on a local disk")
-            connection.executescript(SCHEMA)
+            _settle(connection, path)
+            write(connection)
         finally:
             connection.close()
-        with suppress(FileExistsError):
+        try:
             os.link(temporary, path)
+        except FileExistsError:
+            return False
         if os.name == "posix":  # the new name itself must survive a power cut
             folder = os.open(os.path.dirname(path), os.O_RDONLY)
             os.fsync(folder)
             os.close(folder)
+        return True
     except (OSError, sqlite3.Error) as error:
         raise LedgerError(f"the ledger cannot be created ({error})") from error
     finally:
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in ("", "-journal"):
             with suppress(OSError):
                 os.unlink(temporary + suffix)
 
 
-def _connect(path: str | None) -> sqlite3.Connection:
+def _settle(connection: sqlite3.Connection, path: str) -> bool:
+    """Make every commit durable in the one file; return whether it has the older form, which is left as it is."""
+    if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+        return True
+    built = {name for (name,) in connection.execute("PRAGMA compile_options")}
+    folders = os.name == "posix" and os.access(os.path.dirname(path), os.R_OK) and "DISABLE_DIRSYNC" not in built
+    connection.execute(f"PRAGMA journal_mode={'DELETE' if folders else 'TRUNCATE'}")
+    connection.execute(f"PRAGMA synchronous={'EXTRA' if folders else 'FULL'}")
+    return False
+
+
+def _wait(connection: sqlite3.Connection) -> None:
+    """Begin to write, with short naps: SQLite's own, of a tenth of a second, can miss all free moments of a busy file."""
+    end = time.monotonic() + BUSY_SECONDS
+    connection.execute("PRAGMA busy_timeout=0")
+    while True:
+        try:
+            connection.execute(DURABLE)
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        time.sleep(NAP)
+    connection.execute(f"PRAGMA busy_timeout={round(1000 * BUSY_SECONDS)}")
+
+
+def connect(path: str | None) -> sqlite3.Connection:
     """Connect to an existing file, or to a new database in memory. Transactions are begun by hand."""
     name = ":memory:" if path is None else f"{Path(path).as_uri()}?mode=rw"
     connection = sqlite3.connect(

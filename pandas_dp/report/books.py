@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections import OrderedDict
-from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ import pandas as pd
 from pandas_dp.core.gate import Given
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.records import plain
-from pandas_dp.errors import LedgerError
 from pandas_dp.report.html import MUTED
 from pandas_dp.report.shown import Shown, shown
 
@@ -44,9 +42,6 @@ class Answered:
             self._releases[plain(name), given.sequence] = kept
             if len(self._releases) > MOST_KEPT:
                 self._releases.popitem(last=False)
-        elif given.paid:
-            with suppress(LedgerError):  # the answer is good: only the report lacks it
-                ledger.show(name, given.sequence, shown(release).to_json())
 
     def of(self, name: str) -> dict[int, Shown]:
         """Return what is said of the answers of a budget, by entry."""

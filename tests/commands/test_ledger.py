@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sqlite3
 
 import pytest
 from support.frames import people
 
 from pandas_dp.__main__ import main
+from pandas_dp.errors import BudgetExceededError, LedgerError
 
 
 @pytest.fixture
@@ -44,8 +47,11 @@ def test_show_tells_what_is_protected_spent_and_left(capsys, books):
 def test_verify_counts_the_chain_and_finds_a_changed_entry(capsys, books):
     code, out, _ = run(capsys, "verify", books)
     assert code == 0
-    assert "visits: 3 entries, none changed; head of the chain " in out
+    assert re.search(
+        "^visits: 3 entries, none changed; chain [0-9a-f]{32}/1, its head [0-9a-f]{64}$", out, re.MULTILINE
+    )
     assert "rows: 2 entries" in out
+    assert out.endswith("no stored answer was changed; one that was taken out would not be noticed\n")
     with sqlite3.connect(books) as connection:
         connection.execute("UPDATE entries SET price = 'epsilon=0.1' WHERE budget = 1 AND sequence = 2")
     connection.close()
@@ -71,6 +77,87 @@ def test_export_writes_a_line_for_each_entry_with_what_was_answered(capsys, book
     assert all(set(e) == {"budget", "sequence", "time", "kind", "query", "price", "charge", "answer"} for e in entries)
     assert [e["answer"] is not None for e in entries] == [e["kind"] == "query" for e in entries]
     assert entries[1]["answer"]["text"].endswith("epsilon 0.5")
+
+
+@pytest.mark.parametrize("table", ["results", "answers"])
+def test_verify_finds_a_changed_answer(capsys, books, table):
+    with sqlite3.connect(books) as connection:
+        connection.execute(f"UPDATE {table} SET result = x'00' WHERE budget = 1 AND sequence = 2")
+    connection.close()
+    code, out, err = run(capsys, "verify", books)
+    assert code == 1
+    assert "visits: 3 entries, none changed" in out
+    assert "'visits' 2" in err
+    assert "fresh=True" in err
+
+
+def test_verify_finds_a_trigger(capsys, books):
+    with sqlite3.connect(books) as connection:
+        connection.execute("CREATE TRIGGER t AFTER UPDATE ON budgets BEGIN DELETE FROM results; END")
+    connection.close()
+    code, out, err = run(capsys, "verify", books)
+    assert (code, out, "damaged" in err) == (1, "", True)
+
+
+def test_a_back_up_is_whole_and_cannot_be_charged_until_it_is_restored(capsys, books, tmp_path):
+    to = tmp_path / "copy.dpledger"
+    code, out, err = run(capsys, "backup", books, to)
+    assert (code, err, to.stat().st_mode & 0o777) == (0, "", 0o600)
+    assert "nothing can be charged to it until" in out
+    code, out, _ = run(capsys, "show", to)
+    assert (code, "spent    epsilon=0.75\n" in out) == (0, True)
+    with pytest.raises(LedgerError, match=r"is a back-up of .*pandas-dp ledger restore"):
+        people().dp.protect(epsilon=3, unit="pid", max_rows=2, ledger=to, name="visits")
+    code, out, _ = run(capsys, "restore", to, "--spent-since", "epsilon=0.5")
+    assert (code, "charged to each of its 2 budgets: epsilon=0.5" in out) == (0, True)
+    df = people()
+    session = df.dp.protect(epsilon=3, unit="pid", max_rows=2, ledger=to, name="visits")
+    assert session.spent == "epsilon=1.25"
+    assert session.releases["kind"].tolist() == ["open", "query", "query", "restored"]
+    df.dp(epsilon=0.5).count()
+    session._ledger.verify()
+    session._ledger.close()
+    for name in (to, tmp_path / "link"):
+        if not os.path.lexists(name):
+            name.symlink_to(tmp_path / "elsewhere")
+        code, _, err = run(capsys, "backup", books, name)
+        assert (code, "is there already" in err) == (1, True)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "spent"),
+    [
+        (["--all"], 0, "epsilon=3.75"),
+        (["--spent-since", "epsilon=5"], 0, "epsilon=5.75"),
+        (["--spent-since", "epsilon=0"], 0, "epsilon=0.75"),
+        (["--spent-since", "epsilon=0.5", "rho=0.1", "delta=1e-7"], 0, "epsilon=0.75 and Gaussian noise"),
+        (["--spent-since", "0.5"], 2, None),
+        (["--spent-since", "price=0.5"], 2, None),
+        (["--spent-since", "epsilon=-1"], 2, None),
+        ([], 2, None),
+    ],
+)
+def test_restore_charges_what_is_typed_even_beyond_the_total(capsys, books, tmp_path, typed, code, spent):
+    to = tmp_path / "copy.dpledger"
+    run(capsys, "backup", books, to)
+    assert run(capsys, "restore", to, *typed)[0] == code
+    if spent is None:
+        with pytest.raises(LedgerError, match="is a back-up"):
+            people().dp.protect(epsilon=3, unit="pid", max_rows=2, ledger=to, name="visits")
+        return
+    assert f"spent    {spent}" in run(capsys, "show", to)[1]
+    assert run(capsys, "verify", to)[0] == 0
+    for name, terms in (
+        ("visits", {"epsilon": 3, "unit": "pid", "max_rows": 2}),
+        ("rows", {"epsilon": 1, "delta": 1e-6}),
+    ):
+        df = people()
+        session = df.dp.protect(**terms, ledger=to, name=name)
+        if typed != ["--spent-since", "epsilon=0"] and (name, len(typed)) != ("rows", 4):
+            with pytest.raises(BudgetExceededError):
+                df.dp(epsilon=0.001, fresh=True).count()
+    session._ledger.close()
 
 
 @pytest.mark.parametrize("what", ["show", "verify", "export"])

@@ -9,7 +9,7 @@ from contextlib import suppress
 from fractions import Fraction as F
 
 import pytest
-from support.ledgers import DELTA, ONE, UNIT, ask, pure
+from support.ledgers import DELTA, ONE, UNIT, ask, pure, unsynced
 
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
@@ -44,12 +44,12 @@ def test_a_refusal_leaves_no_trace(tmp_path):
     ledger = open_ledger(tmp_path / "a.dpledger")
     ledger.open("data", Budget.of(3, DELTA), UNIT)
     ask(ledger, 2)
-    before = (ledger.entries("data"), ledger.state("data"), (tmp_path / "a.dpledger-wal").read_bytes())
+    before = (ledger.entries("data"), ledger.state("data"), (tmp_path / "a.dpledger").read_bytes())
     for loss in (pure(2), PrivacyLoss.gaussian(F(1)), pure("0.1") + PrivacyLoss((), DELTA)):
         with pytest.raises(BudgetExceededError):
             ledger.reserve("data", "key", "count()", "price", loss, UNIT)
     assert (ledger.entries("data"), ledger.state("data")) == before[:2]
-    assert (tmp_path / "a.dpledger-wal").read_bytes() == before[2]
+    assert (tmp_path / "a.dpledger").read_bytes() == before[2]
     assert ledger.stored("data", "key") is None
     ledger.close()
 
@@ -155,6 +155,7 @@ def test_a_charge_reads_by_key_only_however_long_the_record(ledger):
         ledger._store._connection.set_trace_callback(None)
         return [text.split()[0] for text in seen], list(seen)
 
+    unsynced(ledger)
     for _ in range(10):
         ask(ledger, "0.001")
     first, _ = statements()

@@ -6,11 +6,13 @@ import os
 import random
 import shutil
 import sqlite3
+from contextlib import closing
 from fractions import Fraction as F
 
 import pytest
 from support.ledgers import ONE, UNIT, ask
 
+from pandas_dp import ledger_files
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.errors import LedgerError
 
@@ -28,8 +30,7 @@ def spent_in(path):
     finally:
         if ledger is not None:
             ledger.close()
-        for suffix in ("-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
 
 
 def test_a_truncated_ledger_is_refused(path):
@@ -50,11 +51,7 @@ def replaced_by_a_copy(path):
     os.replace(f"{path}.copy", path)
 
 
-def log_removed(path):
-    os.unlink(f"{path}-wal")
-
-
-@pytest.mark.parametrize("change", [removed, replaced_by_a_copy, log_removed])
+@pytest.mark.parametrize("change", [removed, replaced_by_a_copy])
 def test_a_file_that_changes_under_us_is_refused_and_never_reset(path, change):
     ledger = open_ledger(path)
     ask(ledger, "0.1")
@@ -66,7 +63,7 @@ def test_a_file_that_changes_under_us_is_refused_and_never_reset(path, change):
         with pytest.raises(LedgerError, match="cannot be read"):
             open_ledger(path)
         assert not path.exists()
-    else:  # opened again on purpose: the log, or what SQLite wrote back from it on closing, completes the file
+    else:  # opened again on purpose: the copy is complete
         assert open_ledger(path) is ledger
         assert ledger.state("data").epsilon == F("0.2")
     ledger.close()
@@ -78,7 +75,6 @@ def test_an_older_copy_is_noticed_by_whoever_saw_the_newer(path, tmp_path):
     ask(ledger, "0.1")
     shutil.copy(tmp_path / "old", tmp_path / "new")
     os.replace(tmp_path / "new", path)
-    log_removed(path)
     with pytest.raises(LedgerError, match=r"replaced|removed"):
         ledger.state("data")
     ledger = open_ledger(path)  # opened again on purpose: the file is a sound ledger, but not the one we knew
@@ -105,24 +101,79 @@ def test_damage_to_the_record_is_found(path, statement):
     connection.execute(statement)
     connection.commit()
     connection.close()
-    ledger = open_ledger(path)
-    with pytest.raises(LedgerError, match="damaged"):
+    with pytest.raises(LedgerError, match="damaged"), closing(open_ledger(path)) as ledger:
         ledger.verify()
-    with pytest.raises(LedgerError, match="damaged"):
-        ledger.open("new", ONE, UNIT)
-    if "budgets" in statement:
-        with pytest.raises(LedgerError, match="damaged"):
-            ledger.open("data", ONE, UNIT)
-    ledger.close()
+    refused = ["data"] * ("budgets" in statement) + ["new"] * ("entries SET" not in statement)  # entries are not read
+    for name in refused:
+        with pytest.raises(LedgerError, match=r"damaged|older than one"), closing(open_ledger(path)) as ledger:
+            ledger.open(name, ONE, UNIT)
 
 
-def test_a_damaged_result_is_asked_again(path):
+def test_a_damaged_result_is_never_drawn_anew_without_being_asked_for(path):
     ledger = open_ledger(path)
-    ledger.record("data", ask(ledger, "0.1", key="k"), "[1]")
-    for damaged in ("x'5b325d'", "x'5bff5d'", "'[1]'", "7"):
-        ledger._store._connection.execute(f"UPDATE results SET result = {damaged}")
-        assert ledger.stored("data", "k") is None
+    ledger.record("data", ask(ledger, "0.1", key="k"), "[1]", "told")
+    assert ledger_files.damaged(ledger) == []
+    written = ledger._store._connection.execute("SELECT * FROM results").fetchone()
+    damages = [f"result = {damaged}" for damaged in ("x'5b325d'", "x'5bff5d'", "'[1]'", "7")]
+    for damage in (*damages, "digest = x'00'", "digest = 'no'"):
+        ledger._store._connection.execute(f"UPDATE results SET {damage}")
+        with pytest.raises(LedgerError, match=r"entry 3\) is damaged.*type fresh=True"):
+            ledger.stored("data", "k")
+        assert ledger_files.damaged(ledger) == [("data", 3)]
+        ledger.verify()  # what was charged is whole
+        ledger._store._connection.execute("DELETE FROM results")
+        ledger._store._connection.execute("INSERT INTO results VALUES (?, ?, ?, ?)", written)
+    ledger._store._connection.execute("UPDATE answers SET result = x'00'")
+    assert (ledger_files.damaged(ledger), ledger.shown("data")) == ([("data", 3)], {})
+    assert ledger.stored("data", "k") == (3, "[1]")
+    ledger._store._connection.execute("UPDATE results SET result = '7'")
+    ledger.record("data", ask(ledger, "0.1", key="k"), "[2]")  # bought
+    assert ledger.stored("data", "k") == (4, "[2]")
     ledger.close()
+
+
+def test_a_stored_text_under_another_entry_is_damaged(path):
+    ledger = open_ledger(path)
+    for _ in range(2):
+        ledger.record("data", ask(ledger, "0.1", key="k"), "[1]", "told")
+    connection = ledger._store._connection
+    for table in ("results", "answers"):
+        connection.execute(f"UPDATE {table} SET sequence = 7 - sequence + (sequence = 3) * 90")
+        connection.execute(f"UPDATE {table} SET sequence = 4 WHERE sequence = 94")
+    assert ledger_files.damaged(ledger) == [("data", 3), ("data", 4)]
+    with pytest.raises(LedgerError, match="damaged"):
+        ledger.stored("data", "k")
+    for table in ("results", "answers"):
+        connection.execute(f"UPDATE {table} SET budget = 9, sequence = sequence + 1")
+    assert ledger_files.damaged(ledger) == [("?", 4), ("?", 5)]
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER UPDATE ON budgets BEGIN DELETE FROM entries; END",
+        "CREATE VIEW v AS SELECT * FROM entries",
+        "CREATE INDEX i ON entries (price)",
+        "CREATE TABLE more (a)",
+        "DROP INDEX entries_by_key",
+        "DROP TABLE answers",
+        "ALTER TABLE results ADD COLUMN more",
+        "UPDATE meta SET id = 'x'",
+        "UPDATE meta SET doubt = 'x'",
+        "DELETE FROM meta",
+        "INSERT INTO meta SELECT * FROM meta",
+    ],
+)
+def test_tables_and_triggers_are_those_that_were_written(path, statement):
+    ledger = open_ledger(path)
+    ledger._store._connection.execute(statement)
+    if "meta" not in statement:
+        with pytest.raises(LedgerError, match="damaged"):
+            ledger.verify()
+    ledger.close()
+    with pytest.raises(LedgerError, match="damaged"):
+        open_ledger(path)
 
 
 @pytest.mark.parametrize("damage", ["time = 'yesterday'", "time = x'00'", "charge = '1/0 0 0'", "charge = x'00'"])

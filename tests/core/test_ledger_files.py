@@ -8,8 +8,9 @@ from contextlib import closing
 from fractions import Fraction as F
 
 import pytest
-from support.ledgers import ONE, UNIT, ask
+from support.ledgers import ONE, UNIT, ask, older
 
+from pandas_dp import ledger_files
 from pandas_dp.core import records, store
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError
@@ -26,10 +27,9 @@ def snapshot(folder):
 def test_a_new_file_is_the_owners_and_complete(tmp_path):
     ledger = open_ledger(tmp_path / "visits.dpledger")
     ledger.open("data", ONE, UNIT)
-    assert {p.name for p in tmp_path.iterdir()} == {f"visits.dpledger{s}" for s in ("", "-wal", "-shm")}
-    assert all(p.stat().st_mode & 0o777 == 0o600 for p in tmp_path.iterdir())
-    ledger.close()
-    assert [p.name for p in tmp_path.iterdir()] == ["visits.dpledger"]
+    for _ in range(2):  # open and closed
+        assert [(p.name, p.stat().st_mode & 0o777) for p in tmp_path.iterdir()] == [("visits.dpledger", 0o600)]
+        ledger.close()
 
 
 def test_the_canonical_path_decides(path, tmp_path, monkeypatch):
@@ -111,10 +111,10 @@ def unreleased(path):
     connection.close()
 
 
-def rollback_mode(path):
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA journal_mode=DELETE")
-    connection.close()
+def old_without_its_mode(path):
+    older(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
 
 
 FOREIGN = {
@@ -124,7 +124,8 @@ FOREIGN = {
     "database": (foreign_database, "not a ledger"),
     "newer": (newer, "newer pandas_dp"),
     "unreleased": (unreleased, "unreleased pandas_dp"),
-    "rollback": (rollback_mode, "damaged"),
+    "mode": (old_without_its_mode, "damaged"),
+    "log": (lambda p: p.with_name(f"{p.name}-wal").write_bytes(b"x"), "-wal' is left of another ledger"),
     "read-only": (lambda p: p.chmod(0o400), "read-only"),
     "hard link": (lambda p: os.link(p, p.parent / "second"), "second name"),
     "pipe": (lambda p: (p.unlink(), os.mkfifo(p)), "not an ordinary file"),
@@ -179,35 +180,112 @@ def test_a_lock_or_an_interrupt_while_connecting_is_no_reason_to_give_up(path, m
     ledger.close()
 
 
-def older(path):
-    """Make the file one of the version before, which did not keep what was said of answers."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("DROP TABLE answers; PRAGMA user_version = 2;")
-
-
-def test_x23_a_ledger_of_the_version_before_goes_on(path):
-    older(path)
+@pytest.mark.parametrize("version", [2, 3])
+def test_x23_a_ledger_of_an_older_version_goes_on_with_every_charge_of_its_log(path, version):
     ledger = open_ledger(path)
-    assert ledger.state("data").epsilon == F(1, 10)
+    ledger.record("data", ask(ledger, "0.1", key="k"), "[1]")
+    ledger.close()
+    older(path, version)
+    ledger = open_ledger(path)
+    assert ledger.state("data").epsilon == F("0.3")
+    assert [(e.kind, "is in it now" in e.query) for e in ledger.entries("data")[-2:]] == [
+        ("query", False),
+        ("converted", True),
+    ]
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert path.read_bytes()[18:20] == b"\1\1"
+    assert ledger.stored("data", "k") == (3, "[1]")
     sequence = ask(ledger, "0.2")
-    ledger.show("data", sequence, "said")
+    ledger.record("data", sequence, None, "said")
     assert ledger.shown("data") == {sequence: "said"}
     ledger.verify()
+    assert ledger_files.damaged(ledger) == []
     ledger.close()
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (records.SCHEMA_VERSION,)
+    ledger = open_ledger(path)
+    assert [e.kind for e in ledger.entries("data")].count("converted") == 1
+    ledger.close()
 
 
-def test_x23_a_crash_in_the_middle_of_the_change_leaves_the_old_file(path, monkeypatch):
+def test_x23_an_older_ledger_without_a_log_says_that_nothing_is_known_of_one(path):
+    older(path, log=False)
+    ledger = open_ledger(path)
+    assert ledger.state("data").epsilon == F("0.1")
+    assert "what one held is not known" in ledger.entries("data")[-1].query
+    ledger.close()
+
+
+@pytest.mark.parametrize("table", ["meta", "after"])
+def test_x23_a_crash_in_the_middle_of_the_change_leaves_what_can_be_changed(path, monkeypatch, table):
+    """Before the change is committed, and after it, when the file has still the older form."""
     older(path)
+    migrate = ledger_files.migrate
+
+    def dies(connection, log):
+        migrate(connection, log)
+        if table == "after":
+            connection.execute("COMMIT")
+        raise sqlite3.OperationalError("died")
+
     with monkeypatch.context() as patch:
-        patch.setattr(records, "MIGRATIONS", {2: records.ANSWERS, 3: "nonsense"})  # the second of two steps fails
-        patch.setattr(records, "SCHEMA_VERSION", 4)
+        patch.setattr(ledger_files, "migrate", dies)
         with pytest.raises(LedgerError):
             open_ledger(path)
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3 if table == "meta" else 4,)
     ledger = open_ledger(path)
-    assert ledger.state("data").epsilon == F(1, 10)
-    assert ledger.shown("data") == {}
+    assert ledger.state("data").epsilon == F("0.2")
+    assert [e.kind for e in ledger.entries("data")].count("converted") == 1 + (table == "after")
+    ledger.verify()
+    ledger.close()
+
+
+def test_x23_an_older_ledger_that_is_in_use_is_not_changed(path, monkeypatch):
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.2)
+    older(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("SELECT * FROM budgets").fetchall()
+        with pytest.raises(LedgerBusyError, match="nothing was charged"):
+            open_ledger(path)
+    ledger = open_ledger(path)
+    assert ledger.state("data").epsilon == F("0.2")
+    ledger.close()
+
+
+@pytest.mark.parametrize("suffix", ["-journal", "-wal"])
+def test_what_is_left_of_another_ledger_is_no_way_to_a_new_one(tmp_path, suffix):
+    left = tmp_path / f"visits.dpledger{suffix}"
+    left.write_bytes(b"x")
+    before = snapshot(tmp_path)
+    with pytest.raises(LedgerError, match=f"'visits.dpledger{suffix}' is left of another ledger: move it back"):
+        open_ledger(tmp_path / "visits.dpledger")
+    assert snapshot(tmp_path) == before
+    for nothing in (b"", b"\0" * 512 * (suffix == "-journal")):  # as some systems leave it beside a ledger
+        left.write_bytes(nothing)
+        open_ledger(tmp_path / "visits.dpledger").close()
+        (tmp_path / "visits.dpledger").unlink()
+
+
+@pytest.mark.parametrize(("options", "mode"), [((), ("delete", 3)), (("DISABLE_DIRSYNC",), ("truncate", 2))])
+def test_where_folders_cannot_be_synced_the_journal_is_emptied_and_synced(path, monkeypatch, options, mode):
+    class Built(sqlite3.Connection):
+        def execute(self, statement, *given):
+            if statement == "PRAGMA compile_options":
+                return [(option,) for option in options]
+            return super().execute(statement, *given)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **b: connect(*a, **b, factory=Built))
+    ledger = open_ledger(path)
+    ask(ledger, "0.1")
+    held = [
+        ledger._store._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
+    ]
+    assert tuple(held) == mode
+    beside = [(p.name, p.stat().st_size) for p in path.parent.iterdir() if p != path]
+    assert beside == ([(f"{path.name}-journal", 0)] if options else [])
+    ledger.close()
+    ledger = open_ledger(path)
+    assert ledger.state("data").epsilon == F("0.2")
     ledger.close()

@@ -50,9 +50,9 @@ def test_the_latest_recorded_result_is_served(ledger):
 def test_of_an_unknown_budget_nothing_is_stored_and_that_is_said(ledger):
     ledger.open("data", ONE, UNIT)
     sequence = ask(ledger, "0.1", key="k")
-    for keep in (ledger.record, ledger.show):
+    for kept in (("[1]", None), (None, "told"), ("[1]", "told")):
         with pytest.raises(LedgerError, match="no budget named 'date'"):
-            keep("date", sequence, "[1]")
+            ledger.record("date", sequence, *kept)
     assert ledger.stored("data", "k") is None
     assert ledger.shown("data") == {}
     ledger.record("data", sequence, "[1]")

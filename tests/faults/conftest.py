@@ -1,4 +1,4 @@
-"""A disk that tears writes, and fails to read, to write and to sync."""
+"""A disk that tears writes, fails to read, to write and to sync, and tells in which order it is called."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ SHIM = r"""
 #include <sys/types.h>
 #include <unistd.h>
 #include <stdio.h>
-static int writes_left = -1, syncs_to_fail = 0, reads_to_fail = 0, writes_to_fail = 0;
+static int writes_left = -1, syncs_to_fail = 0, reads_to_fail = 0, writes_to_fail = 0, calls_left = -1, told = -1;
+void shim_kill_at_call(int k) { calls_left = k; }
+void shim_tell(int fd) { told = fd; }
 void shim_kill_at_write(int k) { writes_left = k; }
 void shim_fail_syncs(int n) { syncs_to_fail = n; }
 void shim_fail_reads(int n) { reads_to_fail = n; }
@@ -30,10 +32,29 @@ static int ours(int fd) {
     name[n] = 0;
     return strstr(name, ".dpledger") && !strstr(name, ".released");
 }
+static void called(const char *what, const char *name) {
+    if (told >= 0) dprintf(told, "%s %s\n", what, name);
+    if (calls_left > 0 && --calls_left == 0) raise(SIGKILL);
+}
+static void called_on(const char *what, int fd, int any) {
+    char link[64], name[4096];
+    if ((told < 0 && calls_left <= 0) || (!any && !ours(fd))) return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, name, sizeof name - 1);
+    name[n > 0 ? n : 0] = 0;
+    called(what, name);
+}
+int unlink(const char *name) {
+    static int (*real)(const char *);
+    if (!real) real = dlsym(RTLD_NEXT, "unlink");
+    if (strstr(name, ".dpledger")) called("unlink", name);
+    return real(name);
+}
 #define WRITE(NAME) \
 ssize_t NAME(int fd, const void *data, size_t size, off_t at) { \
     static ssize_t (*real)(int, const void *, size_t, off_t); \
     if (!real) real = dlsym(RTLD_NEXT, #NAME); \
+    called_on("write", fd, 0); \
     if (writes_left > 0 && ours(fd) && --writes_left == 0) { \
         real(fd, data, size / 2, at); \
         raise(SIGKILL); \
@@ -56,6 +77,7 @@ READ(pread64)
 int NAME(int fd) { \
     static int (*real)(int); \
     if (!real) real = dlsym(RTLD_NEXT, #NAME); \
+    called_on("sync", fd, 1); \
     if (syncs_to_fail > 0 && ours(fd)) { syncs_to_fail--; errno = EIO; return -1; } \
     return real(fd); \
 }

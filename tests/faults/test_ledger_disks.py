@@ -73,9 +73,9 @@ ledger = fresh()
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 refused = 0
 for attempt in range(ATTEMPTS):
-    # no file may grow beyond this: every second time there is room for a part of the charge
-    log = os.path.getsize(path + "-wal") if attempt % 2 and os.path.exists(path + "-wal") else 0
-    resource.setrlimit(resource.RLIMIT_FSIZE, (log + 5000 * (attempt % 2), hard))
+    # no file may be written beyond this: the journal, or every second time the file itself, or some page of it
+    size = attempt // 2 % (os.path.getsize(path) // 4096) * 4096
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 600 if attempt % 2 else 5000, hard))
     try:
         ask(ledger)
     except LedgerError as error:

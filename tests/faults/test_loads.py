@@ -15,13 +15,11 @@ import pandas as pd
 import pytest
 from support import interpreter
 from support.frames import fresh
-from support.ledgers import ONE, UNIT, ask, pure
+from support.ledgers import ONE, UNIT, ask, pure, unsynced
 
 from pandas_dp import tables
-from pandas_dp.core import ledger as ledgers
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
-from pandas_dp.core.store import RELAXED
 from pandas_dp.errors import LedgerError
 
 REOPENED = 0.1  # seconds
@@ -30,16 +28,15 @@ REOPENED = 0.1  # seconds
 @pytest.mark.parametrize(
     "charges", [pytest.param(10_000, marks=pytest.mark.slow), pytest.param(100_000, marks=pytest.mark.nightly)]
 )
-def test_l3_a_long_record_is_opened_at_once_and_its_sums_are_read_and_not_added_up(charges, tmp_path, monkeypatch):
+def test_l3_a_long_record_is_opened_at_once_and_its_sums_are_read_and_not_added_up(charges, tmp_path):
     """The best of five: a step that reads the whole record takes 20 microseconds an entry each time."""
     path = tmp_path / "long.dpledger"
-    with monkeypatch.context() as patch:
-        patch.setattr(ledgers, "DURABLE", RELAXED)  # to write it sooner
-        ledger = open_ledger(path)
-        ledger.open("data", Budget.of(charges), UNIT)
-        for _ in range(charges):
-            ask(ledger, "0.1", key="key")
-        ledger.close()
+    ledger = open_ledger(path)
+    unsynced(ledger)
+    ledger.open("data", Budget.of(charges), UNIT)
+    for _ in range(charges):
+        ask(ledger, "0.1", key="key")
+    ledger.close()
 
     def reopen() -> float:
         start = time.perf_counter()
@@ -64,8 +61,8 @@ def test_l3_a_long_record_is_opened_at_once_and_its_sums_are_read_and_not_added_
 
 
 @pytest.mark.nightly
-def test_l2_a_charge_on_disk_costs_one_sync_beside_what_it_costs_in_memory(tmp_path):
-    """10,000 of each in turn, the median of ten ratios of medians: a second sync would make it 2."""
+def test_l2_a_charge_on_disk_costs_five_syncs_beside_what_it_costs_in_memory(tmp_path):
+    """1,000 of each in turn, the median of ten ratios of medians; the syncs themselves are counted in test_ledger_moves."""
     disk, memory = open_ledger(tmp_path / "disk.dpledger"), Ledger(None)
     for ledger in (disk, memory):
         ledger.open("data", Budget.of(10**4), UNIT)
@@ -83,24 +80,22 @@ def test_l2_a_charge_on_disk_costs_one_sync_beside_what_it_costs_in_memory(tmp_p
 
     for _ in range(10):
         works = (bare, lambda: ask(memory, "0.1", key="key"), lambda: ask(disk, "0.1", key="key"))
-        times = [[seconds(work) for work in works] for _ in range(1000)]
+        times = [[seconds(work) for work in works] for _ in range(100)]
         sync, in_memory, on_disk = map(statistics.median, zip(*times, strict=True))
         ratios.append((on_disk - in_memory) / sync)
     os.close(file)
     disk.close()
     print(f"\na charge on disk takes {statistics.median(ratios):.2f} syncs beside its cost in memory")
-    assert statistics.median(ratios) <= 1.3, ratios
+    assert statistics.median(ratios) <= 8, ratios
 
 
 GROWTH = """
 import os, sys
 import pandas as pd, pandas_dp
-from pandas_dp.core import ledger
-from pandas_dp.core.store import RELAXED
 from support.frames import people
-ledger.DURABLE = RELAXED
+from support.ledgers import unsynced
 df = people()
-df.dp.protect(epsilon=10**6, ledger={ledger!r})
+unsynced(df.dp.protect(epsilon=10**6, ledger={ledger!r})._ledger)
 kept = []
 def megabytes():
     return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+from contextlib import closing
 from fractions import Fraction as F
+from pathlib import Path
 
-from pandas_dp.core.budget import Budget
+from pandas_dp.core import records
+from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 
 DELTA = F(1, 10**6)
@@ -30,3 +35,33 @@ def spend(rule, state, *losses):
 
 def ask(ledger, epsilon, name="data", key=None, unit=UNIT):
     return ledger.reserve(name, key, "count()", f"epsilon={epsilon}", pure(epsilon), unit)
+
+
+def unsynced(ledger):
+    """Let charges come back before they are on the disk, until the ledger connects anew: for long records."""
+    for mode in ("synchronous=OFF", "journal_mode=MEMORY"):
+        ledger._store._connection.execute(f"PRAGMA {mode}")
+
+
+def older(path, version=3, log=True):
+    """Make a closed ledger one of an older version: one more tenth of "data" is charged in a log, which may be missing."""
+    beside, kept = Path(f"{path}-wal"), Path(f"{path}.kept")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for table in records.STORED:
+            rows = connection.execute(f"SELECT rowid, result FROM {table}").fetchall()
+            for row, text in rows:
+                digest = records.fingerprint(text)
+                connection.execute(f"UPDATE {table} SET digest = ? WHERE rowid = ?", (digest, row))
+        connection.execute("DROP TABLE meta")
+        if version < 3:
+            connection.execute("DROP TABLE answers")
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("PRAGMA journal_mode=WAL")
+        row, charge = records.find(connection, "data"), Charge(F(1, 10), F(0), F(0))
+        row = row._replace(state=State.from_text(row.state).plus(charge).to_text())
+        records.append(connection, row, "query", "count()", "epsilon=0.1", charge)
+        for file in (path, beside):
+            shutil.copy(file, f"{kept}{file.name}")
+    for file in (path, beside) if log else (path,):
+        shutil.move(f"{kept}{file.name}", file)
+    Path(f"{kept}{beside.name}").unlink(missing_ok=True)

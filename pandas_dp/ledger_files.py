@@ -1,0 +1,322 @@
+"""What a ledger file is beside its charges: one that an older version wrote, a back-up, an older copy put back.
+
+A file cannot tell that a newer one was there. So a *witness* outside it remembers how far it was: a small file in the state
+directory of this account, and, where the owner has one, a counter elsewhere. To an older copy, or the second of two that
+were used, nothing is charged where the witness is; it may be read. Where there is no witness nothing is refused for lack of
+one, but a file with the journal of a charge that was cut short, for such a journal can be an older one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from pandas_dp.core import ledger as books
+from pandas_dp.core import records, store
+from pandas_dp.core.budget import State
+from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.privacy import SMALLEST_EPSILON, PrivacyLoss
+from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError, PandasDPError
+
+RESTORE = "pandas-dp ledger restore visits.dpledger --spent-since epsilon=0.5"
+CONVERTED = {
+    True: "an older version kept a log of charges beside this file; its log was here and is in it now",
+    False: "an older version kept a log of charges beside this file; none was here, and what one held is not known",
+}
+HOT = (
+    "a charge was cut short here, and this account has not seen the ledger before: whether the journal beside it was that of "
+    f"this charge or an older one is not known. Bring the newest file, or type {RESTORE}"
+)
+QUIET = 1.0  # seconds in which a journal does not change: whoever wrote it is gone
+
+Seen = tuple[int, str]  # number and digest of the last entry of one budget
+_doubts: dict[str, str] = {}  # by path: what was found out before the file was opened
+
+
+class Witness(Protocol):
+    """A counter outside the file, such as a row of a database elsewhere. Each budget has a name of its own in it."""
+
+    def last(self, chain: str) -> Seen | None:
+        """Return what `saw` was told last; None for a name it does not know."""
+
+    def saw(self, chain: str, entries: int, head: str) -> None:
+        """Remember it, unless more entries were seen: calls of several threads and processes may come in any order.
+
+        Called between each charge and its draw: if this raises, nothing is released and the charge stays.
+        """
+
+
+def prepare(path: str) -> None:
+    """Look at a ledger file before it is opened: convert one of an older version, and notice a charge that was cut short."""
+    journal = f"{path}-journal"
+    if store.check_file(path) and not store.left(journal):
+        return
+    if store.left(journal) and not os.path.isfile(_place(_identifier(path)) or "") and _quiet(journal):
+        _doubts[path] = HOT
+    _convert(path)
+
+
+def look(ledger: Ledger) -> None:
+    """Compare a ledger that was just opened with what is remembered of it."""
+    doubt = _doubts.pop(ledger.path or "", None)
+    if doubt is not None:
+        ledger._store.transact(store.DURABLE, lambda connection: records.mark(connection, doubt))
+        ledger._store.refusal = doubt
+    known = _remembered(ledger._store.identifier)
+    ledger._store.refusal = ledger._store.refusal or _behind(ledger, known)
+    remember(ledger)
+
+
+def attach(ledger: Ledger, witness: Witness | None) -> Ledger:
+    """Compare a ledger with a counter outside, which is told of every charge from now on.
+
+    Raises
+    ------
+    LedgerError
+        The ledger is older than the counter.
+    """
+    if witness is None:
+        return ledger
+    if not all(callable(getattr(witness, method, None)) for method in ("last", "saw")):
+        raise ArgumentTypeError("witness= must have the methods last(chain) and saw(chain, entries, head)")
+    if ledger.path is None:
+        raise ArgumentTypeError("witness= needs a ledger file: protect(..., ledger='visits.dpledger', witness=counter)")
+    known = {chain: witness.last(chain) for chain, _, _ in ledger.chains().values()}
+    refusal = _behind(ledger, {chain: seen for chain, seen in known.items() if seen is not None})
+    if refusal:
+        ledger._store.refusal = refusal
+        raise LedgerError(refusal)
+    ledger.counter = witness.saw
+    return ledger
+
+
+def remember(ledger: Ledger) -> None:
+    """Write down how far a ledger is, for whoever opens it next on this account; where that is not possible, say nothing."""
+    with suppress(PandasDPError, OSError):
+        if not ledger._store.refusal:
+            now = {chain: (entries, head) for chain, entries, head in ledger.chains().values()}
+            old = _remembered(ledger._store.identifier)
+            # another process may have seen more meanwhile
+            _write(ledger, {chain: max(old.get(chain, (0, "")), now.get(chain, (0, ""))) for chain in old | now})
+
+
+def damaged(ledger: Ledger) -> list[tuple[str, int]]:
+    """Return budget and entry of every stored text, noisy results and what was said of them, that is not as it was written."""
+    found = set()
+    with closing(sqlite3.connect("")) as copy:
+        ledger._store.copy(copy)
+        try:
+            names = {row.id: row.name for row in records.rows(copy)}
+            for table in records.STORED:
+                query = f"SELECT budget, sequence, result, digest, kind FROM {table} LEFT JOIN entries USING (budget, sequence)"  # noqa: S608
+                for budget, sequence, text, digest, kind in copy.execute(query):
+                    if kind != "query" or digest != records.digest(table, budget, sequence, text):
+                        found.add((names.get(budget, "?"), sequence))
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise LedgerError(records.DAMAGED) from error
+    return sorted(found, key=str)
+
+
+def backup(ledger: Ledger, to: str) -> None:
+    """Write a whole copy of a ledger file under a new name. Nothing can be charged to that until `restore`.
+
+    Raises
+    ------
+    LedgerError
+        There is something of this name, which is left as it is, or nothing can be written.
+    """
+
+    def write(connection: sqlite3.Connection) -> None:
+        ledger._store.copy(connection)
+        connection.execute("BEGIN")
+        records.mark(connection, f"this file is a back-up of {datetime.now(UTC):%Y-%m-%d %H:%M} UTC: type {RESTORE}")
+        connection.execute("COMMIT")
+
+    if os.path.lexists(to) or not store.create(store.canonical(to), write):  # a link would lead to another file
+        raise LedgerError(f"{to} is there already, and a back-up replaces nothing: name a new file")
+
+
+def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:
+    """Go on with an older copy: charge to every budget what may have been answered since, even beyond its total.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    loss : PrivacyLoss or None
+        An upper bound on what was answered; None: so much that nothing fits any more.
+    price : str
+        The same in words.
+    """
+
+    def write(connection: sqlite3.Connection) -> None:
+        for row in records.rows(connection):
+            rule, paid = row.rule, PrivacyLoss.pure(row.rule.budget.epsilon) if loss is None else loss
+            asked = [rule.charge(PrivacyLoss.pure(e)) for e in (SMALLEST_EPSILON, *(e for e, _ in rule.budget.plan))]
+            charge = rule.charge(paid)
+            after = records.charged_state(rule, State.from_text(row.state), charge)
+            while loss is None and any(rule.admit(after, least) is not None for least in asked):
+                paid += paid
+                charge = rule.charge(paid)
+                after = records.charged_state(rule, State.from_text(row.state), charge)
+            text = "an older copy was put back: what may have been answered since"
+            records.append(connection, row._replace(state=after.to_text()), "restored", text, price, charge)
+        records.mark(connection, "")
+
+    refusal, ledger._store.refusal = ledger._store.refusal, ""
+    try:
+        ledger._store.transact(store.DURABLE, write)
+    except BaseException:
+        ledger._store.refusal = refusal
+        raise
+    with suppress(OSError):
+        _write(ledger, {chain: (entries, head) for chain, entries, head in ledger.chains().values()})
+
+
+def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
+    """Say why a ledger is not the one that was seen, or nothing. What was seen must have been read before this."""
+    identifier = ledger._store.identifier
+
+    def compare(connection: sqlite3.Connection) -> str:
+        rows = {f"{identifier}/{row.id}": row for row in records.rows(connection)}
+        for chain, (entries, head) in known.items():
+            row = rows.get(chain)
+            query = "SELECT head FROM entries WHERE budget = ? AND sequence = ?"
+            here = connection.execute(query, (chain.rpartition("/")[2], entries)).fetchone()
+            if here == (head,):
+                continue
+            last = 0 if row is None else row.last
+            name = "a budget that is not in it" if row is None else f"budget {row.name!r}"
+            many = f"{last:,} entries, {entries:,} were seen" if last < entries else f"entry {entries:,} is another one"
+            return (
+                f"this ledger is older than one that was open here ({name}: {many}): an old copy was put back, or two "
+                f"copies were used. Bring the newer one, or: {RESTORE}"
+            )
+        return ""
+
+    return ledger._store.transact(store.READ, compare)
+
+
+def _convert(path: str) -> None:
+    """Take everything into the file that an older version left in a log beside it, and write no log any more.
+
+    Under an exclusive lock, which waits until nobody else has the file open. The entries that say so come first, in the older
+    form: where this dies halfway the next one begins anew, and nothing is lost.
+    """
+    log = store.left(f"{path}-wal")
+    connection = store.connect(path)
+    try:
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        connection.execute("BEGIN IMMEDIATE")  # takes back a charge that was cut short, too
+        if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):  # else somebody else was faster
+            migrate(connection, log)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode=DELETE")
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise LedgerBusyError("another process has the ledger open; nothing was charged. Ask again") from error
+        raise LedgerError(records.DAMAGED) from error
+    finally:
+        connection.close()
+
+
+def migrate(connection: sqlite3.Connection, log: bool) -> None:
+    """Bring a file of an older version to this one, within the transaction around it: all of it or nothing."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version < 3:
+        connection.execute(records.ANSWERS)
+    if version < 4:
+        connection.execute(records.META)
+        records.mark(connection, "", uuid.uuid4().hex)
+        connection.create_function("plain", 1, lambda text: records.fingerprint(text) if type(text) is bytes else None)
+        connection.create_function("placed", 4, records.digest)
+        for table in records.STORED:  # one that is damaged stays so
+            new, old = f"placed('{table}', budget, sequence, result)", "plain(result)"
+            connection.execute(f"UPDATE {table} SET digest = {new} WHERE digest = {old}")  # noqa: S608 - two words
+        connection.execute(f"PRAGMA user_version = {records.SCHEMA_VERSION}")
+    for row in records.rows(connection):
+        records.append(connection, row, "converted", CONVERTED[log], "")
+
+
+def _identifier(path: str) -> str:
+    """Read the identifier of a file as it lies there, without a look at its journal; an empty text where it has none."""
+    with suppress(sqlite3.Error, UnicodeDecodeError, LedgerError):
+        name = f"{Path(path).as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(name, uri=True)) as connection:
+            return records.identify(connection)[0]
+    return ""
+
+
+def _quiet(journal: str) -> bool:
+    """Whether nobody is writing a journal."""
+    end, first = time.monotonic() + QUIET, None
+    while time.monotonic() < end:
+        try:
+            now = os.stat(journal)
+        except OSError:
+            return False
+        first = first or now
+        if (now.st_ino, now.st_mtime_ns, now.st_size) != (first.st_ino, first.st_mtime_ns, first.st_size):
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _place(identifier: str) -> str | None:
+    """Name of the witness's file for a ledger; None where there is no place for one."""
+    base = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.local/state")
+    if not os.path.isabs(base) or not re.fullmatch("[0-9a-f]{32}", identifier):
+        return None
+    return os.path.join(base, "pandas_dp", "ledgers", f"{identifier}.json")
+
+
+def _remembered(identifier: str) -> dict[str, Seen]:
+    """What the witness of this account knows of a ledger; nothing where it cannot be read."""
+    place = _place(identifier)
+    with suppress(OSError, ValueError, AttributeError, TypeError):
+        if place is not None:
+            told: Any = json.loads(Path(place).read_text("utf-8"))
+            return {
+                f"{identifier}/{int(number)}": (int(entries), str(head)) for number, (entries, head) in told.items()
+            }
+    return {}
+
+
+def _write(ledger: Ledger, seen: Mapping[str, Seen]) -> None:
+    place = _place(ledger._store.identifier)
+    if place is None:
+        return
+    temporary = f"{place}.{uuid.uuid4().hex}"
+    os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+    try:
+        with open(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            json.dump({chain.rpartition("/")[2]: told for chain, told in seen.items()}, file)
+        os.replace(temporary, place)
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+@atexit.register
+def _at_exit() -> None:
+    """Before the files are closed."""
+    for ledger in list(books._ledgers.values()):
+        remember(ledger)
+
+
+_hooks: list[tuple[list[Any], Callable[..., None]]] = [
+    (store.watches, prepare),
+    (books.opened, look),
+    (books.closed, remember),
+]
+for _hook, _own in _hooks:
+    _hook.append(_own)

@@ -1,0 +1,306 @@
+"""Older copies of a ledger, copies of it that were used, back-ups: told by what is remembered outside the file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from fractions import Fraction as F
+from pathlib import Path
+
+import pytest
+from support.frames import people
+from support.ledgers import ONE, UNIT, ask
+
+from pandas_dp import ledger_files
+from pandas_dp.core import store
+from pandas_dp.core.budget import Budget
+from pandas_dp.core.ledger import Ledger, open_ledger
+from pandas_dp.errors import ArgumentTypeError, LedgerError, PandasDPError
+
+OLDER = "this ledger is older than one that was open here"
+ANOTHER = "an old copy was put back, or two copies were used. Bring the newer one, or: pandas-dp ledger restore"
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """A ledger file with two tenths spent of "data", and a witness of its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = tmp_path / "visits.dpledger"
+    charge(path, 2)
+    return path
+
+
+def charge(path, tenths=1, name="data"):
+    """Open a ledger, charge to it and close it, as a job does; return what is spent then."""
+    ledger = open_ledger(path)
+    try:
+        ledger.open(name, ONE, UNIT)
+        for _ in range(tenths):
+            ask(ledger, "0.1", name)
+        return ledger.state(name).epsilon
+    finally:
+        ledger.close()
+
+
+def refused(path):
+    """Nothing can be charged to a ledger, neither by joining a budget nor otherwise; reading it is possible."""
+    with pytest.raises(LedgerError) as caught:
+        charge(path)
+    ledger = open_ledger(path)
+    with pytest.raises(LedgerError) as again:
+        ask(ledger, "0.1")
+    ledger.verify()
+    assert ledger.entries("data")
+    ledger.close()
+    assert str(caught.value) == str(again.value)
+    return str(caught.value)
+
+
+def test_an_old_copy_put_back_is_refused_by_the_witness(path):
+    old = shutil.copy(path, f"{path}.old")
+    assert charge(path) == F("0.3")
+    shutil.copy(old, path)
+    for _ in range(2):
+        text = refused(path)
+        assert text.startswith(f"{OLDER} (budget 'data': 3 entries, 4 were seen): {ANOTHER}")
+
+
+def test_a_copy_elsewhere_is_known_too_and_the_newer_one_goes_on(path, tmp_path):
+    copy = shutil.copy(path, tmp_path / "copy.dpledger")
+    assert charge(path) == F("0.3")
+    assert "3 entries, 4 were seen" in refused(copy)
+    assert charge(path) == F("0.4")
+    os.rename(path, tmp_path / "moved.dpledger")
+    assert charge(tmp_path / "moved.dpledger") == F("0.5")
+
+
+def test_two_copies_that_were_both_used_are_told_apart(path, tmp_path, monkeypatch):
+    copy = shutil.copy(path, tmp_path / "copy.dpledger")
+    with monkeypatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path / "another account"))
+        assert charge(copy, 3) == F("0.5")
+    ledger = open_ledger(path)
+    for _ in range(2):
+        ask(ledger, "0.05")  # other questions: entries alone tell copies apart
+    ledger.close()
+    assert f"{OLDER} (budget 'data': entry 5 is another one): {ANOTHER}" in refused(copy)
+    assert charge(path) == F("0.4")
+
+
+def test_a_copy_without_a_budget_that_was_opened_since_is_refused(path):
+    old = shutil.copy(path, f"{path}.old")
+    charge(path, 1, "other")
+    shutil.copy(old, path)
+    assert "a budget that is not in it: 0 entries, 2 were seen" in refused(path)
+
+
+def test_a_killed_process_leaves_what_was_seen_when_it_opened(path):
+    """What it charged afterwards is in the file: more entries than were seen are no reason to refuse."""
+    ledger = open_ledger(path)
+    ask(ledger, "0.1")
+    ledger._store.close()  # tells nobody
+    del ledger
+    from pandas_dp.core import ledger as books
+
+    books._ledgers.clear()
+    assert charge(path) == F("0.4")
+
+
+@pytest.mark.parametrize("state", ["", "relative", "/proc/none", "file", "nonsense", "list"])
+def test_where_nothing_can_be_remembered_nothing_is_refused_and_nothing_said(path, tmp_path, monkeypatch, state):
+    old = shutil.copy(path, f"{path}.old")
+    (tmp_path / "file").write_text("")
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    if state in ("nonsense", "list"):
+        for place in (tmp_path / "state").rglob("*.json"):
+            place.write_text({"nonsense": '{"1": [', "list": "[1]"}[state])
+    else:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file") if state == "file" else state)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    assert charge(path) == F("0.3")
+    shutil.copy(old, path)
+    if state in ("", "nonsense", "list"):  # the home, or what is written again
+        assert "3 entries, 4 were seen" in refused(path)
+    else:
+        assert charge(path) == F("0.3")
+        assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_what_is_remembered_is_the_owners_and_no_name_of_a_file_leads_elsewhere(path, tmp_path):
+    (place,) = (tmp_path / "state").rglob("*.json")
+    assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert [p.name for p in place.parent.iterdir()] == [place.name]
+    assert ledger_files._place("../" * 8 + "a" * 8) is None
+    assert ledger_files._place("") is None
+
+
+def test_restore_goes_on_with_an_old_copy_and_the_newer_one_is_refused_then(path, tmp_path):
+    old = shutil.copy(path, tmp_path / "old.dpledger")
+    charge(path, 3)
+    ledger = open_ledger(old)
+    with pytest.raises(LedgerError, match=OLDER):
+        ledger.open("data", ONE, UNIT)
+    ledger_files.restore(ledger, ledger_files.PrivacyLoss.pure(F("0.3")), "epsilon=0.3")
+    assert ledger.state("data").epsilon == F("0.5")
+    ledger.close()
+    assert charge(old) == F("0.6")
+    assert "is another one" in refused(path)
+
+
+def test_a_failed_restore_changes_nothing(path, monkeypatch):
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
+    shutil.copy(path, f"{path}.old")
+    charge(path)
+    shutil.copy(f"{path}.old", path)
+    ledger = open_ledger(path)
+    other = store.connect(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerError):
+        ledger_files.restore(ledger, None, "all")
+    other.close()
+    with pytest.raises(LedgerError, match=OLDER):
+        ask(ledger, "0.1")
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        Budget.of(1),
+        Budget.of(1, F("1e-6")),
+        *(Budget.of(1, F("1e-6"), accountant=accountant) for accountant in ("rdp", "zcdp", "gdp")),
+        Budget.of(3, F("1e-6")).planned([(F("0.1"), 4)]),
+    ],
+    ids=lambda budget: budget.accountant,
+)
+def test_all_that_was_left_is_charged_under_every_accountant(tmp_path, budget):
+    ledger = open_ledger(tmp_path / "visits.dpledger")
+    ledger.open("data", budget, UNIT)
+    ledger_files.backup(ledger, tmp_path / "copy.dpledger")
+    ledger.close()
+    ledger = open_ledger(tmp_path / "copy.dpledger")
+    ledger_files.restore(ledger, None, "all that was left")
+    for price in ("1e-9", "0.1"):
+        with pytest.raises(PandasDPError, match=r"budget does not pay|Gaussian noise alone"):
+            ask(ledger, price)
+    with pytest.raises(PandasDPError, match=r"budget does not pay"):
+        ledger.reserve("data", None, "q", "rho=1e-9", ledger_files.PrivacyLoss.gaussian(F("1e-9")), UNIT)
+    assert ledger.rule("data").left(ledger.state("data"))
+    ledger.verify()
+    ledger.close()
+
+
+def hot(path, monkeypatch, state):
+    """Kill a process in the middle of a charge: a journal is left. Then open it with this witness."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            ledger = open_ledger(path)
+            connection = ledger._store._connection
+            connection.execute("PRAGMA cache_size=1")
+            connection.execute("PRAGMA cache_spill=1")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("UPDATE budgets SET unit = unit || hex(zeroblob(100000))")  # spills
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    assert store.left(f"{path}-journal")
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_charge_that_was_cut_short_is_taken_back_where_the_ledger_is_known(path, tmp_path, monkeypatch):
+    hot(path, monkeypatch, tmp_path / "state")
+    assert charge(path) == F("0.3")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_where_it_is_not_the_journal_may_be_an_older_one_and_restore_is_asked_for(path, tmp_path, monkeypatch):
+    """A file that was moved away, charged there and moved back beside its old journal would lose those charges."""
+    monkeypatch.setattr(ledger_files, "QUIET", 0.1)
+    hot(path, monkeypatch, tmp_path / "nobody knows")
+    journal = Path(f"{path}-journal").read_bytes()
+    copy = shutil.copy(path, tmp_path / "copy.dpledger")
+    Path(f"{copy}-journal").write_bytes(journal)
+    for _ in range(2):  # also when the journal is gone
+        assert "a charge was cut short here, and this account has not seen the ledger before" in refused(path)
+    ledger = open_ledger(path)
+    ledger_files.restore(ledger, ledger_files.PrivacyLoss(), "epsilon=0")
+    ledger.close()
+    assert charge(path) == F("0.3")
+
+
+class Counter:
+    def __init__(self):
+        self.told, self.fails = {}, False
+
+    def last(self, chain):
+        return self.told.get(chain)
+
+    def saw(self, chain, entries, head):
+        if self.fails:
+            raise ConnectionError("no counter")
+        self.told[chain] = (entries, head)
+
+
+def test_a_counter_outside_is_told_of_each_charge_before_it_is_drawn(path, tmp_path, monkeypatch):
+    df, counter = people(), Counter()
+    session = df.dp.protect(epsilon=1, ledger=path, name="counted", witness=counter)
+    df.dp(epsilon=0.1).count()
+    (chain,) = counter.told
+    assert counter.told[chain] == session._ledger.chains()["counted"][1:] == (2, session._ledger.heads()["counted"])
+    counter.fails = True
+    with pytest.raises(ConnectionError):
+        df.dp(epsilon=0.1, fresh=True).count()
+    assert session.spent == "epsilon=0.2"
+    assert [entry.recorded for entry in session._ledger.entries("counted")] == [False, True, False]
+    counter.fails = False
+    session._ledger.close()
+    old = shutil.copy(path, tmp_path / "old.dpledger")
+    df = people()
+    df.dp.protect(epsilon=1, ledger=path, name="counted", witness=counter)
+    df.dp(epsilon=0.1, fresh=True).count()
+    df.dp.session._ledger.close()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another account"))
+    with pytest.raises(LedgerError, match=r"budget 'counted': 3 entries, 4 were seen"):
+        people().dp.protect(epsilon=1, ledger=old, name="counted", witness=counter)
+    with pytest.raises(LedgerError, match=OLDER):  # this process knows it now
+        people().dp.protect(epsilon=1, ledger=old, name="counted")
+    open_ledger(old).close()
+
+
+@pytest.mark.parametrize("witness", [3, "counter", object(), Counter])
+def test_what_is_no_counter_is_refused(path, witness):
+    if witness is Counter:
+        with pytest.raises(ArgumentTypeError, match="needs a ledger file"):
+            people().dp.protect(epsilon=1, witness=Counter())
+        return
+    with pytest.raises(ArgumentTypeError, match=r"last\(chain\) and saw"):
+        people().dp.protect(epsilon=1, ledger=path, name="counted", witness=witness)
+    open_ledger(path).close()
+
+
+def test_nothing_is_remembered_of_a_ledger_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    ledger = Ledger(None)
+    ledger.open("data", ONE, UNIT)
+    ledger.close()
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_thousand_parts_are_opened_at_once(tmp_path):
+    """With five syncs, see tests/faults, in less than a second of this thread; one after another they took twenty."""
+    import time
+
+    ledger = open_ledger(tmp_path / "visits.dpledger")
+    names = [f"data::ward#{i}" for i in range(1000)]
+    start = time.thread_time()
+    ledger.open(names[0], ONE, UNIT, also=names[1:])
+    for name in names:
+        assert not ledger.open(name, ONE, UNIT)
+    assert time.thread_time() - start < 1
+    assert list(ledger.heads()) == names
+    ledger.verify()
+    ledger.close()
