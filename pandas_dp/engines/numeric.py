@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_dp.core.interrupts import stop
 from pandas_dp.core.lattice import Lattice
 
 Mask = NDArray[np.bool_]
@@ -97,7 +98,6 @@ def builtin(cells: NDArray[np.object_]) -> NDArray[np.object_]:
 def _builtin(cell: Any) -> Any:
     try:
         return BUILTIN[type(cell)](cell)
-    except KeyboardInterrupt:
-        raise
     except BaseException:  # noqa: BLE001 - of another class, beyond the dates that pandas has, in a time zone of one's own
+        stop()
         return cell

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_dp.core.interrupts import stop
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
@@ -142,7 +143,7 @@ class PandasView:
         """What a function returns for each rebuilt block; None where it raises.
 
         Also where it exits, recurses too deeply or runs out of memory: a query that fails for one row would tell of that
-        row. An interrupt ends the whole query, so that people can stop a function that never ends. Blocks without rows are
+        row. A signal ends the whole query, so that people can stop a function that never ends. Blocks without rows are
         all alike, so the function runs on one of them only.
         """
         frame = self._frame if columns is None else self._frame[list(columns)]
@@ -157,10 +158,9 @@ class PandasView:
             empty = place if first == last else empty
             try:
                 results.append(function(_rebuilt(frame, order[first:last])))
-            except KeyboardInterrupt:
-                raise
             except BaseException:  # noqa: BLE001 - whatever a row made the function raise, it counts as no result
                 results.append(None)
+            stop()
         return results
 
 
@@ -203,9 +203,8 @@ def _cell(cell: Any, own: Callable[[Any], Any]) -> Any:
         return cell
     try:
         return None if is_missing(cell) else own(cell)
-    except KeyboardInterrupt:
-        raise
     except BaseException:  # noqa: BLE001 - a cell of a class of the user's own
+        stop()
         return None
 
 
