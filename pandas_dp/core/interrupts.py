@@ -22,8 +22,8 @@ _here = _Here()
 def watched() -> Iterator[None]:
     """While data are looked at, note whether the signal of Ctrl-C made the process's own handler raise.
 
-    For all inputs: `stop` raises after this only where a signal came meanwhile, never for what code merely raised. The handler that
-    was there does what it always does, and is there again afterwards, whatever a user's function put in its place.
+    For all inputs: `stop` raises after this only where a signal came meanwhile, never for what code merely raised. The
+    handler that was there does what it always does, and is there again afterwards, whatever a user's function put there.
     """
     former = signal.getsignal(signal.SIGINT)
     _here.brought = False

@@ -152,7 +152,17 @@ def test_an_answer_that_cannot_be_stored_is_given_all_the_same(monkeypatch):
     assert door.ledger.state("data").epsilon == 1
 
 
-ERRORS = [ValueError, KeyboardInterrupt, MemoryError, RecursionError, SystemExit, GeneratorExit, OSError, UnicodeError, StopIteration]
+ERRORS = [
+    ValueError,
+    KeyboardInterrupt,
+    MemoryError,
+    RecursionError,
+    SystemExit,
+    GeneratorExit,
+    OSError,
+    UnicodeError,
+    StopIteration,
+]
 
 
 def fails(error):
