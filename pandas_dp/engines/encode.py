@@ -111,8 +111,8 @@ def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
         plain = column.cast(dtype.value_type)
         return _stored_or_objects(pd.Series(pd.arrays.ArrowExtensionArray(plain)))
     if pa.types.is_decimal(dtype):
-        # narrower decimals have no kernels
-        wide = pa.decimal128(dtype.precision, dtype.scale) if dtype.bit_width < 128 else dtype
+        # narrower decimals have no kernels, and may hold more digits than they say
+        wide = pa.decimal128(38, dtype.scale) if dtype.bit_width < 128 else dtype
         return ArrowValues(column.cast(wide), kind)
     if kind.name == "key":
         # views of text have no kernels
