@@ -25,7 +25,8 @@ from pandas_dp.core.interrupts import stop
 Mask = NDArray[np.bool_]
 
 DEEPEST = 50
-MOST = 10_000  # objects within one: a tuple that holds another one twice, 50 deep, is hashed 2**50 times
+MOST = 10_000  # objects within one: a tuple that holds another one twice, 50 deep, is hashed, and copied, 2**50 times
+MOST_COPIED = 1_000_000
 FLOATS = (float, complex, Decimal)
 TEXT = {str, types.NoneType, float, type(pd.NA), type(pd.NaT)}  # of text and missing values
 BARE = TEXT | {bool, int, complex, bytes, dt.date, dt.timedelta, pd.Timedelta}  # without code that could raise
@@ -47,27 +48,33 @@ BUILTIN |= {np.timedelta64: pd.Timedelta}  # which numpy counts among its intege
 BUILTIN |= {np.datetime64: instant, dt.datetime: instant, pd.Timestamp: instant}
 
 
-def shallow(cell: Any) -> bool:
-    """Whether a cell is nested at most `DEEPEST` deep and holds few objects, as far as its hash may look at them."""
-    kind = type(cell)
+def shallow(cell: Any, copied: bool = False) -> bool:
+    """Whether a cell is nested at most `DEEPEST` deep and holds few objects, as far as its hash, or a copy, looks at them."""
+    kind, count = type(cell), 0
     if kind in FLAT or (kind is tuple and len(cell) < MOST and FLAT.issuperset(map(type, cell))):
         return True
-    level, count = [cell], 0
+    most, leaf, level = (MOST_COPIED, _shared, [cell]) if copied else (MOST, _by_identity, [cell])
     for _ in range(DEEPEST):
-        level = [one for one in level if type(one) not in FLAT and not _by_identity(type(one))]
+        level = [one for one in level if type(one) not in FLAT and not leaf(type(one))]
         if not level:
             return True
         if any(isinstance(one, HIDDEN) for one in level):
             return False
-        level = gc.get_referents(*level)
+        arrays = [one for one in level if issubclass(type(one), np.ndarray) and one.dtype.hasobject]
+        level = gc.get_referents(*level) + [inner for one in arrays for inner in np.ndarray.ravel(one).tolist()]
         count += len(level)
-        if count > MOST:
+        if count > most:
             return False
     return False
 
 
 def _by_identity(kind: type) -> bool:
     return issubclass(kind, NAMED) or kind.__hash__ is object.__hash__
+
+
+def _shared(kind: type) -> bool:
+    """Whether a copy is the very object."""
+    return issubclass(kind, NAMED[:-1])
 
 
 def plain_text(cells: NDArray[np.object_]) -> bool:

@@ -22,7 +22,13 @@ DUNDERS = ("eq", "ne", "hash", "float", "int", "index", "bool", "len", "iter", "
 SECRET = "secret42"
 
 
-KILLING = {"tuple a million deep", "named tuple deep", "frozenset deep", "tuple twice itself", "record"}  # who hashes them
+KILLING = {
+    "tuple a million deep",
+    "named tuple deep",
+    "frozenset deep",
+    "tuple twice itself",
+    "record",
+}  # who hashes them
 
 
 def raising(name: str, bases: tuple[type, ...], dunders: tuple[str, ...], error: type[BaseException]) -> type:
@@ -193,7 +199,9 @@ def odd_objects() -> dict[str, Any]:
         plain[f"equality raises {error.__name__}"] = raising("Odd", (), whole, error)()
     for base, value in ((float, 1.5), (float, float("nan")), (int, 3), (str, "a"), (bytes, b"a"), (tuple, (1,))):
         for dunders in (DUNDERS, whole):
-            plain[f"{base.__name__} {value} {len(dunders)}"] = raising("Odd", (base,), dunders, KeyboardInterrupt)(value)
+            plain[f"{base.__name__} {value} {len(dunders)}"] = raising("Odd", (base,), dunders, KeyboardInterrupt)(
+                value
+            )
     for base, given in ((dt.datetime, (2013, 1, 1)), (dt.date, (2013, 1, 1)), (Decimal, ("1",)), (dt.timedelta, (1,))):
         plain[f"{base.__name__} {given}"] = raising("Odd", (base,), DUNDERS, SystemExit)(*given)
     plain["list of its own"] = raising("Odd", (list,), DUNDERS, SystemExit)([1, 2])
@@ -212,7 +220,10 @@ def objects(cells: list[Any]) -> pd.Series:
 def listed_with(known: list[Any], cell: Any) -> bool:
     """Whether pandas can list a cell as one more category."""
     try:
-        return not pd.isna(cell) and len(pd.Categorical.from_codes([0], pd.Index(objects([*known, cell]), dtype=object))) == 1
+        return (
+            not pd.isna(cell)
+            and len(pd.Categorical.from_codes([0], pd.Index(objects([*known, cell]), dtype=object))) == 1
+        )
     except BaseException:  # noqa: BLE001 - a hostile one
         return False
 
@@ -351,7 +362,9 @@ def columns() -> dict[str, Column]:
         "object": Column(objects, ["A", "B"], [*odd_objects().values()]),
         "object numbers": Column(objects, [3, 7], [*odd_objects().values()]),
         "object lists": Column(objects, [["A"], ["B", "A"]], [*odd_objects().values()]),
-        "category": Column(categories, ["A", "B"], [cell for name, cell in odd_objects().items() if name not in KILLING]),
+        "category": Column(
+            categories, ["A", "B"], [cell for name, cell in odd_objects().items() if name not in KILLING]
+        ),
         "str": Column(of_dtype("str"), ["A", "B"], ["a\0b", "", None, " 1e400", "x" * 1000]),
         "python text": Column(of_dtype("string[python]"), ["A", "B"], ["\ud800", "a\0b", None, "1" * 400]),
         "bool": Column(of_numpy("u1", "?"), [0, 1], [2, 255]),
@@ -372,7 +385,9 @@ def columns() -> dict[str, Column]:
         "list": every(pa.list_(pa.int64()), [[3], [7, 3]], [[], None, [None], [LEAST, MOST]]),
         "list of dates": Column(
             lambda cells: arrow(
-                pa.ListArray.from_arrays(pa.array(range(len(cells) + 1), pa.int32()), pa.array(cells, pa.int64()).view(pa.timestamp("s")))
+                pa.ListArray.from_arrays(
+                    pa.array(range(len(cells) + 1), pa.int32()), pa.array(cells, pa.int64()).view(pa.timestamp("s"))
+                )
             ),
             [0, 1],
             COUNTS,
@@ -381,7 +396,9 @@ def columns() -> dict[str, Column]:
         "fixed list": every(pa.list_(pa.int64(), 2), [[3, 7], [7, 3]], [None, [None, None]]),
         "struct": every(pa.struct({"a": pa.int64()}), [{"a": 3}, {"a": 7}], [None, {"a": None}]),
         "map": every(pa.map_(pa.string(), pa.int64()), [[("a", 3)], [("b", 7)]], [None, []]),
-        "month day nano": every(pa.month_day_nano_interval(), [(1, 2, 3), (3, 2, 1)], [None, (SMALLEST, LARGEST, LEAST)]),
+        "month day nano": every(
+            pa.month_day_nano_interval(), [(1, 2, 3), (3, 2, 1)], [None, (SMALLEST, LARGEST, LEAST)]
+        ),
         "run ends": Column(
             lambda cells: arrow(pa.RunEndEncodedArray.from_arrays([*range(1, 1 + len(cells))], pa.array(cells))),
             whole,
@@ -397,7 +414,9 @@ def columns() -> dict[str, Column]:
         "dictionary of floats": Column(of_places(pa.array([3.0, 7.0, np.nan, None, np.inf])), [0, 1], [2, 3, 4, None]),
         "dictionary of bytes": Column(of_places(pa.array([b"A", b"B", b"\xff", None])), [0, 1], [2, 3, None]),
         "dictionary of broken text": Column(
-            of_places(of_bytes(pa.string())([b"A", b"B", *BYTES]).array.__arrow_array__().chunk(0)), [0, 1], [2, 3, 5, 7]
+            of_places(of_bytes(pa.string())([b"A", b"B", *BYTES]).array.__arrow_array__().chunk(0)),
+            [0, 1],
+            [2, 3, 5, 7],
         ),
         "dictionary of far dates": Column(
             of_places(pa.array([0, 1, LEAST, MOST, None], pa.int64()).view(pa.timestamp("s"))), [0, 1], [2, 3, 4, None]
@@ -411,16 +430,20 @@ def columns() -> dict[str, Column]:
         "date32": Column(of_bits(pa.date32()), [15_706, 15_707], [SMALLEST, LARGEST, None, -1]),
         "date64": Column(of_bits(pa.date64()), [BERLIN_DAY * 1000, 0], COUNTS),
     }
+    arrow_names = {"int64": "int64", "uint64": "uint64", "float32": "float", "float64": "double"}
     for name in ("int8", "int64", "uint64", "float16", "float32", "float64"):
-        info: Any = np.finfo(name) if name.startswith("f") else np.iinfo(name)
-        more = [np.nan, np.inf, -np.inf] if name.startswith("f") else []
-        found[name] = Column(of_numpy(name), whole, [info.min, info.max, 0, *more])
-        if name not in ("float16",):
-            found[f"{name}[pyarrow]"] = Column(of_dtype(f"{'float' if name == 'float32' else 'double' if name == 'float64' else name}[pyarrow]"), whole, [None, float(info.max) if more else info.max])
-    for name in ("Int64", "UInt64", "Int8"):
-        limits = np.iinfo(name.lower())
-        found[name] = Column(of_dtype(name), whole, [limits.min, limits.max, None])
-    for unit in ("s", "ms", "us", "ns"):
+        floats = name.startswith("f")
+        limits: Any = np.finfo(name) if floats else np.iinfo(name)
+        odd = [limits.min, limits.max, 0, *([np.nan, np.inf, -np.inf] if floats else [])]
+        found[name] = Column(of_numpy(name), whole, odd)
+        if name in arrow_names:
+            found[f"{name}[pyarrow]"] = Column(
+                of_dtype(f"{arrow_names[name]}[pyarrow]"), whole, [None, odd[0].item() if floats else odd[1]]
+            )
+    for name in ("Int64", "UInt64"):
+        ends = np.iinfo(name.lower())
+        found[name] = Column(of_dtype(name), whole, [ends.min, ends.max, None])
+    for unit in ("s", "us", "ns"):
         scale = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
         days = [BERLIN_DAY * scale, (BERLIN_DAY + 86_400) * scale]
         found[f"datetime64[{unit}]"] = Column(of_numpy("int64", f"M8[{unit}]"), days, INSTANTS)
@@ -436,6 +459,6 @@ def columns() -> dict[str, Column]:
     for kind in (pa.string(), pa.large_string()):
         found[f"{kind} by bytes"] = Column(of_bytes(kind), text, BYTES)
     for width, most in ((32, 9), (64, 18), (128, 38), (256, 76)):
-        for scale in (0, 2, most, -most, most + 1, -most - 1, 120):
+        for scale in (2, most, -most - 1) if width < 128 else (-most, most, most + 1):
             found[f"decimal{width} of scale {scale}"] = decimals(width, scale)
     return found
