@@ -40,7 +40,7 @@ UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 i
 SECONDS_A_DAY = 86_400
 DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
-ROUNDED = (int, float, complex, *(np.dtype(code).type for code in "bhilqBHILQefdFD"))
+ROUNDED = set(map(id, (int, float, complex, *(np.dtype(code).type for code in "bhilqBHILQefdFD"))))
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -99,7 +99,8 @@ def _unrounded(categories: NDArray[np.object_]) -> NDArray[np.object_]:
 
     Whole numbers beyond 64 bits stay what they are in any list.
     """
-    rounded = [type(cell) in ROUNDED and 2**53 <= abs(cell) <= 2**64 for cell in categories]
+    size = [max(abs(cell.real), abs(cell.imag)) if id(type(cell)) in ROUNDED else 0 for cell in categories]
+    rounded = [2**53 <= one <= 2**64 for one in size]
     categories[np.array(rounded, dtype=bool)] = None
     return categories
 

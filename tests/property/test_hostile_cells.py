@@ -22,8 +22,8 @@ from support.hostile import Column, columns
 from pandas_dp.engines.pandas import _rebuilt
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import expression, steps
-from pandas_dp.steps.expression import Constant, Expression, Operation
 from pandas_dp.steps.expression import Column as Named
+from pandas_dp.steps.expression import Constant, Expression, Operation
 from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call
 
 X = Named("x")
@@ -67,17 +67,17 @@ def made_by(make: Callable[[], Expression]) -> Expression | None:
         return None
 
 
-def computed() -> list[Expression]:
-    """An expression of the column x for each way to compute with it."""
-    found = [make(X) for make in PROPERTIES.values()]
+def computed() -> list[tuple[Expression, ...]]:
+    """Expressions of the column x for each way to compute with it, of which those after the first that fits are alike."""
+    found: list[tuple[Expression, ...]] = [(make(X),) for make in PROPERTIES.values()]
     for name in METHODS:
-        given = ARGUMENTS[name] if name in ARGUMENTS else [()]
-        found += [made for one in given if (made := made_by(lambda n=name, a=one: call(n, X, a, {}))) is not None]
+        given = ARGUMENTS.get(name, [()])
+        made = [made_by(lambda n=name, a=one: call(n, X, a, {})) for one in given]
+        found.append(tuple(one for one in made if one is not None))
     for name in expression.OPERATIONS.keys() - {"round"}:  # whose constant is checked before it is one
-        found += [Operation(name, (X, Constant(constant))) for constant in CONSTANTS]
-        found += [Operation(name, (X,)), Operation(name, (X, X)), Operation(name, (Constant(3), X))]
-        found += [Operation(name, (X, Operation("isna", (X,)), X)), Operation(name, (Operation("isna", (X,)), X))]
-    return [*dict.fromkeys(found)]
+        found.append(tuple(Operation(name, (X, Constant(constant))) for constant in CONSTANTS))
+        found += [(Operation(name, (X,)), Operation(name, (X, X)), Operation(name, (Operation("isna", (X,)), X)))]
+    return found
 
 
 COMPUTED = computed()
@@ -102,7 +102,7 @@ STEPS: dict[str, Callable[[pd.DataFrame], tuple[steps.Step, ...]]] = {
 def test_every_way_to_compute_is_tried():
     assert METHODS.keys() == ARGUMENTS.keys() | BARE
     assert {step.rstrip("_") for step in steps.__all__ if step.islower()} - {"touches"} == {s.split()[0] for s in STEPS}
-    tried = {getattr(made, "op", getattr(made, "name", "")) for made in COMPUTED}
+    tried = {getattr(made, "op", getattr(made, "name", "")) for way in COMPUTED for made in way}
     assert expression.OPERATIONS.keys() | expression.ROWWISE.keys() <= tried
     assert set(ACCESSORS) == {"dt", "str"}
 
@@ -117,48 +117,69 @@ def tables(column: Column) -> list[pd.DataFrame]:
     return [frame(made) for made in (column.usual(3), column.hostile(len(column.odd) + 3), *one_by_one)]
 
 
-def failing(name: str) -> list[str]:
+def dtypes(table: pd.DataFrame) -> dict[str, Any]:
+    """Of the columns; the lists of categories are no part of theirs."""
+    return {n: "category" if isinstance(d, pd.CategoricalDtype) else d for n, d in table.dtypes.items()}
+
+
+def applied(done: tuple[steps.Step, ...], table: pd.DataFrame) -> pd.DataFrame:
+    return functools.reduce(lambda made, step: step.apply(made), done, table)
+
+
+ALL = slice(None)
+
+
+def failing(name: str, share: slice = ALL) -> list[str]:
     """Each step that a cell of a dtype makes fail, or end in another dtype; a step may be refused for the dtype alone."""
-    found = []
-    column = columns()[name]
-    usual, all_odd, *singly = tables(column)
-    ways: list[tuple[str, Callable[[pd.DataFrame], tuple[steps.Step, ...]]]] = [*STEPS.items()]
-    ways += [(repr(one), lambda empty, one=one: (steps.Assign("made", one),)) for one in COMPUTED]
-    for place, (way, steps_of) in enumerate(ways):
-        empty = usual.iloc[:0]
-        try:
-            done = steps_of(empty)
-            for step in done:
-                empty = step.apply(empty)
-        except (TypeError, ValueError, IndexError):  # for the dtype, or for a number of operands that no text gives it
-            continue
-        for table in (usual, all_odd, singly[place % len(singly)]):
+    found, accepted = [], 0
+    usual, all_odd, *singly = tables(columns()[name])
+    ways: list[tuple[Callable[[pd.DataFrame], tuple[steps.Step, ...]], ...]] = [(one,) for one in STEPS.values()]
+    ways += [tuple(lambda empty, one=one: (steps.Assign("made", one),) for one in way) for way in COMPUTED[share]]
+    for alternatives in ways:
+        for steps_of in alternatives:
             try:
-                result = table
-                for step in done:
-                    result = step.apply(result)
-                if dict(result.dtypes) != dict(empty.dtypes):
-                    found.append(f"{way}: {result.dtypes.to_dict()}")
-            except BaseException as error:  # noqa: BLE001 - all that a cell may raise
-                found.append(f"{way}: {type(error).__name__}: {str(error)[:80]}")
-                break
+                done = steps_of(usual.iloc[:0])
+                empty = applied(done, usual.iloc[:0])
+            except (TypeError, ValueError, IndexError):  # for the dtype, or for operands that no text gives it
+                continue
+            accepted += 1
+            for table in (all_odd, singly[accepted % len(singly)]):
+                try:
+                    if dtypes(applied(done, table)) != dtypes(empty):
+                        found.append(f"{done}: another dtype")
+                except BaseException as error:
+                    found.append(f"{done}: {type(error).__name__}")
+            break
+    assert accepted >= 5  # of every dtype some steps are there
     return found
 
 
 NAMES = [*columns()]
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(4))
 def test_no_cell_makes_a_step_fail(part):
+    """A third of all ways to compute for each dtype; of objects, whose cells are the oddest, all."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert {name: found for name in NAMES[part::8] if (found := failing(name))} == {}
+        found = {
+            n: failing(n, ALL if n == "object" else slice(i % 3, None, 3)) for i, n in enumerate(NAMES) if i % 4 == part
+        }
+    assert {name: failed for name, failed in found.items() if failed} == {}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cell_makes_any_step_fail(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert failing(name) == []
 
 
 def test_a_planted_fault_of_a_step_is_found(monkeypatch):
     """Of a decimal that is too long, as one was found: the direct way of Arrow fails for one cell, and for no other."""
     column = columns()["decimal32 of scale 2"]
-    usual, all_odd, *_ = tables(column)
+    usual = frame(column.usual(3))
 
     def narrow(left: Any, right: Any) -> Any:
         if (np.abs(left.data) > 10**7).any():
@@ -177,14 +198,14 @@ def test_no_cell_is_missing_from_a_block_for_another_one():
         rows = np.arange(len(hostile))
         whole, plain = _rebuilt(hostile, rows), _rebuilt(hostile, rows[-2:])
         assert whole.dtypes.to_dict() == plain.dtypes.to_dict(), name
-        assert list(map(repr, whole["x"].tolist()[-2:])) == list(map(repr, plain["x"].tolist())), name
+        assert list(map(repr, whole["x"].iloc[-2:].tolist())) == list(map(repr, plain["x"].tolist())), name
 
 
 # Questions, of tables in which every column is of a dtype that fits it, and holds odd cells
 
 QUESTIONS = questions.EVERY | questions.FOUND | questions.FEW_BLOCKS
 ROWS = 120
-KINDS = {"number": "int8 int64 uint64 float16 float32 float64 Int64 UInt64 Float64 halffloat double".split()}
+KINDS = {"number": ["int8", "int64", "uint64", "float16", "float32", "float64", "Int64", "UInt64", "Float64", "double"]}
 KINDS["number"] += [
     name for name in NAMES if name.endswith(" of scale 2") or name in ("decimal128 of scale 38", "int64[pyarrow]")
 ]
@@ -227,7 +248,7 @@ def ended(name: str, table: pd.DataFrame) -> Any:
             price = {"epsilon": 10**5} | ({"delta": 1e-6} if name in questions.FOUND else {})
             answer = QUESTIONS[name](table.dp(**price))
             seen = form(getattr(answer, "value", answer))
-        except BaseException as error:  # noqa: BLE001 - all that a cell may raise
+        except BaseException as error:
             seen = type(error).__name__, str(error)
     spent = session.spent
     session.close()
