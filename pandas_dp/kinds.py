@@ -11,6 +11,7 @@ import math
 import numbers
 import re
 import sys
+import zoneinfo
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -33,6 +34,8 @@ DATES = {"bounds": "bounds=('2013-01-01', '2014-01-01')", "one": "'2013-01-31' o
 DURATION = 'pd.Timedelta("90 min")'
 DURATIONS = {"bounds": 'bounds=(pd.Timedelta("0h"), pd.Timedelta("5h"))'}
 REFUSED = "columns of dtype {dtype} cannot be answered{hint}"
+ZONES = ", whose time zone has no name here; name one before df.dp.protect(...): df[column] = df[column].dt.tz_convert('UTC')"
+SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # within which Arrow can write a decimal of so many bits, and read it again
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ def kind_of(dtype: Any) -> Kind:
     if isinstance(dtype, pd.ArrowDtype):
         return _arrow_kind(dtype.pyarrow_dtype)
     if isinstance(dtype, pd.DatetimeTZDtype):
-        return Kind("datetime", str(dtype.tz))
+        return Kind("datetime", _zone(dtype))
     if isinstance(dtype, pd.PeriodDtype):
         hint = "; make dates of it before df.dp.protect(...): df[column] = df[column].dt.to_timestamp()"
         raise ArgumentTypeError(REFUSED.format(dtype=type(dtype).__name__, hint=hint))
@@ -188,24 +191,48 @@ def kind_or_none(dtype: Any) -> Kind | None:
         return None
 
 
+@lru_cache(maxsize=256)
+def _zone(dtype: pd.DatetimeTZDtype | str) -> str:
+    """Name by which pandas finds the time zone of a dtype, or one that Arrow names, again.
+
+    Others have rules of their own, which may fail for single dates.
+    """
+    name = dtype if isinstance(dtype, str) else str(dtype.tz)
+    try:
+        found = pd.DatetimeTZDtype("ns" if isinstance(dtype, str) else dtype.unit, name)
+        if isinstance(found.tz, dt.timezone | zoneinfo.ZoneInfo) and (isinstance(dtype, str) or found == dtype):
+            return name
+    except (ValueError, TypeError, KeyError, OSError):
+        pass
+    raise ArgumentTypeError(REFUSED.format(dtype="datetime64", hint=ZONES))
+
+
 def _arrow_kind(dtype: pa.DataType) -> Kind:
     types = pa.types
     if types.is_boolean(dtype):
         return Kind("bool")
-    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+    if types.is_integer(dtype) or types.is_floating(dtype):
+        return Kind("number")
+    if types.is_decimal(dtype) and abs(dtype.scale) <= SCALES[dtype.bit_width]:
         return Kind("number")
     if types.is_timestamp(dtype):
-        return Kind("datetime", dtype.tz)
+        return Kind("datetime", None if dtype.tz is None else _zone(dtype.tz))
     if types.is_date(dtype):
         return Kind("datetime")
     if types.is_duration(dtype):
         return Kind("timedelta")
     text = types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype)
-    # of dictionaries of these Arrow makes no plain column
-    uncast = types.is_nested, types.is_string_view, types.is_binary_view
-    if text or (types.is_dictionary(dtype) and not any(kind(dtype.value_type) for kind in uncast)):
+    if text or (types.is_dictionary(dtype) and _castable(dtype.value_type)):
         return Kind("key")
     raise ArgumentTypeError(REFUSED.format(dtype=dtype, hint=""))
+
+
+def _castable(dtype: pa.DataType) -> bool:
+    """Whether Arrow makes a plain column of dictionaries of this type, whose values can be read whatever they are."""
+    types = pa.types
+    if types.is_binary(dtype) or types.is_large_binary(dtype) or types.is_fixed_size_binary(dtype):
+        return True
+    return kind_or_none(pd.ArrowDtype(dtype)) is not None and not types.is_string_view(dtype)
 
 
 def is_missing(value: Any) -> bool:

@@ -16,6 +16,7 @@ import pandas as pd
 from pandas_dp import ledger_files, readers, recognised, tables
 from pandas_dp.arguments import planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.core.budget import Budget
+from pandas_dp.core.gate import check_outside
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import plain
@@ -244,6 +245,7 @@ def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concat
 
     @wraps(method)
     def watched(accessor: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        check_outside()  # whether a user's function calls it may depend on a row, and would show
         try:
             return method(accessor, *args, **kwargs)
         except BaseException:
@@ -270,6 +272,7 @@ def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> S
 
 def rejoin(ledger: Ledger, name: str, unit: PrivacyUnit) -> Session:
     """Return the open session of a budget that is on record, or a new one, on the terms on record."""
+    check_outside()
     with _lock:
         session = _find(ledger, name) or _new(Session(ledger, name, unit))
         session._settle(unit)
@@ -344,6 +347,7 @@ def table_of(frame: pd.DataFrame) -> Table:
     ------
     UnverifiedFrameError, UnknownSessionError, NoSessionError
     """
+    check_outside()
     table = tables.lookup(frame)
     if table is not None:
         if (table.session._whole or table.session)._doubted:

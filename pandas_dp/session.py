@@ -216,6 +216,7 @@ class Session(Statements):
             ...
         pandas_dp.errors.NoSessionError: the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)
         """
+        gate.check_outside()
         self._closed = True
         for stream in list(self._streams):
             stream.close()
@@ -387,6 +388,7 @@ class Session(Statements):
         return next((t.schema for t in reversed(self._held.values())), Schema({}))
 
     def _open(self) -> None:
+        gate.check_outside()
         if self._closed:
             raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
         if self._whole is not None:

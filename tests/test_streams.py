@@ -6,6 +6,7 @@ import copy
 import gc
 import os
 import pickle
+import signal
 import threading
 import weakref
 from fractions import Fraction
@@ -157,7 +158,9 @@ def test_closed_while_a_question_runs(monkeypatch):
     original = StartedSparseVector.draw
 
     def draw(self, exact, fill):
-        stream.close()
+        other = threading.Thread(target=stream.close)
+        other.start()
+        other.join()
         return original(self, exact, fill)
 
     monkeypatch.setattr(StartedSparseVector, "draw", draw)
@@ -228,7 +231,7 @@ def test_an_interrupt_ends_the_stream(monkeypatch):
     stream = df.dp(epsilon=1).above_threshold(3)
 
     def interrupt(self, view, unit):
-        raise KeyboardInterrupt("a cell")
+        signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patch:
         patch.setattr(CountWhere, "compute", interrupt)
@@ -286,7 +289,7 @@ def test_no_question_from_inside_another():
         return 1.0
 
     df.dp(epsilon=1).sample_and_aggregate(ask_more, bounds=(0, 2))
-    assert set(seen) == {"a query was asked from inside another query; ask one after the other"}
+    assert set(seen) == {"pandas_dp was called from inside a query; ask, open and close before or after it"}
     assert stream.ask("age > 3") is False
 
 

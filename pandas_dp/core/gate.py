@@ -19,6 +19,7 @@ import numpy as np
 
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import Filter
+from pandas_dp.core.interrupts import stop, watched
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.measurement import Interactive, Listing, Measurement, Mechanism, Noisy, Reply, View, computed
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
@@ -130,13 +131,23 @@ def closed() -> Iterator[None]:
     PandasDPError
         Where one runs already.
     """
-    if getattr(_inside, "busy", False):
-        raise PandasDPError("a query was asked from inside another query; ask one after the other")
+    check_outside()
     try:
         _inside.busy = True  # in here, so that no interrupt leaves it behind
         yield
     finally:
         _inside.busy = False
+
+
+def check_outside() -> None:
+    """Refuse what a user's function wants of sessions: whether it wants it may depend on a row, and shows later on.
+
+    Raises
+    ------
+    PandasDPError
+    """
+    if getattr(_inside, "busy", False):
+        raise PandasDPError("pandas_dp was called from inside a query; ask, open and close before or after it")
 
 
 def _release(request: Request) -> Given:
@@ -174,18 +185,16 @@ def _drawn(work: Callable[[], T]) -> T:
 
 
 def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFailedError]) -> T:
-    """Run work that touches data: no warning of it escapes, and every exception becomes one constant text."""
-    interrupted = False
+    """Run work that touches data: no warning of it escapes, and every exception becomes one constant text.
+
+    A KeyboardInterrupt comes out only where a signal came, for one that was merely raised may tell of a row.
+    """
     results: list[T] = []
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            results.append(work())
-    except BaseException as error:  # noqa: BLE001 - the guard: nothing of the error may leave
-        interrupted = isinstance(error, KeyboardInterrupt)
+    with contextlib.suppress(BaseException), watched(), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        results.append(work())
     # raised here, outside the handler, so that neither cause nor context nor inner frames are attached
-    if interrupted:
-        raise KeyboardInterrupt(failure.TEXT)
+    stop(failure.TEXT)
     if not results:
         raise failure
     return results[0]
@@ -247,6 +256,7 @@ class Stream:
 
     def close(self) -> None:
         """End it: whatever it kept is free. What it cost stays spent."""
+        check_outside()
         self._closed, self._run = True, None
 
     def __reduce__(self) -> Any:

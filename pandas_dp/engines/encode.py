@@ -22,10 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pandas_dp.core.interrupts import stop
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
+from pandas_dp.engines.cells import comparable, plain_text, shallow
 from pandas_dp.engines.dictionaries import decoded, is_text, places_in
-from pandas_dp.engines.numeric import as_dtype, builtin, dense, hashable_floats, holds
+from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats, holds
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.kinds import Kind, exact_number, kind_of
 
@@ -38,8 +40,7 @@ UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 i
 SECONDS_A_DAY = 86_400
 DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
-FLOATS = (float, complex, Decimal, np.float64, np.complex128)
-ROUNDED = (int, float, complex, *(np.dtype(code).type for code in "bhilqBHILQefdFD"))
+ROUNDED = set(map(id, (int, float, complex, *(np.dtype(code).type for code in "bhilqBHILQefdFD"))))
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -98,7 +99,8 @@ def _unrounded(categories: NDArray[np.object_]) -> NDArray[np.object_]:
 
     Whole numbers beyond 64 bits stay what they are in any list.
     """
-    rounded = [type(cell) in ROUNDED and 2**53 <= abs(cell) <= 2**64 for cell in categories]
+    size = [max(abs(cell.real), abs(cell.imag)) if id(type(cell)) in ROUNDED else 0 for cell in categories]
+    rounded = [2**53 <= one <= 2**64 for one in size]
     categories[np.array(rounded, dtype=bool)] = None
     return categories
 
@@ -110,8 +112,8 @@ def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
         plain = column.cast(dtype.value_type)
         return _stored_or_objects(pd.Series(pd.arrays.ArrowExtensionArray(plain)))
     if pa.types.is_decimal(dtype):
-        # narrower decimals have no kernels
-        wide = pa.decimal128(dtype.precision, dtype.scale) if dtype.bit_width < 128 else dtype
+        # narrower decimals have no kernels, and may hold more digits than they say
+        wide = pa.decimal128(38, dtype.scale) if dtype.bit_width < 128 else dtype
         return ArrowValues(column.cast(wide), kind)
     if kind.name == "key":
         # views of text have no kernels
@@ -298,17 +300,17 @@ class Coded:
     @classmethod
     def of_objects(cls, cells: NDArray[np.object_]) -> Coded:
         """Codes of arbitrary cells, equal where they are one object, or Python finds them equal."""
-        text = pd.api.types.infer_dtype(cells, skipna=True) in ("string", "empty") and _plain_text(cells)
-        if text:
+        if plain_text(cells):
             codes, values = _factorized(cells)
-        else:
-            # by identity first: one whose own __hash__ or __eq__ is erratic stays one unit in all its rows
-            owner, objects = pd.factorize(np.fromiter(map(id, cells), np.uintp, cells.size))  # shape (rows,)
-            one = np.empty(objects.size, dtype=np.intp)  # a row of each object
-            one[owner] = np.arange(cells.size)
-            codes, values = _factorized(builtin(cells[one]))
-            codes = codes[owner]
-        return cls(codes, Objects(values), None if text else cells)
+            return cls(codes, Objects(values))
+        # by identity first: one whose own __hash__ or __eq__ is erratic stays one unit in all its rows
+        owner, objects = pd.factorize(np.fromiter(map(id, cells), np.uintp, cells.size))  # shape (rows,)
+        one = np.empty(objects.size, dtype=np.intp)  # a row of each object
+        one[owner] = np.arange(cells.size)
+        formed, keyed = comparable(cells[one])
+        codes, values = _factorized(formed)
+        codes[~keyed] = UNKEYABLE
+        return cls(codes[owner], Objects(values), cells)
 
     def numbers(self) -> Numbers:
         """Refuse."""
@@ -351,45 +353,16 @@ class Objects:
 def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
     """Codes of cells by Python's equality, and the distinct ones."""
     # a last cell that is no text: for text alone pandas takes a lone surrogate for the text of its escape
-    padded = np.append(cells, np.array([None], dtype=object))
-    try:
-        codes, values = pd.factorize(padded)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - a cell's own code may raise anything
-        keyable = np.array([*map(_keyable, cells), True])
-        padded[~keyable] = None
-        codes, values = pd.factorize(padded)
-        codes[~keyable] = UNKEYABLE
+    codes, values = pd.factorize(np.append(cells, np.array([None], dtype=object)))
     return codes[:-1], values
 
 
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
     try:
-        return listed.get(cell, NO_KEY)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - a cell's own __eq__ may raise anything
-        return NO_KEY
-
-
-def _plain_text(cells: NDArray[np.object_]) -> bool:
-    """Whether no text is of a class of its own, with an equality of its own."""
-    return not any(kind is not str and issubclass(kind, str) for kind in map(type, cells))
-
-
-def _keyable(cell: Any) -> bool:
-    """Whether a cell has a hash, and one of a class made of numbers says whether it is missing: pandas asks both."""
-    kind = type(cell)
-    try:
-        hash(cell)
-        if issubclass(kind, FLOATS) and kind not in FLOATS:
-            pd.factorize(np.array([cell, None], dtype=object))
-    except KeyboardInterrupt:
-        raise
+        return listed.get(cell, NO_KEY) if shallow(cell) else NO_KEY
     except BaseException:  # noqa: BLE001 - a cell's own code may raise anything
-        return False
-    return True
+        stop()
+        return NO_KEY
 
 
 def _position_dtype(keys: Keys) -> np.dtype[Any]:

@@ -7,7 +7,6 @@ whole column.
 
 from __future__ import annotations
 
-import datetime as dt
 from fractions import Fraction
 from typing import Any
 
@@ -69,35 +68,3 @@ def dense(values: NDArray[Any], present: Mask | None) -> tuple[NDArray[np.int64]
     if present is not None:
         np.copyto(codes, -1, where=~present)
     return codes, count
-
-
-def instant(cell: Any) -> pd.Timestamp:
-    """A date in UTC where it has a time zone: an hour that its clocks show twice has another hash there."""
-    stamp = pd.Timestamp(cell)
-    return stamp if stamp.tz is None else stamp.tz_convert("UTC")
-
-
-_PLAIN = (np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex)
-BUILTIN: dict[type, Any] = {k: plain for base, plain in _PLAIN for k in np.sctypeDict.values() if issubclass(k, base)}
-BUILTIN |= {np.timedelta64: pd.Timedelta}  # which numpy counts among its integers
-BUILTIN |= {np.datetime64: instant, dt.datetime: instant, pd.Timestamp: instant}
-
-
-def builtin(cells: NDArray[np.object_]) -> NDArray[np.object_]:
-    """The same objects, with numbers and dates of numpy's own classes as Python's or pandas', also within tuples.
-
-    Numpy rounds what it compares with: float32(0.1) equals 0.1, but has another hash, and a day equals a date and a timestamp
-    that differ; so does a timestamp equal two times of day in different zones. Whether a table of hashes finds such two equal
-    is decided by the rows beside them.
-    """
-    plain = (tuple(map(_builtin, cell)) if type(cell) is tuple else _builtin(cell) for cell in cells)
-    return np.fromiter(plain, np.dtype(object), cells.size)  # which makes no array of the tuples themselves
-
-
-def _builtin(cell: Any) -> Any:
-    try:
-        return BUILTIN[type(cell)](cell)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - of another class, beyond the dates that pandas has, in a time zone of one's own
-        return cell

@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_dp.core.interrupts import stop
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
 from pandas_dp.core.randomness import Fill, random_bytes
+from pandas_dp.engines.cells import shallow
 from pandas_dp.engines.encode import DURATIONS, MISSING, NUMBERS, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys
 from pandas_dp.engines.rows import rows_at
@@ -142,7 +144,7 @@ class PandasView:
         """What a function returns for each rebuilt block; None where it raises.
 
         Also where it exits, recurses too deeply or runs out of memory: a query that fails for one row would tell of that
-        row. An interrupt ends the whole query, so that people can stop a function that never ends. Blocks without rows are
+        row. A signal ends the whole query, so that people can stop a function that never ends. Blocks without rows are
         all alike, so the function runs on one of them only.
         """
         frame = self._frame if columns is None else self._frame[list(columns)]
@@ -157,10 +159,9 @@ class PandasView:
             empty = place if first == last else empty
             try:
                 results.append(function(_rebuilt(frame, order[first:last])))
-            except KeyboardInterrupt:
-                raise
             except BaseException:  # noqa: BLE001 - whatever a row made the function raise, it counts as no result
                 results.append(None)
+            stop()
         return results
 
 
@@ -179,10 +180,11 @@ def _plain(column: pd.Series[Any]) -> Any:
     kind = kind_or_none(column.dtype)
     if kind is None or kind.name == "key":
         cells = np.empty(len(column), dtype=object)
-        own = _listed if isinstance(column.dtype, pd.CategoricalDtype) else copy.deepcopy
+        listed = isinstance(column.dtype, pd.CategoricalDtype)
         # at once, pandas makes floats of the whole numbers in nested cells where a cell of the same chunk lacks one
-        source = column.array if kind is None else column.astype(object).array
-        cells[:] = [_cell(cell, own) for cell in source]
+        source = column.astype(object).array if listed else column.array
+        own = _listed if listed else copy.deepcopy
+        cells[:] = [_cell(cell, own) for cell in _read(source)]
         return pd.Series(cells, dtype=object)  # no dtype is guessed from the cells
     if kind.name == "number":
         return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
@@ -197,15 +199,30 @@ def _plain(column: pd.Series[Any]) -> Any:
     return dates if kind.tz is None else dates.dt.tz_localize("UTC").dt.tz_convert(kind.tz)
 
 
+def _read(array: Any) -> list[Any]:
+    """Each cell by itself, None for one that Python has no value for: bytes that are no text, a time beyond its own."""
+    try:
+        return list(array)
+    except BaseException:  # noqa: BLE001 - whatever Arrow and pandas raise for one of them
+        stop()
+    cells: list[Any] = []
+    for place in range(len(array)):
+        try:
+            cells.append(array[place])
+        except BaseException:  # noqa: BLE001 - as above
+            stop()
+            cells.append(None)
+    return cells
+
+
 def _cell(cell: Any, own: Callable[[Any], Any]) -> Any:
     """A copy of a cell that shares nothing with the table; None for what is missing or cannot be copied."""
     if type(cell) is str:
         return cell
     try:
-        return None if is_missing(cell) else own(cell)
-    except KeyboardInterrupt:
-        raise
+        return None if is_missing(cell) or not shallow(cell, copied=True) else own(cell)
     except BaseException:  # noqa: BLE001 - a cell of a class of the user's own
+        stop()
         return None
 
 

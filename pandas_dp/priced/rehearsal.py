@@ -13,6 +13,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Caution
 from pandas_dp.core import gate
+from pandas_dp.core.interrupts import watched
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
 from pandas_dp.kinds import kind_or_none
@@ -199,7 +200,7 @@ def _tried(
         except Exception as error:  # noqa: BLE001 - looked at by the caller, never shown
             found.append(Trial(error))
 
-    with gate.closed(), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with gate.closed(), watched(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         PandasView(table, {}).block_results(attempt, np.zeros(len(table), dtype=np.intp), 1)
     return found[0] if found else Trial(nothing=True)

@@ -22,8 +22,11 @@ from pandas_dp.steps.values import TIMES, Kind, Mask, Values
 
 # Types whose values a constant can equal. A subclass could run code of its own when it is read.
 _PLAIN = frozenset(
-    {bool, int, float, Decimal, pd.Timestamp, pd.Timedelta, datetime.datetime, datetime.timedelta}
-    | {kind for kind in np.sctypeDict.values() if issubclass(kind, np.bool_ | np.number | np.datetime64 | np.str_)}
+    map(
+        id,
+        {bool, int, float, Decimal, pd.Timestamp, pd.Timedelta, datetime.datetime, datetime.timedelta}
+        | {kind for kind in np.sctypeDict.values() if issubclass(kind, np.bool_ | np.number | np.datetime64 | np.str_)},
+    )
 )
 _ZONES = (type(None), datetime.timezone, zoneinfo.ZoneInfo)
 
@@ -95,7 +98,7 @@ def _keys(column: Values) -> list[tuple[object, ...] | None]:
 def _key(level: Any) -> tuple[object, ...] | None:
     if type(level) is str:
         return (Kind.TEXT, level)
-    if type(level) not in _PLAIN or type(getattr(level, "tzinfo", None)) not in _ZONES:
+    if id(type(level)) not in _PLAIN or type(getattr(level, "tzinfo", None)) not in _ZONES:
         return None
     try:
         return key(read_constant(plain(level)))

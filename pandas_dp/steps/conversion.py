@@ -22,7 +22,7 @@ from pandas_dp.steps.values import NUMERIC, TEXTUAL, Kind, Values, advice, boole
 # Decimal notation, read from left to right in one pass; \d is 0-9 alone here.
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 _NUMPY = {kind for kind in np.sctypeDict.values() if issubclass(kind, np.bool_ | np.integer | np.floating)}
-_NUMBER_TYPES = frozenset({bool, int, float} | (_NUMPY - {np.timedelta64}))
+_NUMBER_TYPES = frozenset(map(id, {bool, int, float} | (_NUMPY - {np.timedelta64})))
 
 
 def astype(operand: Values, dtype: str) -> Values:
@@ -91,7 +91,7 @@ def number(cell: Any) -> float:
         return float(cell) if _NUMBER.fullmatch(cell) else math.nan
     if kind is Decimal and not cell.is_nan():
         return float(cell)
-    if kind not in _NUMBER_TYPES:
+    if id(kind) not in _NUMBER_TYPES:
         return math.nan
     try:
         return float(cell)

@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.kinds import kind_or_none
 
 Mask = npt.NDArray[np.bool_]
 
@@ -38,7 +39,8 @@ _MASKED: tuple[type, ...] = (
     pd.Float32Dtype,
     pd.Float64Dtype,
 )
-_INEXACT = frozenset({float, complex} | {kind for kind in np.sctypeDict.values() if issubclass(kind, np.inexact)})
+# by number: the class of a cell's class has code of its own, which looking it up would run
+_INEXACT = frozenset(map(id, {float, complex, *(k for k in np.sctypeDict.values() if issubclass(k, np.inexact))}))
 
 
 class Kind(enum.Enum):
@@ -154,7 +156,7 @@ def read_column(column: pd.Series[Any]) -> Values:
     if isinstance(dtype, _MASKED):
         width: Any = dtype
         return _read_masked(column, width.numpy_dtype, missing)
-    if isinstance(dtype, pd.DatetimeTZDtype):
+    if isinstance(dtype, pd.DatetimeTZDtype) and kind_or_none(dtype) is not None:
         instants: Any = column.to_numpy(dtype=f"datetime64[{dtype.unit}]")  # in UTC
         return times(Kind.ZONED, instants.view(np.int64), missing, dtype.unit, dtype.tz)
     if isinstance(dtype, np.dtype):
@@ -178,11 +180,12 @@ def _is_missing(cell: Any) -> bool:
     """
     if cell is None or cell is pd.NA or cell is pd.NaT:
         return True
-    if type(cell) is Decimal:
-        return cell.is_nan()
-    if type(cell) in (np.datetime64, np.timedelta64):
+    kind = type(cell)
+    if kind is Decimal:
+        return bool(cell.is_nan())
+    if kind is np.datetime64 or kind is np.timedelta64:
         return bool(np.isnat(cell))
-    return type(cell) in _INEXACT and bool(cell != cell)
+    return id(kind) in _INEXACT and bool(cell != cell)
 
 
 def _read_numpy(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) -> Values:
@@ -217,7 +220,7 @@ def _read_arrow(column: pd.Series[Any], kind: Any) -> Values:
     array: Any = column.array
     # Of a dictionary that lists a null, column.isna() says what that null is by whether another cell is missing.
     missing: Mask = np.asarray(array.__arrow_array__().is_null().to_numpy(), dtype=bool)
-    if pa.types.is_dictionary(kind) and not _castable(kind.value_type):
+    if kind_or_none(column.dtype) is None:
         return Values(Kind.OTHER, array, missing)
     if pa.types.is_dictionary(kind):  # a dictionary is storage only
         return read_column(column.astype(pd.ArrowDtype(kind.value_type)))
@@ -242,11 +245,6 @@ def _read_arrow(column: pd.Series[Any], kind: Any) -> Values:
     if pa.types.is_duration(kind):
         return times(Kind.DURATION, _counts(cells), missing, kind.unit)
     return Values(Kind.OTHER, array, missing)
-
-
-def _castable(kind: Any) -> bool:
-    """Whether Arrow can turn a dictionary of these values into a plain column: it cannot for nested ones and for views."""
-    return not (pa.types.is_nested(kind) or pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
 
 
 def _counts(cells: Any) -> npt.NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import signal
 import warnings
 from fractions import Fraction as F
 
@@ -151,7 +152,17 @@ def test_an_answer_that_cannot_be_stored_is_given_all_the_same(monkeypatch):
     assert door.ledger.state("data").epsilon == 1
 
 
-ERRORS = [ValueError, MemoryError, RecursionError, SystemExit, GeneratorExit, OSError, UnicodeError, StopIteration]
+ERRORS = [
+    ValueError,
+    KeyboardInterrupt,
+    MemoryError,
+    RecursionError,
+    SystemExit,
+    GeneratorExit,
+    OSError,
+    UnicodeError,
+    StopIteration,
+]
 
 
 def fails(error):
@@ -181,7 +192,7 @@ def test_whatever_fails_is_one_text_and_the_charge_stays(error):
 def test_x17_an_interrupt_in_the_data_step_is_told_as_one_and_the_charge_stays():
     door = Door()
     with pytest.raises(KeyboardInterrupt) as caught:
-        door.release(pure(1), fails(KeyboardInterrupt))
+        door.release(pure(1), Look(pure(1), lambda: signal.raise_signal(signal.SIGINT)))
     told(caught.value)
     assert door.ledger.state("data").epsilon == 1
     assert door.release(pure(1), Look(pure(1))) == [7]
