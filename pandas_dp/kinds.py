@@ -188,6 +188,15 @@ def kind_or_none(dtype: Any) -> Kind | None:
         return None
 
 
+def with_missing(dtype: Any) -> Any:
+    """A dtype that holds the same and has missing values: where NumPy's integers and truth values lack one, pandas makes others."""
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+        return pd.api.types.pandas_dtype({"i": "Int", "u": "UInt"}[dtype.kind] + str(8 * dtype.itemsize))
+    if isinstance(dtype, np.dtype):
+        return pd.BooleanDtype() if dtype.kind == "b" else dtype.newbyteorder("=")
+    return dtype
+
+
 def _arrow_kind(dtype: pa.DataType) -> Kind:
     types = pa.types
     if types.is_boolean(dtype):
