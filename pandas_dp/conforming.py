@@ -28,6 +28,7 @@ from pandas_dp.steps.conversion import number
 EXACT = 2**53  # from here on a float may be another whole number, rounded
 MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 TRUTHS = dict.fromkeys(("true", "True", "TRUE"), 1.0) | dict.fromkeys(("false", "False", "FALSE"), 0.0)
+TEXT = pd.StringDtype(na_value=np.nan)
 FINER = re.compile(r"(\.\d{6})\d+")
 MOMENTS = (pd.Timestamp, dt.datetime, dt.date, np.datetime64)
 SPANS = (pd.Timedelta, dt.timedelta, np.timedelta64)
@@ -68,7 +69,7 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     column, kind = column.reset_index(drop=True), kind_or_none(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         return column if isinstance(column.dtype, pd.CategoricalDtype) else _categories(column)
-    if column.dtype == dtype and dtype != object:
+    if column.dtype == dtype and dtype != np.dtype(object):
         return _sound(column)
     if kind is None:  # no question is asked of it
         return _none(dtype, len(column))
@@ -92,7 +93,9 @@ def _none(dtype: Any, rows: int) -> pd.Series[Any]:
 def _numbers(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     """Numbers, and texts that are one, as floats, or as whole numbers in the range of the dtype."""
     values, fits, exact = _read(column)
-    if not hasattr(dtype, "numpy_dtype") or dtype.kind == "f":  # to float64 first: no number is rounded otherwise than others
+    if (
+        not hasattr(dtype, "numpy_dtype") or dtype.kind == "f"
+    ):  # to float64 first: no number is rounded otherwise than others
         return pd.Series(np.where(fits, values.astype(np.float64), np.nan)).astype(dtype)
     info, least, most = np.iinfo(dtype.numpy_dtype), 1 - EXACT, EXACT - 1
     least, most = (info.min, info.max) if exact else (max(info.min, least), min(info.max, most))
@@ -107,7 +110,7 @@ def _read(column: pd.Series[Any]) -> tuple[NDArray[Any], NDArray[np.bool_], bool
     if kind is not None and kind.name in ("number", "bool"):
         numbers = stored(column).numbers()
         values, kept = numbers.values, numbers.values.dtype.kind != "f" and not isinstance(column.dtype, np.dtype)
-        return values, np.isfinite(values) | np.isinf(values) if numbers.mask is None else numbers.mask, kept
+        return values, ~np.isnan(values) if numbers.mask is None else numbers.mask, kept
     cells = (TRUTHS.get(cell.strip(), number(cell)) if type(cell) is str else number(cell) for cell in _cells(column))
     values = np.fromiter(cells, np.float64, len(column))
     return values, ~np.isnan(values), False
@@ -115,7 +118,12 @@ def _read(column: pd.Series[Any]) -> tuple[NDArray[Any], NDArray[np.bool_], bool
 
 def _times(column: pd.Series[Any], dtype: Any, kind: str) -> pd.Series[Any]:
     """Moments or spans, those finer than the unit of a dtype cut to it, missing where it cannot hold them."""
-    own, unit = kind_or_none(column.dtype), np.datetime_data(getattr(dtype, "base", dtype))[0]
+    unit = np.datetime_data(getattr(dtype, "base", dtype))[0]
+    if kind == "datetime" and unit != "ns" and isinstance(column.dtype, pd.StringDtype):  # what `_moment` gives, sooner
+        texts = _sound(column).str.strip().str.replace(FINER, r"\1", regex=True)  # finer ones decide on the unit of all
+        known = texts.where(texts.str.fullmatch(DATE))
+        column = pd.to_datetime(known, errors="coerce", format="ISO8601", utc=True)
+    own = kind_or_none(column.dtype)
     if own is not None and own.name == kind:
         numbers = stored(column).numbers()
         here, there = NANOSECONDS[numbers.unit or "ns"], NANOSECONDS[unit]
@@ -162,7 +170,7 @@ def _ticks(moment: Any, unit: str) -> int:
 
 def _texts(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     """Text, and numbers and truth values as they are written."""
-    if isinstance(column.dtype, pd.StringDtype) and column.dtype.storage == dtype.storage == "pyarrow":
+    if _held(column) is not None and dtype.storage == "pyarrow":
         return _sound(column).astype(dtype)
     return pd.Series(pd.array([*map(_written, _cells(column))], dtype=dtype))
 
@@ -203,8 +211,12 @@ def _arrow(column: pd.Series[Any], held: pa.DataType, kind: str) -> pa.ChunkedAr
     if pa.types.is_decimal(held) or (kind == "key" and not is_text(held)):
         cells = [pa.array([], held), *(_one(cell, held) for cell in _cells(column))]
         return pa.chunked_array([pa.concat_arrays(cells)])
-    near = pd.StringDtype(na_value=np.nan) if kind == "key" else pd.api.types.pandas_dtype(held.to_pandas_dtype())
-    return pa.chunked_array([pa.array(conformed(column, with_missing(near)), held, from_pandas=True, safe=False)])
+    return pa.chunked_array([pa.array(conformed(column, of_pandas(held)), held, from_pandas=True, safe=False)])
+
+
+def of_pandas(held: pa.DataType) -> Any:
+    """The dtype with missing values that holds numbers, truth values, times or text of a type of Arrow."""
+    return TEXT if is_text(held) else with_missing(pd.api.types.pandas_dtype(held.to_pandas_dtype()))
 
 
 def _one(cell: Any, held: pa.DataType) -> pa.Array:
@@ -223,8 +235,8 @@ def _cells(column: pd.Series[Any]) -> list[Any]:
 
 def _sound(column: pd.Series[Any]) -> pd.Series[Any]:
     """The same column, with a mark for each byte of Arrow's text that is none; pandas never looks at them."""
-    held = column.array.__arrow_array__() if isinstance(column.dtype, pd.ArrowDtype | pd.StringDtype) else None
-    if held is None or not is_text(held.type):
+    held = _held(column)
+    if held is None:
         return column
     raw = held.cast(pa.large_binary())
     try:
@@ -233,3 +245,11 @@ def _sound(column: pd.Series[Any]) -> pd.Series[Any]:
         cells = [None if cell is None else cell.decode("utf-8", "replace") for cell in raw.to_pylist()]
         return pd.Series(pd.array(cells, dtype=column.dtype))
     return column
+
+
+def _held(column: pd.Series[Any]) -> pa.ChunkedArray | None:
+    """Text in memory of Arrow."""
+    dtype = column.dtype
+    arrow = dtype.storage == "pyarrow" if isinstance(dtype, pd.StringDtype) else False
+    arrow = arrow or (isinstance(dtype, pd.ArrowDtype) and is_text(dtype.pyarrow_dtype))
+    return column.array.__arrow_array__() if arrow else None

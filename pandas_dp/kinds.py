@@ -189,7 +189,7 @@ def kind_or_none(dtype: Any) -> Kind | None:
 
 
 def with_missing(dtype: Any) -> Any:
-    """A dtype that holds the same and has missing values: where NumPy's integers and truth values lack one, pandas makes others."""
+    """A dtype that holds the same and has missing values: of NumPy's integers beside a missing one pandas makes others."""
     if isinstance(dtype, np.dtype) and dtype.kind in "iu":
         return pd.api.types.pandas_dtype({"i": "Int", "u": "UInt"}[dtype.kind] + str(8 * dtype.itemsize))
     if isinstance(dtype, np.dtype):

@@ -16,7 +16,6 @@ import pandas as pd
 from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.dataframe.dask_expr import new_collection
 from dask.dataframe.dask_expr.io import FromMap
-from dask.dataframe.io.csv import _read_csv
 from dask.delayed import Delayed
 
 from pandas_dp.conforming import declared, fitted
@@ -25,6 +24,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.partitioned import PartitionedView, Summary, places
 from pandas_dp.engines.rows import has_kernel, rows_at
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
+from pandas_dp.kinds import Kind, kind_or_none
 from pandas_dp.steps.changes import Step
 
 TOGETHER = 8  # summaries that are added in one task
@@ -66,7 +66,7 @@ class Partitions:
 
     @property
     def empty(self) -> pd.DataFrame:
-        """Names and dtypes of the columns before any step, without a row: of what Dask says the dtypes that have missing values."""
+        """Names and dtypes of the columns before any step, without a row, as they are declared."""
         return declared(self.frame._meta)
 
     @cached_property
@@ -130,7 +130,7 @@ class Partitions:
         # not every reader counts the rows of no column; one of numbers is read soonest
         soonest = [*empty.select_dtypes("number").columns, *empty.columns][:1]
         names = [name for name in empty.columns if name in named] or soonest
-        return Preparation(empty[names], self.steps), unrefused(self.frame)[names]
+        return Preparation(empty[names], self.steps), by_declaration(self.frame)[names]
 
 
 @dataclass(frozen=True)
@@ -148,15 +148,30 @@ class Preparation:
         return made
 
 
-def unrefused(frame: dd.DataFrame) -> dd.DataFrame:
-    """The same rows; where Dask reads CSV, without its refusal of blocks whose dtypes are not those that it guessed."""
+def by_declaration(frame: dd.DataFrame) -> dd.DataFrame:
+    """The same rows; where Dask reads CSV, as is declared: what it guesses or refuses otherwise follows from cells."""
     expr = frame.expr
     for read in expr.find_operations(FromMap):
         function = read.operand("func")
-        if isinstance(function, partial) and function.func is _read_csv:
-            lenient = read.substitute_parameters({"func": partial(function, dtypes={})})
-            expr = expr.substitute(read, lenient)
+        given = function.keywords if isinstance(function, partial) else {}
+        if {"reader", "head", "dtypes", "enforce", "kwargs"} <= given.keys():
+            changed = {"dtypes": {}, "enforce": False, "kwargs": _mild(given["head"], given["kwargs"])}
+            expr = expr.substitute(read, read.substitute_parameters({"func": partial(function, **changed)}))
     return new_collection(expr)
+
+
+def _mild(head: pd.DataFrame, given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a reader of CSV by which it takes no text for numbers, and does not fail because of a line.
+
+    What is no text is read as it comes, and fitted to what was declared.
+    """
+    fixed = given.get("converters") or {}
+    texts = {n: "str" for n, dtype in head.dtypes.items() if kind_or_none(dtype) == Kind("key") and n not in fixed}
+    made = given | {"dtype": texts}
+    if isinstance(given.get("parse_dates"), list):
+        made["parse_dates"] = [name for name in given["parse_dates"] if name not in texts]
+    # Arrow's own reader has none of these
+    return made if given.get("engine") == "pyarrow" else {"on_bad_lines": "skip", "encoding_errors": "replace"} | made
 
 
 def _summarized(prepare: Preparation, summary: Summary, rows: Any, number: int) -> Any:

@@ -167,8 +167,8 @@ def sample_facts(frame: pd.DataFrame) -> Facts:
 def has_dtype(dtype: Any, name: str, parsed: bool = False) -> bool:
     """Whether a dtype goes by this name, as pandas shows or reads it; where `parsed`, only as pandas reads it.
 
-    Of categories the name alone counts: which there are may come from the rows. Integers and truth values of NumPy's go by their
-    names also where the column has missing values.
+    Of categories the name alone counts: which there are may come from the rows. Integers and truth values of NumPy's go by
+    their names also where the column has missing values.
     """
     if str(dtype) == name and (name == "category" or not parsed):
         return True
