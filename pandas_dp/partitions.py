@@ -14,17 +14,15 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
-from dask.dataframe.dask_expr import new_collection
-from dask.dataframe.dask_expr.io import FromMap
 from dask.delayed import Delayed
 
 from pandas_dp.conforming import declared, fitted
 from pandas_dp.core.gate import guarded
+from pandas_dp.dask_checks import optimized, unchecked
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.partitioned import PartitionedView, Summary, places
 from pandas_dp.engines.rows import has_kernel, rows_at
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
-from pandas_dp.kinds import Kind, kind_or_none
 from pandas_dp.steps.changes import Step
 
 TOGETHER = 8  # summaries that are added in one task
@@ -130,7 +128,7 @@ class Partitions:
         # not every reader counts the rows of no column; one of numbers is read soonest
         soonest = [*empty.select_dtypes("number").columns, *empty.columns][:1]
         names = [name for name in empty.columns if name in named] or soonest
-        return Preparation(empty[names], self.steps), by_declaration(self.frame)[names]
+        return Preparation(empty[names], self.steps), unchecked(self.frame)[names]
 
 
 @dataclass(frozen=True)
@@ -146,32 +144,6 @@ class Preparation:
         for step in self.steps:
             made = step.apply(made)
         return made
-
-
-def by_declaration(frame: dd.DataFrame) -> dd.DataFrame:
-    """The same rows; where Dask reads CSV, as is declared: what it guesses or refuses otherwise follows from cells."""
-    expr = frame.expr
-    for read in expr.find_operations(FromMap):
-        function = read.operand("func")
-        given = function.keywords if isinstance(function, partial) else {}
-        if {"reader", "head", "dtypes", "enforce", "kwargs"} <= given.keys():
-            changed = {"dtypes": {}, "enforce": False, "kwargs": _mild(given["head"], given["kwargs"])}
-            expr = expr.substitute(read, read.substitute_parameters({"func": partial(function, **changed)}))
-    return new_collection(expr)
-
-
-def _mild(head: pd.DataFrame, given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of a reader of CSV by which it takes no text for numbers, and does not fail because of a line.
-
-    What is no text is read as it comes, and fitted to what was declared.
-    """
-    fixed = given.get("converters") or {}
-    texts = {n: "str" for n, dtype in head.dtypes.items() if kind_or_none(dtype) == Kind("key") and n not in fixed}
-    made = given | {"dtype": texts}
-    if isinstance(given.get("parse_dates"), list):
-        made["parse_dates"] = [name for name in given["parse_dates"] if name not in texts]
-    # Arrow's own reader has none of these
-    return made if given.get("engine") == "pyarrow" else {"on_bad_lines": "skip", "encoding_errors": "replace"} | made
 
 
 def _summarized(prepare: Preparation, summary: Summary, rows: Any, number: int) -> Any:
@@ -328,7 +300,7 @@ def _tasks(frame: dd.DataFrame, work: Callable[[Any, int], Any]) -> tuple[dict[A
     All names are new, so that no other work that the cluster was given is taken for this or the other way round.
     """
     with dask.config.set({"dataframe.shuffle.method": "tasks"}):  # where it was left open
-        lowered = frame.optimize(fuse=True).expr
+        lowered = optimized(frame)
     nodes = convert_legacy_graph(dict(lowered.__dask_graph__()))
     name = f"pandas_dp-{uuid.uuid4().hex}"
     shuffled = any(type(node).__module__.partition(".")[0] == "distributed" for node in nodes.values())

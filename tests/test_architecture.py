@@ -39,6 +39,7 @@ LEVELS = {
     "release": 6,
     "pushdown": 4,
     "conforming": 4,
+    "dask_checks": 4,
     "scans": 5,
     "tables": 6,
     "teaching": 7,
