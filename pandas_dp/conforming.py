@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import math
 import re
 from decimal import Decimal
 from typing import Any
@@ -30,6 +31,9 @@ MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 TRUTHS = dict.fromkeys(("true", "True", "TRUE"), 1.0) | dict.fromkeys(("false", "False", "FALSE"), 0.0)
 TEXT = pd.StringDtype(na_value=np.nan)
 FINER = re.compile(r"(\.\d{6})\d+")
+SPAN = re.compile(
+    r"-?\d+ days( [+-]?\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?", re.ASCII
+)  # as pandas writes it, and Dask makes text of it
 MOMENTS = (pd.Timestamp, dt.datetime, dt.date, np.datetime64)
 SPANS = (pd.Timedelta, dt.timedelta, np.timedelta64)
 KEYABLE = (str, int, float, bool, Decimal, *MOMENTS, *SPANS)
@@ -111,7 +115,8 @@ def _read(column: pd.Series[Any]) -> tuple[NDArray[Any], NDArray[np.bool_], bool
         numbers = stored(column).numbers()
         values, kept = numbers.values, numbers.values.dtype.kind != "f" and not isinstance(column.dtype, np.dtype)
         return values, ~np.isnan(values) if numbers.mask is None else numbers.mask, kept
-    cells = (TRUTHS.get(cell.strip(), number(cell)) if type(cell) is str else number(cell) for cell in _cells(column))
+    found = map(_real, _cells(column))
+    cells = (TRUTHS.get(cell.strip(), number(cell)) if type(cell) is str else number(cell) for cell in found)
     values = np.fromiter(cells, np.float64, len(column))
     return values, ~np.isnan(values), False
 
@@ -157,7 +162,8 @@ def _moment(cell: Any, unit: str) -> int:
 def _span(cell: Any, unit: str) -> int:
     """Ticks of a span; `MISSING` for whatever is none."""
     with contextlib.suppress(Exception):  # out of range
-        return _ticks(pd.Timedelta(cell), unit) if type(cell) in SPANS else MISSING
+        written = type(cell) is str and SPAN.fullmatch(cell.strip())
+        return _ticks(pd.Timedelta(cell), unit) if written or type(cell) in SPANS else MISSING
     return MISSING
 
 
@@ -198,13 +204,25 @@ def _categories(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _plain(cell: Any) -> Any:
     """A cell as an object, a number in the one form that it has whatever dtype it came in; None where it is missing."""
+    cell = _real(cell)
+    if type(cell) is int:
+        return cell if abs(cell) < EXACT else None
+    if type(cell) is float and not math.isinf(cell):
+        whole = int(cell) if abs(cell) < EXACT else None
+        return cell if whole is not None and whole != cell else whole
+    if cell is None or cell is pd.NA or cell is pd.NaT:
+        return None
+    absent = (
+        np.isnat(cell) if type(cell) in (np.datetime64, np.timedelta64) else type(cell) is Decimal and cell.is_nan()
+    )
+    return None if absent else cell
+
+
+def _real(cell: Any) -> Any:
+    """Of NumPy's numbers those of Python, and of complex ones what they are where they are real."""
     if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64 | np.timedelta64):
         cell = cell.item()
-    if type(cell) in (int, float) and np.isfinite(cell):
-        if abs(cell) >= EXACT:
-            return None
-        return int(cell) if cell == int(cell) else cell
-    return None if cell is None or cell is pd.NA or cell is pd.NaT or (type(cell) is float and cell != cell) else cell
+    return cell.real if type(cell) is complex and not cell.imag else cell
 
 
 def _arrow(column: pd.Series[Any], held: pa.DataType, kind: str) -> pa.ChunkedArray:
