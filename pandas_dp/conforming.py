@@ -49,17 +49,18 @@ def settled(dtype: Any) -> Any:
 
 def declared(empty: pd.DataFrame) -> pd.DataFrame:
     """Columns without a row in their settled dtypes."""
-    columns = {place: pd.Series([], dtype=settled(dtype)) for place, dtype in enumerate(empty.dtypes)}
-    made = pd.DataFrame(columns, index=pd.RangeIndex(0))
-    made.columns = empty.columns
+    made = empty.iloc[:0].reset_index(drop=True)
+    for place, dtype in enumerate(empty.dtypes):
+        if settled(dtype) != dtype:
+            made.isetitem(place, pd.Series([], dtype=settled(dtype)))
     return made
 
 
 def fitted(rows: Any, empty: pd.DataFrame) -> pd.DataFrame:
     """Rows with the columns of `empty`, which are declared: one that is not there is missing, others are left out."""
-    held = rows if isinstance(rows, pd.DataFrame) else empty
+    held: Any = rows if isinstance(rows, pd.DataFrame) else empty
     index, columns = pd.RangeIndex(len(held)), {}
-    places = {name: place for place, name in reversed([*enumerate(held.columns)])}
+    places: dict[Any, int] = {name: place for place, name in reversed([*enumerate(held.columns)])}
     for place, (name, dtype) in enumerate(empty.dtypes.items()):
         known = name in places
         columns[place] = conformed(held.iloc[:, places[name]], dtype) if known else _none(dtype, len(held))
@@ -91,7 +92,8 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
 
 def _none(dtype: Any, rows: int) -> pd.Series[Any]:
     """Rows of missing values."""
-    return pd.Series([], dtype=dtype).reindex(pd.RangeIndex(rows))
+    none: pd.Series[Any] = pd.Series([], dtype=dtype).reindex(pd.RangeIndex(rows))
+    return none
 
 
 def _numbers(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
@@ -261,7 +263,7 @@ def _sound(column: pd.Series[Any]) -> pd.Series[Any]:
         raw.cast(pa.large_string())  # which looks at all bytes
     except pa.ArrowInvalid:
         cells = [None if cell is None else cell.decode("utf-8", "replace") for cell in raw.to_pylist()]
-        return pd.Series(pd.array(cells, dtype=column.dtype))
+        return pd.Series(cells, dtype=column.dtype)
     return column
 
 

@@ -11,7 +11,7 @@ import csv
 import io
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import islice
 from typing import Any
 
@@ -121,8 +121,10 @@ def _arrow_schema(path: str, form: str) -> pa.Schema:
 def _columns(schema: pa.Schema) -> pd.DataFrame:
     """The columns of a table of Arrow without a row; the dtype of each follows from its type alone."""
     made = schema.empty_table().to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-    columns = [pd.Series([], dtype=_dtype(dtype)) for dtype in declared(made).dtypes]
-    return pd.concat(columns, axis=1, keys=made.columns) if columns else made
+    columns = {place: pd.Series([], dtype=_dtype(dtype)) for place, dtype in enumerate(declared(made).dtypes)}
+    frame = pd.DataFrame(columns, index=made.index)
+    frame.columns = made.columns
+    return frame
 
 
 def _dtype(dtype: pd.ArrowDtype) -> Any:
@@ -184,7 +186,7 @@ def _csv(path: str, empty: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _lines(path: str) -> Iterator[str]:
+def _lines(path: str) -> Generator[str]:
     """Lines of a file that are not blank; bytes that are no text stand as marks in it."""
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         yield from (line for line in file if line.strip())

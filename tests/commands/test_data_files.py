@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import traceback
 import warnings
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -377,3 +379,24 @@ def test_no_line_decides_how_a_command_ends(tmp_path):
 
 
 HARD = ("comma too many", "Latin-1", "zero byte", "open quote first", "huge", "letters")
+
+
+@pytest.mark.parametrize("fault", ["too many", "quotes", "bytes"])
+def test_the_tests_of_lines_find_planted_faults(tmp_path, monkeypatch, fault):
+    """Lines that fail, that take the next one for their own, and bytes that are refused."""
+    if fault == "too many":
+        monkeypatch.setattr(data_files, "_row", lambda line, width: next(csv.reader([line])))
+        name = "comma too many"
+    elif fault == "bytes":
+        monkeypatch.setattr(data_files, "_lines", lambda path: iter(Path(path).read_text("utf-8").splitlines()))
+        name = "Latin-1"
+    else:
+        monkeypatch.setattr(data_files, "_lines", lambda path: iter(["pid,cost,ward,note,day", *quoted(path)]))
+        name = "open quote"
+    with pytest.raises((AssertionError, DataFileError)):
+        test_no_line_of_csv_decides_on_others(tmp_path, name, "middle")
+
+
+def quoted(path):
+    with open(path, newline="") as file:
+        return [",".join(row) + "\n" for row in csv.reader(file)][1:]
