@@ -25,9 +25,8 @@ def unchecked(frame: dd.DataFrame) -> dd.DataFrame:
     """The same work without looks at dtypes and names of partitions."""
     expr = frame.expr
     for node in frame.expr.walk():  # from the last one on, so that each still has its name when it is replaced
-        changed: dict[str, Any] = {}
-        if getattr(node._meta, "ndim", 0) == 2:
-            changed |= {look: False for look in LOOKS if look in node._parameters and node.operand(look)}
+        looks = [look for look in LOOKS if look in node._parameters and node.operand(look)]
+        changed: dict[str, Any] = dict.fromkeys(looks, False) if looks and node._meta.ndim == 2 else {}
         function = node.operand("func") if "func" in node._parameters else None
         if isinstance(function, partial) and function.keywords.keys() >= OF_CSV:
             mild = _mild(function.keywords["head"], function.keywords["kwargs"])
