@@ -209,22 +209,19 @@ class Accessor(Portions):
         unit : str, optional
             Column that says whose row it is; rows without one are in no answer. None: every row is a unit of its own.
         max_rows, max_groups, max_rows_per_group : int, optional
-            How much of one unit can count: rows in all (needed with ``unit``), parts of a histogram or grouping, rows in
-            one part. The latter two default to max_rows. A unit's other rows are in no answer, so counts and sums are too
-            small where it owns more.
+            How much of one unit can count: rows in all (needed with ``unit``), parts of a histogram or grouping, rows in one
+            part; the latter two default to max_rows. A unit's other rows are in no answer, and make counts and sums too small.
         neighbors : {"add_remove", "replace_one"}
             Whether a unit's presence is hidden, or its content among a public number of units.
         schema : Schema or dict, optional
             Public bounds and keys by column. Listed keys stand in wherever a call names none, so that none are looked for. A
             table that joins without one has that of the table before it, where it fits its columns; ``schema={}`` is none.
         accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
-            How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure"
-            adds epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order
-            admits; "rdp" counts that divergence alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise and pays nothing
-            else: 10 to 15 % more such answers.
+            How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure" adds
+            epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order admits; "rdp"
+            counts that alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise, 10 to 15 % more answers, and pays nothing else.
         delta_reserved : number, optional
-            Part of delta for finding keys and for noise that fits the data; a tenth by default, so of ``delta=1e-6`` a call may
-            take ``delta=1e-7``.
+            Part of delta for finding keys and for noise that fits the data; a tenth by default, 1e-7 of ``delta=1e-6``.
         plan : dict of price to count, or list of prices or queries, optional
             Epsilons that are declared before the first answer, such as ``{0.1: 40}``. Together they cost less than they add
             up to, and what they leave pays for others. Questions may depend on answers, these prices may not. Needs a delta.
@@ -233,8 +230,8 @@ class Accessor(Portions):
         name : str
             The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
         table, version : str, optional
-            Public name and version of the content, such as the day of the run: a question about the same version is answered from
-            the store. That it is one content is your word, and is not compared; it must not follow from the rows, as a checksum does.
+            Public name and version of the content, such as the day of the run: a question about the same version is answered
+            from the store. That it is one content is your word; it must not follow from the rows, as a checksum does.
         session : Session, optional
             Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
         rows : True or int, optional
@@ -254,16 +251,16 @@ class Accessor(Portions):
 
         Notes
         -----
-        While nothing was asked, the process that opened the budget may protect on other terms, which replace those on record: a
-        mistake is typed anew, and frames protected before are let go. Later the unit stays, ``session.extend(to=5, reason="...")``
-        raises the total, and a cell that protects on the terms before joins the raised budget.
+        While nothing was asked, the process that opened the budget may protect on other terms, which replace those on record:
+        a mistake is typed anew, and frames protected before are let go. Later the unit stays, ``session.extend(to=5,
+        reason="...")`` raises the total, and a cell that protects on the terms before joins the raised budget.
 
-        The session answers for the rows as they are now. What is written into the frame later is not seen, nor whether anything
-        was: prepare rows before, or by steps such as ``df.dp.fillna(...)``. Protecting the same object again changes nothing of
-        what it answers, unless columns came or went or a new version is typed. Another object is another table, unless it bears
-        the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since. What pandas makes of
-        a protected frame joins the same budget as ``vouched``, and no other one without a `reason`. What an implicit session spent
-        is charged to this budget, also beyond its total, which then pays nothing more.
+        The session answers for the rows as they are now. What is written into the frame later is not seen, nor whether
+        anything was: prepare rows before, or by steps such as ``df.dp.fillna(...)``. Protecting the same object again changes
+        nothing of what it answers, unless columns came or went or a new version is typed. Another object is another table,
+        unless it bears the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since.
+        What pandas makes of a protected frame joins the same budget as ``vouched``, and no other one without a `reason`. What
+        an implicit session spent is charged to this budget, also beyond its total, which then pays nothing more.
 
         Examples
         --------

@@ -41,9 +41,18 @@ class DaskAccessor(Accessor):
     numbers, dates or text: rows are shuffled first so that those of a unit are in one partition. All other questions bring
     the columns that they read to this process.
 
-    A partition whose columns or dtypes are not those that Dask says it has, and any other failure of a worker, gives the one
-    fixed text and its price stays spent. Nor do logs of workers quote the exception, but for two kinds of tasks that Dask runs
-    itself: those before a shuffle by messages, and those by which ``sort_values`` and ``set_index`` look for divisions.
+    Columns have the dtypes that Dask says (``ddf.dtypes``), and of whole numbers and truth values those with missing values,
+    ``Int64`` and ``boolean``. What is in a partition is fitted to these cell by cell, whatever pandas made of it because of
+    other cells: text that is a number or a date, year first, counts as one where one is declared, dates are cut to the unit,
+    and whatever does not fit is missing, as is a column that a partition lacks. Whole numbers from 2**53 on are missing, for
+    beside a missing one pandas rounds them: read identifiers as text, or as ``Int64`` or ``int64[pyarrow]`` from the start
+    (``ddf.astype("Int64")`` of a column without missing values is in time). Checks of dtypes that Dask makes itself, as in
+    ``read_csv`` and ``from_delayed``, are left out; of a CSV file a line with too many cells is no row.
+
+    What a function of your own or a reader makes of a cell because of others is outside this promise, and so is an exception
+    that one of them raises: it gives the one fixed text, whatever the cell, and its price stays spent. Nor do logs of workers
+    quote the exception, but for two kinds of tasks that Dask runs itself: those before a shuffle by messages, and those by
+    which ``sort_values`` and ``set_index`` look for divisions.
 
     Partitions must hold the same rows whenever they are computed. Another object is another table, also of the same work on
     the same input, and its answers are charged again: type ``table=`` and ``version=`` where it is the same.

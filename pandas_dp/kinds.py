@@ -207,6 +207,15 @@ def _zone(dtype: pd.DatetimeTZDtype | str) -> str:
     raise ArgumentTypeError(REFUSED.format(dtype="datetime64", hint=ZONES))
 
 
+def with_missing(dtype: Any) -> Any:
+    """A dtype that holds the same and has missing values: of NumPy's integers beside a missing one pandas makes others."""
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+        return pd.api.types.pandas_dtype({"i": "Int", "u": "UInt"}[dtype.kind] + str(8 * dtype.itemsize))
+    if isinstance(dtype, np.dtype):
+        return pd.BooleanDtype() if dtype.kind == "b" else dtype.newbyteorder("=")
+    return dtype
+
+
 def _arrow_kind(dtype: pa.DataType) -> Kind:
     types = pa.types
     if types.is_boolean(dtype):

@@ -47,9 +47,7 @@ ANOTHER = (
     "table='visits', version='2026-11-28')"
 )
 CARRIED = "answers given before this budget was named"
-OUTSIDE = (
-    "answers about rows ({price}) were given before this budget was opened; nothing bounds what they tell of a {unit!r}"
-)
+OUTSIDE = "answers about rows ({price}) came before this budget was opened; nothing bounds what they tell of a {unit!r}"
 
 _sessions: dict[str, Session] = {}  # by id
 _ended: set[str] = set()  # ids of closed ones, whose frames are told so
@@ -239,8 +237,7 @@ def _public_rows(frame: pd.DataFrame, rows: Any, unit: PrivacyUnit) -> bool | in
 def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
     """Make ``protect`` end implicit sessions where it is refused, for whatever reason.
 
-    None is opened any more in this process, for no frame: a copy of the refused one has another identity. One that
-    answers for the frame already waits until ``protect`` succeeds. Sessions that were opened on stated terms stay.
+    None is opened any more in this process, for no frame. One that answers for this frame waits until ``protect`` succeeds.
     """
 
     @wraps(method)

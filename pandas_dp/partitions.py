@@ -16,7 +16,9 @@ import pandas as pd
 from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
 
+from pandas_dp.conforming import declared, fitted
 from pandas_dp.core.gate import guarded
+from pandas_dp.dask_checks import optimized, unchecked
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.partitioned import PartitionedView, Summary, places
 from pandas_dp.engines.rows import has_kernel, rows_at
@@ -59,9 +61,8 @@ class Partitions:
 
     @property
     def empty(self) -> pd.DataFrame:
-        """Names and dtypes of the columns before any step, without a row."""
-        empty: pd.DataFrame = self.frame._meta
-        return empty.iloc[:0].reset_index(drop=True)
+        """Names and dtypes of the columns before any step, without a row, as they are declared."""
+        return declared(self.frame._meta)
 
     @cached_property
     def rows(self) -> int:
@@ -129,21 +130,19 @@ class Partitions:
         # not every reader counts the rows of no column; one of numbers is read soonest
         soonest = [*empty.select_dtypes("number").columns, *empty.columns][:1]
         names = [name for name in empty.columns if name in named] or soonest
-        return Preparation(empty[names], self.steps), self.frame[names]
+        return Preparation(empty[names], self.steps), unchecked(self.frame)[names]
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done with each partition first: it must have the columns that Dask says it has, then steps are applied."""
+    """What is done with each partition first: it gets the columns and dtypes that are declared, then steps are applied."""
 
     empty: pd.DataFrame = field(repr=False)
     steps: tuple[Step, ...]
 
     def __call__(self, rows: Any) -> pd.DataFrame:
-        """Rows of a partition, under new labels, after the steps; raises where it has other columns or dtypes."""
-        if not isinstance(rows, pd.DataFrame) or not _alike(rows, self.empty):
-            raise TypeError
-        made: pd.DataFrame = rows.reset_index(drop=True)
+        """Rows of a partition, under new labels, after the steps; see `fitted`."""
+        made = fitted(rows, self.empty)
         for step in self.steps:
             made = step.apply(made)
         return made
@@ -161,15 +160,7 @@ def _prepared(prepare: Preparation, columns: list[str], rows: Any, number: int) 
 
 def _counted(prepare: Preparation, rows: Any, number: int) -> int:
     """The number of rows of a partition."""
-    return len(Preparation(prepare.empty, ())(rows))
-
-
-def _alike(rows: pd.DataFrame, empty: pd.DataFrame) -> bool:
-    """Whether names and dtypes are the same, whatever the lists of categories are: Dask does not know them."""
-    return list(rows.columns) == list(empty.columns) and all(
-        one == other or (isinstance(one, pd.CategoricalDtype) and isinstance(other, pd.CategoricalDtype))
-        for one, other in zip(rows.dtypes, empty.dtypes, strict=True)
-    )
+    return len(rows) if isinstance(rows, pd.DataFrame) else 0
 
 
 def _listed_alike(rows: pd.DataFrame) -> pd.DataFrame:
@@ -311,7 +302,7 @@ def _tasks(frame: dd.DataFrame, work: Callable[[Any, int], Any]) -> tuple[dict[A
     All names are new, so that no other work that the cluster was given is taken for this or the other way round.
     """
     with dask.config.set({"dataframe.shuffle.method": "tasks"}):  # where it was left open
-        lowered = frame.optimize(fuse=True).expr
+        lowered = optimized(frame)
     nodes = convert_legacy_graph(dict(lowered.__dask_graph__()))
     name = f"pandas_dp-{uuid.uuid4().hex}"
     shuffled = any(type(node).__module__.partition(".")[0] == "distributed" for node in nodes.values())

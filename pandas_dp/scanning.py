@@ -17,6 +17,10 @@ from pandas_dp.readers import note, stamp
 from pandas_dp.scans import Files, Scan, pieces_of, plain_type
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
+PARTED = (
+    "pyarrow.dataset.dataset('visits', partitioning=pyarrow.dataset.partitioning("
+    "pyarrow.schema([('year', pyarrow.int32())]), flavor='hive'))"
+)
 ASK = "ask scan.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); rows are chosen by scan.dp.query('age >= 65')"
 SHOWN = 8  # columns in a repr
 RESERVED = {"__filename", "__fragment_index", "__batch_index", "__last_in_fragment"}
@@ -95,7 +99,8 @@ def scan_parquet(path: Any) -> ScannedTable:
         A file; a pattern such as ``"visits/*.parquet"``; a directory, of which all files in it and below count, also behind
         links, but those whose names begin with a dot or an underscore; or a list of these. Nothing is taken from names of
         directories: for columns that stand there give a ``pyarrow.dataset.Dataset`` of local Parquet files whose partitioning
-        says their types.
+        says their types: ``pyarrow.dataset.dataset("visits", partitioning=pyarrow.dataset.partitioning(pyarrow.schema(
+        [("year", pyarrow.int32())]), flavor="hive"))``. One that lets Arrow guess them from the names is refused.
 
     Returns
     -------
@@ -182,8 +187,7 @@ def _opened(path: Any) -> Files:
             held.get(column.name) != column.type and column.name not in parted for column in schema
         ):
             raise ArgumentValueError(
-                "path: the schema of this Dataset is not that of its files and the names of their directories: "
-                "pyarrow.dataset.dataset('visits', partitioning='hive')"
+                f"path: the schema of this Dataset is not that of its files and the names of their directories: {PARTED}"
             )
     rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
     pieces = tuple(piece for fragment in fragments for piece in pieces_of(fragment))
@@ -223,7 +227,7 @@ def _below(folder: str) -> list[str]:
         if any("=" in name for name in folders):
             raise ArgumentValueError(
                 "path: columns that stand in names of directories have no types of their own; say them: "
-                "pandas_dp.scan_parquet(pyarrow.dataset.dataset('visits', partitioning='hive'))"
+                f"pandas_dp.scan_parquet({PARTED})"
             )
     return files
 
@@ -240,6 +244,12 @@ def _fragments(whole: Any) -> list[Any]:
         or not isinstance(whole.filesystem, LocalFileSystem)
     ):
         raise ArgumentTypeError(f"path: a Dataset must be of Parquet files on this machine: {line}")
+    # for what it guesses Arrow keeps the values that it met
+    if any(values is not None for values in getattr(whole.partitioning, "dictionaries", None) or ()):
+        raise ArgumentValueError(
+            "path: Arrow guessed the types of columns that stand in names of directories, so that one of these decides on all; "
+            f"say them: pandas_dp.scan_parquet({PARTED})"
+        )
     try:
         fragments = list(whole.get_fragments())
     except ValueError:

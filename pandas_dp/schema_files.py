@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.kinds import kind_or_none
+from pandas_dp.kinds import kind_or_none, with_missing
 
 PLACE = re.compile(r"\((at [^()]*)\)$")  # with which the errors of tomllib end; what stands before may quote the file
 MOST_KEYS = 1000  # of a column of a sample; with more it is rather free text or names than a list of keys
@@ -167,11 +167,13 @@ def sample_facts(frame: pd.DataFrame) -> Facts:
 def has_dtype(dtype: Any, name: str, parsed: bool = False) -> bool:
     """Whether a dtype goes by this name, as pandas shows or reads it; where `parsed`, only as pandas reads it.
 
-    Of categories the name alone counts: which there are may come from the rows.
+    Of categories the name alone counts: which there are may come from the rows. Integers and truth values of NumPy's go by
+    their names also where the column has missing values.
     """
     if str(dtype) == name and (name == "category" or not parsed):
         return True
     try:
-        return bool(pd.api.types.pandas_dtype(name) == dtype)
+        known = pd.api.types.pandas_dtype(name)
+        return bool(known == dtype or with_missing(known) == dtype)
     except (TypeError, ValueError, NotImplementedError):  # no name that pandas knows, or none that it can read
         return False

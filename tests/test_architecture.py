@@ -42,6 +42,8 @@ LEVELS = {
     "report": 5,
     "release": 6,
     "pushdown": 4,
+    "conforming": 4,
+    "dask_checks": 4,
     "scans": 5,
     "tables": 6,
     "teaching": 7,

@@ -172,8 +172,10 @@ def test_dictionaries_and_types_that_no_question_takes(tmp_path):
 def test_columns_in_the_names_of_directories(tmp_path):
     for sex, rows in visits().groupby("sex"):
         write(rows.drop(columns="sex"), tmp_path / f"sex={sex}")
-    with pytest.raises(ArgumentValueError, match="names of directories"):
-        pandas_dp.scan_parquet(tmp_path)
+    for guessed in (tmp_path, ds.dataset(tmp_path, partitioning="hive")):
+        with pytest.raises(ArgumentValueError, match="names of directories") as caught:
+            pandas_dp.scan_parquet(guessed)
+        assert "say them: pandas_dp.scan_parquet(pyarrow.dataset.dataset(" in str(caught.value)
     parted = ds.partitioning(pa.schema([("sex", pa.string())]), flavor="hive")
     scan = protected(ds.dataset(tmp_path, partitioning=parted))
     assert scan.dp(epsilon=SURE).query("sex == 'F'").count() == 500
@@ -409,3 +411,21 @@ def test_rows_and_columns_are_asked_for_behind_dp(pattern):
     with pytest.raises(ArgumentTypeError, match=r"rows are chosen by scan\.dp\.query\("):
         scan["age"]
     assert not hasattr(scan, "_repr_html_")
+
+
+@pytest.mark.parametrize("last", ["2025", "x", "__HIVE_DEFAULT_PARTITION__", "99999999999999999999"])
+def test_one_name_of_a_directory_decides_on_no_other(last, tmp_path, monkeypatch):
+    """What is guessed is refused whatever the names are, and what the refusal says to type works for all that fit it."""
+    monkeypatch.chdir(tmp_path)
+    for year in ("2023", "2024", last):
+        write(visits(10), Path("visits", f"year={year}"))
+    with pytest.raises(ArgumentValueError) as guessed:
+        pandas_dp.scan_parquet(ds.dataset("visits", partitioning="hive"))
+    with pytest.raises(ArgumentValueError) as plain:
+        pandas_dp.scan_parquet("visits")
+    line = str(plain.value).split("say them: ")[1]
+    assert line == str(guessed.value).split("say them: ")[1]
+    line = line if last == "2025" else line.replace("int32", "string")
+    parted = eval(line.removeprefix("pandas_dp.scan_parquet"), {"pyarrow": pa})
+    scan = protected(parted)
+    assert scan.dp(epsilon=SURE).histogram("year", keys=[2023] if last == "2025" else ["2023"]).value.tolist() == [10]

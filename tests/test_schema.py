@@ -332,7 +332,7 @@ def test_a_dtype_goes_by_the_names_that_pandas_reads(column, dtype):
     ("column", "found", "dtype"),
     [
         ("age", "int64", "float64"),
-        ("whole", "Int64", "int64"),
+        ("whole", "Int64", "float64"),
         ("arrow", "double[pyarrow]", "float64"),
         ("ward", "category", "str"),
         ("age", "int64", "no such dtype"),

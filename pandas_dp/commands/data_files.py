@@ -6,40 +6,29 @@ wrong while reading is told in a fixed text: readers quote cells.
 
 from __future__ import annotations
 
-import codecs
 import contextlib
+import csv
 import io
 import os
-import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pandas_dp.conforming import declared, fitted, of_pandas
+from pandas_dp.engines.dictionaries import is_text
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
-from pandas_dp.kinds import DATE, kind_of
+from pandas_dp.kinds import kind_of, kind_or_none
 from pandas_dp.schema import ColumnFacts, Schema
-from pandas_dp.steps.conversion import number
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather", ".csv": "csv"}
-NULLABLE: dict[Any, Any] = {  # numpy's integers have no missing values, so that a single cell would decide on the dtype
-    pa.int8(): pd.Int8Dtype(),
-    pa.int16(): pd.Int16Dtype(),
-    pa.int32(): pd.Int32Dtype(),
-    pa.int64(): pd.Int64Dtype(),
-    pa.uint8(): pd.UInt8Dtype(),
-    pa.uint16(): pd.UInt16Dtype(),
-    pa.uint32(): pd.UInt32Dtype(),
-    pa.uint64(): pd.UInt64Dtype(),
-    pa.bool_(): pd.BooleanDtype(),
-    pa.string(): pd.StringDtype(na_value=np.nan),
-    pa.large_string(): pd.StringDtype(na_value=np.nan),
-}
-TRUE, FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
-FINER = re.compile(r"(\.\d{6})\d+")
+NONE = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"]
+NONE += ["NULL", "NaN", "None", "n/a", "nan", "null"]  # what pandas takes for a missing cell
+LINES = 1 << 16  # of a CSV file that are read together
 CSV_DTYPES = "'float64', 'Int64', 'boolean', 'datetime64[us]' or 'str'"
 UNREADABLE = "the data file cannot be read as {format}; nothing was charged"
 
@@ -56,17 +45,16 @@ def empty_frame(path: str, schema: Schema) -> pd.DataFrame:
     """
     form = _format(path)
     if form == "csv":
-        return _typed(_guarded(form, lambda: _csv(io.BytesIO(_first_record(path)), 0)), schema)
-    frame: pd.DataFrame = _guarded(form, lambda: _pandas(_arrow_schema(path, form).empty_table()))
+        names = _guarded(form, lambda: _names(path))
+        return pd.DataFrame({name: pd.Series([], dtype=_wanted(name, schema[str(name)])) for name in names})
+    frame: pd.DataFrame = _guarded(form, lambda: _columns(_arrow_schema(path, form)))
     return frame
 
 
 def whole_frame(path: str, schema: Schema) -> pd.DataFrame:
     """Return all rows of a file, on a plain index, with the dtypes of `empty_frame`."""
-    form = _format(path)
-    if form == "csv":
-        return _typed(_guarded(form, lambda: _csv(path, None)), schema)
-    frame: pd.DataFrame = _guarded(form, lambda: _pandas(_arrow_table(path, form)))
+    form, empty = _format(path), empty_frame(path, schema)
+    frame: pd.DataFrame = _guarded(form, lambda: (_csv if form == "csv" else _arrow)(path, empty))
     return frame
 
 
@@ -110,8 +98,7 @@ def _guarded(form: str, read: Callable[[], Any]) -> Any:
     failed = False
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # lines that do not fit the header
-            warnings.simplefilter("ignore", Warning, append=True)
+            warnings.simplefilter("ignore")
             return read()
     except MemoryError:
         raise DataFileError("the data file does not fit into memory; nothing was charged") from None
@@ -131,57 +118,97 @@ def _arrow_schema(path: str, form: str) -> pa.Schema:
     return parquet.read_schema(path)
 
 
-def _arrow_table(path: str, form: str) -> pa.Table:
-    if form == "feather":
-        with pa.OSFile(path) as source:
-            table = pa.ipc.open_file(source).read_all()
-        table.validate(full=True)  # the format has no checksums, and pandas trusts its lengths
-        return table
-    from pyarrow import parquet  # not every program needs it
-
-    with parquet.ParquetFile(path) as file:  # unlike read_table it takes nothing from the names of directories
-        return file.read()
-
-
-def _pandas(table: pa.Table) -> pd.DataFrame:
-    """A table in pandas; the dtype of each column follows from its Arrow type alone."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):  # the categories would come from the rows
-            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
-    frame: pd.DataFrame = table.to_pandas(types_mapper=_dtype, ignore_metadata=True)
+def _columns(schema: pa.Schema) -> pd.DataFrame:
+    """The columns of a table of Arrow without a row; the dtype of each follows from its type alone."""
+    made = schema.empty_table().to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+    columns = {place: pd.Series([], dtype=_dtype(dtype)) for place, dtype in enumerate(declared(made).dtypes)}
+    frame = pd.DataFrame(columns, index=made.index)
+    frame.columns = made.columns
     return frame
 
 
-def _dtype(type_: pa.DataType) -> Any:
-    if pa.types.is_date(type_) or pa.types.is_decimal(type_):
-        return pd.ArrowDtype(type_)
-    return NULLABLE.get(type_)  # floats, timestamps and durations are what pandas takes them for
-
-
-def _csv(source: Any, rows: int | None) -> pd.DataFrame:
-    return pd.read_csv(source, dtype=str, nrows=rows, index_col=False, on_bad_lines="error", encoding="utf-8")
-
-
-def _first_record(path: str) -> bytes:
-    """The names of a CSV file: its first line that is not blank, with those that a quoted name goes on in.
-
-    pandas parses the row below as well, and refuses the file where that leaves a quote open.
-    """
-    record = b""
-    with open(path, "rb") as file:
-        for line in file:
-            record += line
-            if record.removeprefix(codecs.BOM_UTF8).strip() and record.count(b'"') % 2 == 0:
-                break
-    return record
-
-
-def _typed(text: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    """Columns of text in the dtypes that the schema says or its bounds suggest; a cell that is none is missing."""
-    return pd.DataFrame(
-        {name: _converted(column.astype("str"), _wanted(name, schema[str(name)])) for name, column in text.items()},
-        index=text.index,
+def _dtype(dtype: pd.ArrowDtype) -> Any:
+    held, kind = dtype.pyarrow_dtype, kind_or_none(dtype)
+    arrow = (
+        kind is None
+        or pa.types.is_date(held)
+        or pa.types.is_decimal(held)
+        or (kind.name == "key" and not is_text(held))
     )
+    return dtype if arrow else of_pandas(held)
+
+
+def _arrow(path: str, empty: pd.DataFrame) -> pd.DataFrame:
+    if path.lower().endswith((".parquet", ".pq")):
+        from pyarrow import parquet  # not every program needs it
+
+        with parquet.ParquetFile(path) as file:  # unlike read_table it takes nothing from the names of directories
+            table = file.read()
+    else:
+        with pa.OSFile(path) as source:
+            table = pa.ipc.open_file(source).read_all()
+        for chunk in (chunk for column in table.columns for chunk in column.chunks):
+            chunk.view(_bare(chunk.type)).validate(
+                full=True
+            )  # the format has no checksums, and pandas trusts its lengths
+    return fitted(table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True), empty)
+
+
+def _bare(held: pa.DataType) -> pa.DataType:
+    """The type of the same memory, of which no value is one that a cell must not have."""
+    types = pa.types
+    if types.is_dictionary(held):
+        return pa.dictionary(held.index_type, _bare(held.value_type), held.ordered)
+    if types.is_list(held) or types.is_large_list(held):
+        return (pa.list_ if types.is_list(held) else pa.large_list)(_bare(held.value_type))
+    if types.is_struct(held):
+        return pa.struct([(field.name, _bare(field.type)) for field in held])
+    if types.is_decimal(held):
+        return pa.binary(held.bit_width // 8)
+    if types.is_date(held) or types.is_time(held):
+        return pa.int32() if held.bit_width == 32 else pa.int64()
+    return {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}.get(
+        held, held
+    )
+
+
+def _csv(path: str, empty: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a CSV file: each line by itself is one."""
+    parts = [empty]
+    with contextlib.closing(_lines(path)) as lines:
+        next(lines)  # the names
+        while held := [_row(line, len(empty.columns)) for line in islice(lines, LINES)]:
+            text = pd.DataFrame(
+                {place: pd.Series(cells, dtype="str") for place, cells in enumerate(zip(*held, strict=True))}
+            )
+            text.columns = empty.columns
+            parts.append(fitted(text.mask(text.isin(NONE)), empty))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _lines(path: str) -> Generator[str]:
+    """Lines of a file that are not blank; bytes that are no text stand as marks in it."""
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        yield from (line for line in file if line.strip())
+
+
+def _names(path: str) -> list[str]:
+    """The names in the first line, as pandas makes them."""
+    first = next(_lines(path))
+    return list(pd.read_csv(io.StringIO(first), dtype=str, nrows=0, index_col=False).columns)
+
+
+def _row(line: str, width: int) -> list[str]:
+    """Cells of a line: those that it lacks are missing, and all where it has too many, as nobody knows which is which.
+
+    Quotes end with the line: were a line break in them text, an open one would take the rows below for its own.
+    """
+    try:
+        cells = next(csv.reader([line]))
+    except csv.Error:  # a cell longer than there are
+        cells = []
+    cells = cells if len(cells) <= width else []
+    return cells + [""] * (width - len(cells))
 
 
 def _wanted(name: Any, facts: ColumnFacts) -> Any:
@@ -211,25 +238,3 @@ def _no_dtype(name: Any, dtype: str) -> ArgumentTypeError:
         f"schema of {name!r}: columns of CSV files have missing cells and no durations, so none is read as {dtype!r}: "
         f"dtype = {CSV_DTYPES}"
     )
-
-
-def _converted(text: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
-    """Cells of a column one by one; what they become depends on none but themselves."""
-    kind = kind_of(dtype)
-    if kind.name == "key":
-        return text.astype(dtype)
-    if kind.name == "bool":
-        known = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
-        return text.str.strip().map(known).astype("boolean")
-    if kind.name == "datetime":
-        cells = text.str.strip().str.replace(FINER, r"\1", regex=True)  # finer ones would decide on the unit of all
-        dates = pd.to_datetime(cells.where(cells.str.fullmatch(DATE)), errors="coerce", format="ISO8601", utc=True)
-        return dates.dt.as_unit("us").dt.tz_convert(kind.tz).astype(dtype)
-    values = np.fromiter(map(number, text.to_numpy(object)), np.float64, len(text))
-    if getattr(dtype, "kind", "") == "f":
-        return pd.Series(values, index=text.index).astype(dtype)
-    limits = np.iinfo(dtype.numpy_dtype)
-    with np.errstate(invalid="ignore"):
-        fits = (np.trunc(values) == values) & (values >= float(limits.min)) & (values < float(limits.max) + 1)
-    whole = np.where(fits, values, 0).astype(dtype.numpy_dtype)
-    return pd.Series(pd.array(whole, dtype=dtype), index=text.index).mask(~fits)

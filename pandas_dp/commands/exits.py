@@ -35,10 +35,8 @@ def ended(command: Callable[[], int], words: Callable[[str], str] = str) -> int:
         return told(words(str(error)), WRONG)
     except KeyboardInterrupt:
         return told("interrupted; answers that were paid for are in the ledger: the same command goes on", INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 - its text may quote cells
-        return told(
-            f"failed unexpectedly ({type(error).__name__}); the details are left out: they could show data", UNUSABLE
-        )
+    except Exception:  # noqa: BLE001 - its text may quote cells, and which one it is may follow from one
+        return told("failed unexpectedly; the details are left out: they could show data", UNUSABLE)
 
 
 def told(text: str, code: int) -> int:

@@ -144,17 +144,18 @@ def test_an_extended_budget_is_joined_on_the_terms_it_had(ledger):
     assert len(ledger.entries("data")) == 5
 
 
-def test_a_takeover_replaces_the_total_of_a_used_budget_and_not_its_unit(ledger):
+def test_what_was_answered_elsewhere_is_charged_beyond_the_total(ledger):
     ledger.open("data", Budget.of(5), UNIT)
-    ask(ledger, 1)
-    with pytest.raises(LedgerError, match="unit"):
-        ledger.open("data", Budget.of(2), PrivacyUnit(), implicit=True)
-    with pytest.raises(LedgerError, match="more is spent"):
-        ledger.open("data", Budget.of(F("0.5")), UNIT, implicit=True)
-    assert not ledger.open("data", Budget.of(2), UNIT, implicit=True)
-    assert ledger.state("data").epsilon == 1
-    with pytest.raises(LedgerError, match=r"\.extend\(to=5"):  # the total before was nobody's word
-        ledger.open("data", Budget.of(5), UNIT)
+    ledger.carry("data", "asked before", [PrivacyLoss.pure(F(3)), PrivacyLoss.pure(F("2.5"))])
+    assert ledger.state("data").epsilon == F("5.5")
+    with pytest.raises(BudgetExceededError):
+        ask(ledger, F("0.1"))
+    for budget in (Budget.of(6), Budget.of(5, DELTA)):
+        with pytest.raises(LedgerError):
+            ledger.open("data", budget, UNIT, mistaken=True)  # something was asked on these terms
+    ledger.verify()
+    ledger.amend("data", Budget.of(6), UNIT, "as much as was answered")
+    ask(ledger, F("0.5"))
 
 
 def test_a_total_is_raised_on_record(ledger):
