@@ -7,7 +7,6 @@ or on the backend, and nothing here quotes a cell.
 
 from __future__ import annotations
 
-import datetime as dt
 import numbers
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
+from pandas_dp.engines.canonical import DATES, DURATIONS, Foreign, canonical, forms
 from pandas_dp.engines.dictionaries import decoded, is_text, places_in
 from pandas_dp.engines.numeric import as_dtype, builtin, dense, hashable_floats, holds
 from pandas_dp.errors import ArgumentTypeError
@@ -36,10 +36,8 @@ Positions = NDArray[np.signedinteger[Any]]
 NO_KEY, MISSING = -1, -2  # positions of a value that is not listed, and of none
 UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 is a missing one
 SECONDS_A_DAY = 86_400
-DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
 FLOATS = (float, complex, Decimal, np.float64, np.complex128)
-ROUNDED = (int, float, complex, *(np.dtype(code).type for code in "bhilqBHILQefdFD"))
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -70,8 +68,8 @@ def stored(column: pd.Series[Any]) -> Stored:
     dtype, array = column.dtype, column.array
     kind = kind_of(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
-        # the list's dtype, like the list, follows from all rows: one text among numbers makes it object
-        return Coded(array.codes, Objects(_unrounded(array.categories.astype(object).to_numpy(copy=True))))
+        codes, listed = forms(array)
+        return Coded(codes, Forms(listed))
     if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
         return _from_arrow(array.__arrow_array__(), kind)
     if kind.name == "key":
@@ -91,16 +89,6 @@ def _stored_or_objects(column: pd.Series[Any]) -> Stored:
         return stored(column)
     except ArgumentTypeError:
         return Coded.of_objects(np.asarray(column, dtype=object))
-
-
-def _unrounded(categories: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Categories with None for numbers that may be others rounded: of 54 bits and more, where another row holds 1.5.
-
-    Whole numbers beyond 64 bits stay what they are in any list.
-    """
-    rounded = [type(cell) in ROUNDED and 2**53 <= abs(cell) <= 2**64 for cell in categories]
-    categories[np.array(rounded, dtype=bool)] = None
-    return categories
 
 
 def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
@@ -346,6 +334,19 @@ class Objects:
         for place, key in enumerate(keys):
             listed.setdefault(key, place)
         return np.array([_look_up(listed, cell) for cell in self.cells], dtype=_position_dtype(keys))
+
+
+class Forms(Objects):
+    """Distinct forms of categories, which stand for all cells that equal them; see `canonical`."""
+
+    def positions(self, keys: Keys) -> Positions:
+        """Position of each form among those of `keys`; of a cell without a form where Python's equality finds it."""
+        listed: dict[Hashable, int] = {}
+        for place, key in enumerate(keys):
+            listed.setdefault(canonical(key), place)
+            listed.setdefault(key, place)
+        cells = (form.cell if isinstance(form, Foreign) else form for form in self.cells)
+        return np.array([_look_up(listed, cell) for cell in cells], dtype=_position_dtype(keys))
 
 
 def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
