@@ -5,7 +5,7 @@ Decimal(1) or as a member of an enumeration, and "a" as text of another class. T
 numbers become floats or complex where one row lacks one, rounded from 2**53 on, and dates get the finest unit of all.
 
 For all cells c, and whatever a list holds in place of c, `canonical` gives both one form, or none. Case by case: text, bytes,
-tuples and sets are made of equal parts again; numbers are float64, which is what pandas rounds them to at most, and none from
+tuples and intervals are made of equal parts again; numbers are float64, which is what pandas rounds them to at most, and none from
 2**53 on, where a number may be another one rounded; dates and durations are an instant or a length in the finest unit that
 holds them, dates without a time midnight, which numpy finds equal to both. So what is said of a row by forms depends on its own
 cell. What classes say that are not listed here is left to them: equal by their own code, they are shown nowhere.
@@ -18,8 +18,7 @@ holds such a scalar of numpy, or an object of one's own class that equals what i
 from __future__ import annotations
 
 import datetime as dt
-import uuid
-from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -28,20 +27,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.engines.numeric import instant
+from pandas_dp.engines.numeric import BUILTIN, instant
 
-DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 DEEPEST = 20  # of tuples within tuples
-NAN = float("nan")  # one object, so that tuples which hold it are equal
-NUMBERS = {bool, int, float, complex, Fraction, np.bool_}
-NUMBERS |= {kind for kind in np.sctypeDict.values() if issubclass(kind, np.number)} - {np.timedelta64}
-# of subclasses by the method of the class itself: they could run code of their own
-BASES: dict[type, Callable[[Any], complex]] = {
-    int: int.__float__,
-    float: float.__float__,
-    complex: complex.__complex__,
-    Decimal: Decimal.__float__,
-}
+# by the method of the class itself: a subclass could run code of its own
+NUMBERS: dict[type, Any] = {kind: kind.__float__ for kind in (int, float, Decimal, Fraction)}
+NUMBERS |= {complex: complex.__complex__}
 
 
 class Foreign:
@@ -56,10 +47,9 @@ def canonical(cell: Any) -> Any:
     if type(cell) is str:
         return cell
     try:
-        form = _form(cell, 0)
-        return None if form is NAN else form
+        return _form(cell, 0)
     except OverflowError:
-        return Foreign(cell) if issubclass(type(cell), tuple | frozenset) else None  # in which nothing is rounded
+        return Foreign(cell) if issubclass(type(cell), tuple) else None  # in tuples nothing is rounded
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - of another class, or a time zone whose own code raises
@@ -82,47 +72,37 @@ def forms(column: pd.Categorical) -> tuple[NDArray[np.signedinteger[Any]], NDArr
 
 
 def _form(cell: Any, depth: int) -> Any:
+    cell = BUILTIN.get(type(cell), lambda same: same)(cell)
     kind = type(cell)
-    if kind in NUMBERS:
-        return _number(complex(cell))
     if cell is None or cell is pd.NA or cell is pd.NaT or kind is pd.Period:
         return cell
     if issubclass(kind, str):
         return str.__str__(cell)
-    if issubclass(kind, DURATIONS):
-        return _finest(pd.Timedelta(cell))
-    if issubclass(kind, DATES):
-        return _date(cell, kind)
-    for base, plain in BASES.items():
+    for base, plain in NUMBERS.items():
         if issubclass(kind, base):
             return _number(complex(plain(cell)))
+    if issubclass(kind, dt.timedelta):
+        return _finest(pd.Timedelta(cell))
+    if issubclass(kind, dt.date):
+        return _date(cell if issubclass(kind, dt.datetime) else dt.date.fromordinal(dt.date.toordinal(cell)))
     if issubclass(kind, bytes | memoryview):
         return bytes(memoryview(cell))
-    if kind is uuid.UUID:
-        return uuid.UUID(int=cell.int)
     if kind is pd.Interval:
         return pd.Interval(_form(cell.left, depth), _form(cell.right, depth), cell.closed)
     if depth < DEEPEST and issubclass(kind, tuple):
         return tuple(_form(part, depth + 1) for part in tuple.__iter__(cell))
-    if depth < DEEPEST and issubclass(kind, frozenset):  # in one order, which a set keeps in part
-        return frozenset(sorted((_form(part, depth + 1) for part in frozenset.__iter__(cell)), key=repr))
     raise TypeError
 
 
 def _number(number: complex) -> float | complex:
     """A number as float64, or complex, without the sign of a zero."""
-    if number != number:
-        return NAN
-    if number.imag:
-        return complex(number.real + 0.0, number.imag + 0.0)
-    if abs(number.real) >= 2**53:
+    if number != number or (not number.imag and abs(number.real) >= 2**53):
         raise OverflowError
-    return number.real + 0.0
+    real, imag = number.real + 0.0, number.imag + 0.0
+    return complex(real, imag) if imag else real
 
 
-def _date(cell: Any, kind: type) -> Any:
-    if issubclass(kind, dt.date) and not issubclass(kind, dt.datetime):
-        return _finest(pd.Timestamp(dt.date.fromordinal(dt.date.toordinal(cell))))
+def _date(cell: dt.date) -> Any:
     stamp = instant(cell)
     form = _finest(pd.Timestamp(stamp.asm8))
     return form if stamp.tz is None else form.tz_localize("UTC")
@@ -131,8 +111,6 @@ def _date(cell: Any, kind: type) -> Any:
 def _finest(value: Any) -> Any:
     """A date or a duration in the finest unit that holds it."""
     for unit in ("ns", "us", "ms"):
-        try:
+        with suppress(ValueError):  # out of reach
             return value.as_unit(unit, round_ok=False)
-        except ValueError:  # out of reach
-            continue
     return value.as_unit("s", round_ok=False)

@@ -7,6 +7,7 @@ or on the backend, and nothing here quotes a cell.
 
 from __future__ import annotations
 
+import datetime as dt
 import numbers
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
-from pandas_dp.engines.canonical import DATES, DURATIONS, Foreign, canonical, forms
+from pandas_dp.engines.canonical import Foreign, canonical, forms
 from pandas_dp.engines.dictionaries import decoded, is_text, places_in
 from pandas_dp.engines.numeric import as_dtype, builtin, dense, hashable_floats, holds
 from pandas_dp.errors import ArgumentTypeError
@@ -36,6 +37,7 @@ Positions = NDArray[np.signedinteger[Any]]
 NO_KEY, MISSING = -1, -2  # positions of a value that is not listed, and of none
 UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 is a missing one
 SECONDS_A_DAY = 86_400
+DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
 FLOATS = (float, complex, Decimal, np.float64, np.complex128)
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -69,7 +71,7 @@ def stored(column: pd.Series[Any]) -> Stored:
     kind = kind_of(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         codes, listed = forms(array)
-        return Coded(codes, Forms(listed))
+        return Coded(codes, Objects(listed, forms=True))
     if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
         return _from_arrow(array.__arrow_array__(), kind)
     if kind.name == "key":
@@ -324,29 +326,18 @@ class Coded:
 
 @dataclass(frozen=True)
 class Objects:
-    """Distinct cells of any type."""
+    """Distinct cells of any type, or the forms of those of categories, among which those of keys are looked for."""
 
     cells: NDArray[np.object_]
+    forms: bool = False
 
     def positions(self, keys: Keys) -> Positions:
         """Position of each cell among `keys`, NO_KEY where Python's equality finds none."""
         listed: dict[Hashable, int] = {}
         for place, key in enumerate(keys):
+            listed.setdefault(canonical(key) if self.forms else key, place)
             listed.setdefault(key, place)
         return np.array([_look_up(listed, cell) for cell in self.cells], dtype=_position_dtype(keys))
-
-
-class Forms(Objects):
-    """Distinct forms of categories, which stand for all cells that equal them; see `canonical`."""
-
-    def positions(self, keys: Keys) -> Positions:
-        """Position of each form among those of `keys`; of a cell without a form where Python's equality finds it."""
-        listed: dict[Hashable, int] = {}
-        for place, key in enumerate(keys):
-            listed.setdefault(canonical(key), place)
-            listed.setdefault(key, place)
-        cells = (form.cell if isinstance(form, Foreign) else form for form in self.cells)
-        return np.array([_look_up(listed, cell) for cell in cells], dtype=_position_dtype(keys))
 
 
 def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
@@ -367,7 +358,7 @@ def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[n
 
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
     try:
-        return listed.get(cell, NO_KEY)
+        return listed.get(cell.cell if type(cell) is Foreign else cell, NO_KEY)
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - a cell's own __eq__ may raise anything

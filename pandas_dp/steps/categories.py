@@ -33,9 +33,7 @@ def equals_category(left: Values, right: Values) -> Mask:
         wanted = _key(form)
         return unequal if wanted is None else numbered.setdefault(wanted, len(numbered))
 
-    return np.asarray(
-        _each(lambda form: number(form, -1), left, -1) == _each(lambda form: number(form, -2), right, -2)
-    )
+    return np.asarray(_each(lambda form: number(form, -1), left, -1) == _each(lambda form: number(form, -2), right, -2))
 
 
 def objects(column: Values) -> Values:
