@@ -5,14 +5,14 @@ Decimal(1) or as a member of an enumeration, and "a" as text of another class. T
 numbers become floats or complex where one row lacks one, rounded from 2**53 on, and dates get the finest unit of all.
 
 For all cells c, and whatever a list holds in place of c, `canonical` gives both one form, or none. Case by case: text, bytes,
-tuples and intervals are made of equal parts again; numbers are float64, which is what pandas rounds them to at most, and none from
-2**53 on, where a number may be another one rounded; dates and durations are an instant or a length in the finest unit that
-holds them, dates without a time midnight, which numpy finds equal to both. So what is said of a row by forms depends on its own
-cell. What classes say that are not listed here is left to them: equal by their own code, they are shown nowhere.
+tuples and intervals are made of equal parts again; numbers are float64, to which pandas rounds them at most, and none from
+2**53 on, where one may be another one rounded; dates and durations are an instant or a length in the finest unit that holds
+them, and a date without a time is its midnight, for numpy finds one and the same equal to both. So what is said of a row by
+forms depends on its own cell. Objects of other classes are equal by their own code, and shown to nobody.
 
-No form helps where equality is none. Numpy finds float32(0.1) equal to 0.1, and durations to numbers, with other hashes; then it
-depends on their places in a table of hashes whether pandas lists one for the other. That takes a column of Python objects that
-holds such a scalar of numpy, or an object of one's own class that equals what it is not.
+No form helps where equality is none. Numpy finds float32(0.1) equal to 0.1, and some durations to numbers, with other hashes:
+then it depends on their places in a table of hashes whether pandas lists one for the other. That takes a column of Python
+objects that holds such a scalar of numpy, or an object of one's own class that equals what it is not.
 """
 
 from __future__ import annotations

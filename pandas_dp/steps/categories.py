@@ -96,4 +96,4 @@ def _each(function: Callable[[Any], Any], column: Values, rest: Any) -> npt.NDAr
 
 def _pick(table: list[Any], codes: npt.NDArray[Any], rest: Any) -> npt.NDArray[Any]:
     """Entry of each code; the last two are those of cells without a form, -2, and of missing ones, -1."""
-    return np.array([*table, rest, rest])[codes]
+    return np.asarray(np.array([*table, rest, rest])[codes])

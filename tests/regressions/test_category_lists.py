@@ -97,10 +97,8 @@ def test_length_of_text_and_listed_keys_are_the_same_whichever_of_equal_cells_is
 def test_one_row_more_merges_no_units():
     """Beside 1.5 pairs of ids became one float: 1000 units were 500, and each of them answered for two people."""
     ids = [2**53 + k for k in range(1000)]
-    counts = [
-        Distinct("x").compute(view(objects(*ids, *more).astype("category")), PrivacyUnit()).open()[0]
-        for more in ([], [1.5])
-    ]
+    columns = [pd.Series(pd.Categorical([*ids, *more])) for more in ([], [1.5])]
+    counts = [Distinct("x").compute(view(column), PrivacyUnit()).open()[0] for column in columns]
     assert counts == [0, 1]
     small = [view(objects(*range(1000), *more).astype("category")).units("x")[1] for more in ([], [1.5])]
     assert small == [1000, 1001]
