@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import enum
 import uuid
@@ -128,12 +129,13 @@ def columns(dtype: Any, cells: list[Any]) -> Iterator[tuple[Any, list[Any], pd.S
 
 
 def column(dtype: Any, cells: Any) -> pd.Series | None:
-    """A column of cells, or None where pandas makes none of this dtype."""
-    try:
-        made = stored(cells, dtype)
-    except Exception:
-        return None
-    return made if dtype == "category" or made.dtype == stored(cells[:0], dtype).dtype else None
+    """A column of cells, or None where pandas makes none of this dtype; a list is read in another way than objects are."""
+    ways = [lambda: stored(cells, dtype), lambda: pd.Series(pd.Categorical(list(cells)))]
+    for made in ways if dtype == "category" else ways[:1]:
+        with contextlib.suppress(Exception):  # before anything is protected
+            found = made()
+            return found if dtype == "category" or found.dtype == stored(cells[:0], dtype).dtype else None
+    return None
 
 
 def told(column: pd.Series, others: np.ndarray) -> Any:
