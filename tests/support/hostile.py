@@ -110,7 +110,7 @@ def objects(cells: list[Any]) -> np.ndarray:
 
 
 def columns(dtype: Any, cells: list[Any]) -> Iterator[tuple[Any, list[Any], pd.Series]]:
-    """Hostile cells, those that come first, and a column that holds them beside others: of lists one at a time, else all.
+    """Hostile cells, which rows are the others, and a column of both: of lists one at a time, first or last, else all.
 
     Where a dtype has no list of its values, no more than their number and what fits beside them could follow from a cell.
     """
@@ -120,7 +120,7 @@ def columns(dtype: Any, cells: list[Any]) -> Iterator[tuple[Any, list[Any], pd.S
         alone = [[cell for cell in HOSTILE if column(dtype, objects([cell, *cells])) is not None]]
     plain = column(dtype, objects(cells))
     for more in alone:
-        for first, last in ((more, []), ([], more)):
+        for first, last in [(more, []), ([], more)] if dtype == "category" else [(more, more)]:
             made = column(dtype, objects([*first, *cells, *last]))
             others = np.repeat([False, True, False], [len(first), len(cells), len(last)])
             # what is made of objects may be another column, where pandas reads all of them in another way
