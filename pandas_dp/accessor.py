@@ -217,9 +217,10 @@ class Accessor(Portions):
             Public bounds and keys by column. Listed keys stand in wherever a call names none, so that none are looked for. A
             table that joins without one has that of the table before it, where it fits its columns; ``schema={}`` is none.
         accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
-            How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure" adds
-            epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order admits; "rdp"
-            counts that alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise, 10 to 15 % more answers, and pays nothing else.
+            How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure"
+            adds epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order
+            admits; "rdp" counts that alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise (10 % more answers) and pays
+            nothing else.
         delta_reserved : number, optional
             Part of delta for finding keys and for noise that fits the data; a tenth by default, 1e-7 of ``delta=1e-6``.
         plan : dict of price to count, or list of prices or queries, optional

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.interrupts import stop
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
+from pandas_dp.engines.canonical import Foreign, canonical, forms
 from pandas_dp.engines.cells import comparable, plain_text, shallow
 from pandas_dp.engines.dictionaries import decoded, is_text, places_in
 from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats, holds
@@ -40,7 +41,6 @@ UNKEYABLE = -2  # code of an object cell that cannot be compared with keys; -1 i
 SECONDS_A_DAY = 86_400
 DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
-ROUNDED = set(map(id, (int, float, complex, *(np.dtype(code).type for code in "bhilqBHILQefdFD"))))
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
@@ -71,8 +71,8 @@ def stored(column: pd.Series[Any]) -> Stored:
     dtype, array = column.dtype, column.array
     kind = kind_of(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
-        # the list's dtype, like the list, follows from all rows: one text among numbers makes it object
-        return Coded(array.codes, Objects(_unrounded(array.categories.astype(object).to_numpy(copy=True))))
+        codes, listed = forms(array)
+        return Coded(codes, Objects(listed, forms=True))
     if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
         return _from_arrow(array.__arrow_array__(), kind)
     if kind.name == "key":
@@ -92,17 +92,6 @@ def _stored_or_objects(column: pd.Series[Any]) -> Stored:
         return stored(column)
     except ArgumentTypeError:
         return Coded.of_objects(np.asarray(column, dtype=object))
-
-
-def _unrounded(categories: NDArray[np.object_]) -> NDArray[np.object_]:
-    """Categories with None for numbers that may be others rounded: of 54 bits and more, where another row holds 1.5.
-
-    Whole numbers beyond 64 bits stay what they are in any list.
-    """
-    size = [max(abs(cell.real), abs(cell.imag)) if id(type(cell)) in ROUNDED else 0 for cell in categories]
-    rounded = [2**53 <= one <= 2**64 for one in size]
-    categories[np.array(rounded, dtype=bool)] = None
-    return categories
 
 
 def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
@@ -338,14 +327,16 @@ class Coded:
 
 @dataclass(frozen=True)
 class Objects:
-    """Distinct cells of any type."""
+    """Distinct cells of any type, or the forms of those of categories, among which those of keys are looked for."""
 
     cells: NDArray[np.object_]
+    forms: bool = False
 
     def positions(self, keys: Keys) -> Positions:
         """Position of each cell among `keys`, NO_KEY where Python's equality finds none."""
         listed: dict[Hashable, int] = {}
         for place, key in enumerate(keys):
+            listed.setdefault(canonical(key) if self.forms else key, place)
             listed.setdefault(key, place)
         return np.array([_look_up(listed, cell) for cell in self.cells], dtype=_position_dtype(keys))
 
@@ -359,7 +350,8 @@ def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[n
 
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
     try:
-        return listed.get(cell, NO_KEY) if shallow(cell) else NO_KEY
+        own = cell.cell if type(cell) is Foreign else cell
+        return listed.get(own, NO_KEY) if shallow(own) else NO_KEY
     except BaseException:  # noqa: BLE001 - a cell's own code may raise anything
         stop()
         return NO_KEY

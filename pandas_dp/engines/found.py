@@ -30,8 +30,8 @@ def found_keys(column: Stored) -> Found:
     """Code of each row (-1: no key), number of codes, and what they stand for.
 
     Numbers, bools as 0 and 1, dates and durations in nanoseconds, decimals as float64; text. Of objects and categories text
-    and whole numbers are keys, and all else is none, whatever other rows hold: 1.0 and True are the key 1, since categories
-    write 1 as 1.0 where another row holds 1.5, and as True where one holds True. Dates and durations that int64 cannot hold
+    and whole numbers are keys, and all else is none, whatever other rows hold: 1.0 and True are the key 1. Of categories the
+    forms are looked at, which the list decides as little (see `canonical`). Dates and durations that int64 cannot hold
     in nanoseconds are none: they would all become one key that no row holds. So are dates of the first and the last day that
     it holds: they have no label in some time zones.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import datetime as dt
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -17,8 +16,9 @@ from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
 from pandas_dp.core.randomness import Fill, random_bytes
+from pandas_dp.engines.canonical import shown
 from pandas_dp.engines.cells import shallow
-from pandas_dp.engines.encode import DURATIONS, MISSING, NUMBERS, Coded, Stored, stored
+from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys
 from pandas_dp.engines.rows import rows_at
 from pandas_dp.kinds import is_missing, kind_or_none
@@ -183,7 +183,7 @@ def _plain(column: pd.Series[Any]) -> Any:
         listed = isinstance(column.dtype, pd.CategoricalDtype)
         # at once, pandas makes floats of the whole numbers in nested cells where a cell of the same chunk lacks one
         source = column.astype(object).array if listed else column.array
-        own = _listed if listed else copy.deepcopy
+        own = shown if listed else copy.deepcopy
         cells[:] = [_cell(cell, own) for cell in _read(source)]
         return pd.Series(cells, dtype=object)  # no dtype is guessed from the cells
     if kind.name == "number":
@@ -224,25 +224,3 @@ def _cell(cell: Any, own: Callable[[Any], Any]) -> Any:
     except BaseException:  # noqa: BLE001 - a cell of a class of the user's own
         stop()
         return None
-
-
-def _listed(cell: Any) -> Any:
-    """A copy of a category, in one form of all that are equal: which one is listed, and in what dtype, other rows decide.
-
-    Pandas writes 1 as 1.0 where another row holds 1.5, as True where one holds True, and dates in the finest unit of all.
-    """
-    if isinstance(cell, str):
-        return str.__str__(cell)
-    if isinstance(cell, tuple):
-        return tuple(map(_listed, cell))
-    if isinstance(cell, pd.Interval):
-        return pd.Interval(_listed(cell.left), _listed(cell.right), cell.closed)
-    if isinstance(cell, dt.datetime | np.datetime64):
-        stamp = pd.Timestamp(cell)
-        return (stamp if stamp.tz is None else stamp.tz_convert("UTC")).as_unit("ns")
-    if isinstance(cell, DURATIONS):
-        return pd.Timedelta(cell).as_unit("ns")
-    if isinstance(cell, (*NUMBERS, complex)):
-        number = complex(cell)
-        return number if number.imag else number.real + 0.0  # without the sign of a zero
-    return copy.deepcopy(cell)

@@ -115,9 +115,10 @@ class BlockQuestions(PreparedFrame):
         ----------
         function : callable
             Takes a DataFrame with this table's columns and some of its rows, returns a number (a key). Numbers come as
-            float64, also those in categories. An exception, or a result that is no finite number, counts as the middle of
-            the bounds (no vote). It should compute from its argument alone and keep nothing from one block to the next; all
-            blocks without rows get what it returned for one of them.
+            float64, also those in categories (missing there from 2**53 on), and dates as timestamps. An exception, or a
+            result that is no finite number, counts as the middle of the bounds (no vote). It should compute from its
+            argument alone and keep nothing from one block to the next; all blocks without rows get what it returned for
+            one of them.
         bounds : (lower, upper) or dict of str to (lower, upper), optional
             Public range of the results; not for a vote. A dict names several numbers: the function returns a dict or Series
             with these names, or as many numbers in their order.

@@ -1,64 +1,53 @@
-"""Category columns, by the value of each cell alone.
+"""Category columns, by the form of each cell alone.
 
-The list of a category column, its order and its dtype are made from all rows. So none of them decides an error, a kind or
-a dtype here, and cells are equal by their own value and kind whatever else is in the list.
+The list of a category column, its order, its dtype and which of several equal cells it holds are made from all rows. So none of
+them decides an error, a kind or a dtype here, and cells are what `canonical` makes of them: see there why that is theirs alone.
 """
 
 from __future__ import annotations
 
-import datetime
-import zoneinfo
 from collections.abc import Callable, Iterable
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from pandas_dp.engines.canonical import Foreign, forms
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.constants import key, plain, read_constant
 from pandas_dp.steps.values import TIMES, Kind, Mask, Values
-
-# Types whose values a constant can equal. A subclass could run code of its own when it is read.
-_PLAIN = frozenset(
-    map(
-        id,
-        {bool, int, float, Decimal, pd.Timestamp, pd.Timedelta, datetime.datetime, datetime.timedelta}
-        | {kind for kind in np.sctypeDict.values() if issubclass(kind, np.bool_ | np.number | np.datetime64 | np.str_)},
-    )
-)
-_ZONES = (type(None), datetime.timezone, zoneinfo.ZoneInfo)
 
 
 def equals_any(column: Values, constants: Iterable[Values]) -> Mask:
     """Whether each cell equals one of the constants; shape (n,)."""
     wanted = {key(constant) for constant in constants}
-    table = np.array([level in wanted for level in _keys(column)], dtype=bool)
-    return _pick(table, column) & ~column.missing
+    return _each(lambda form: _key(form) in wanted, column, False)
 
 
 def equals_category(left: Values, right: Values) -> Mask:
     """Whether cells of two category columns are equal; shape (n,)."""
     numbered: dict[object, int] = {}
-    ids = []
-    for column, unequal in ((left, -1), (right, -2)):
-        table = [unequal if level is None else numbered.setdefault(level, len(numbered)) for level in _keys(column)]
-        ids.append(_pick(np.array(table, dtype=np.int64), column))
-    return np.asarray((ids[0] == ids[1]) & ~left.missing & ~right.missing)
+
+    def number(form: Any, unequal: int) -> int:
+        wanted = _key(form)
+        return unequal if wanted is None else numbered.setdefault(wanted, len(numbered))
+
+    return np.asarray(_each(lambda form: number(form, -1), left, -1) == _each(lambda form: number(form, -2), right, -2))
 
 
 def objects(column: Values) -> Values:
-    """The cells as Python objects, of which text is comparable."""
-    levels = column.data.categories.astype(object).to_numpy()
-    text = np.array([type(level) is str for level in levels], dtype=bool)
-    cells = _pick(levels, column)
-    cells[column.missing] = None
-    return Values(Kind.OBJECT, cells, column.missing, foreign=~_pick(text, column) & ~column.missing)
+    """The cells as Python objects, of which text is comparable; those without a form are missing."""
+    codes, listed = forms(column.data)
+    missing = _pick([isinstance(form, Foreign) for form in listed], codes, True)
+    text = _pick([type(form) is str for form in listed], codes, False)
+    cells = np.append(listed, [None, None])[codes]
+    cells[missing] = None
+    return Values(Kind.OBJECT, cells, missing, foreign=~text & ~missing)
 
 
 def fill(column: Values, constant: Values) -> Values:
-    """Missing cells replaced, as a column of Python objects: the category list could lack the constant.
+    """Missing cells, and those without a form, replaced, as a column of Python objects: the list could lack the constant.
 
     Raises
     ------
@@ -69,10 +58,9 @@ def fill(column: Values, constant: Values) -> Values:
         raise ArgumentTypeError("categories are filled with text or numbers")
     filled = objects(column)
     text = isinstance(constant.data, str)
-    filled.data[column.missing] = constant.data if text else constant.data.item()
-    present = np.zeros(len(column.missing), dtype=bool)
-    foreign = filled.incomparable & ~column.missing | (column.missing & (not text))
-    return Values(Kind.OBJECT, filled.data, present, foreign=foreign)
+    filled.data[filled.missing] = constant.data if text else constant.data.item()
+    foreign = filled.incomparable & ~filled.missing | (filled.missing & (not text))
+    return Values(Kind.OBJECT, filled.data, np.zeros(len(filled.missing), dtype=bool), foreign=foreign)
 
 
 def positions(column: Values, keys: Iterable[tuple[object, ...]]) -> npt.NDArray[np.int64]:
@@ -80,33 +68,32 @@ def positions(column: Values, keys: Iterable[tuple[object, ...]]) -> npt.NDArray
     table: dict[object, int] = {}
     for position, wanted in enumerate(keys):
         table.setdefault(wanted, position)
-    found = np.array([-1 if level is None else table.get(level, -1) for level in _keys(column)], dtype=np.int64)
-    return np.where(column.missing, -1, _pick(found, column))
+    return _each(lambda form: table.get(_key(form), -1), column, -1).astype(np.int64)
 
 
 def each(function: Callable[[Any], float], column: Values) -> npt.NDArray[np.float64]:
     """A number made from each cell's own category, NaN where it is missing; shape (n,)."""
-    table = np.array([function(level) for level in column.data.categories.astype(object)], dtype=np.float64)
-    return np.where(column.missing, np.nan, _pick(table, column))
+    return _each(function, column, np.nan).astype(np.float64)
 
 
-def _keys(column: Values) -> list[tuple[object, ...] | None]:
-    """What each category is equal by; None for one that equals nothing, such as an interval."""
-    return [_key(level) for level in column.data.categories.astype(object)]
-
-
-def _key(level: Any) -> tuple[object, ...] | None:
-    if type(level) is str:
-        return (Kind.TEXT, level)
-    if id(type(level)) not in _PLAIN or type(getattr(level, "tzinfo", None)) not in _ZONES:
+def _key(form: Any) -> tuple[object, ...] | None:
+    """What a form is equal by; None for one that equals no constant, such as an interval."""
+    if type(form) is str:
+        return (Kind.TEXT, form)
+    if type(form) not in (float, pd.Timestamp, pd.Timedelta):
         return None
     try:
-        return key(read_constant(plain(level)))
+        return key(read_constant(plain(form)))
     except (ArgumentTypeError, ArgumentValueError):
         return None
 
 
-def _pick(table: npt.NDArray[Any], column: Values) -> npt.NDArray[Any]:
-    """Entry of each cell's category; what stands at a missing cell has no meaning."""
-    codes = column.data.codes
-    return table[codes] if len(table) else np.zeros(len(codes), dtype=table.dtype)
+def _each(function: Callable[[Any], Any], column: Values, rest: Any) -> npt.NDArray[Any]:
+    """What a function makes of the form of each cell, ``rest`` where there is none; shape (n,)."""
+    codes, listed = forms(column.data)
+    return _pick([function(form) for form in listed], codes, rest)
+
+
+def _pick(table: list[Any], codes: npt.NDArray[Any], rest: Any) -> npt.NDArray[Any]:
+    """Entry of each code; the last two are those of cells without a form, -2, and of missing ones, -1."""
+    return np.asarray(np.array([*table, rest, rest])[codes])

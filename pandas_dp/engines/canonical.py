@@ -1,0 +1,116 @@
+"""Category columns: one form for all cells that are equal, whichever of them the list of categories holds, and in what dtype.
+
+Pandas makes the list of all rows. Of cells that are equal and have one hash it lists the first, so 1 may stand as True, as
+Decimal(1) or as a member of an enumeration, and "a" as text of another class. Then it finds a dtype for all of them: whole
+numbers become floats or complex where one row lacks one, rounded from 2**53 on, and dates get the finest unit of all.
+
+For all cells c, and whatever a list holds in place of c, `canonical` gives both one form, or none. Case by case: text, bytes,
+tuples and intervals are made of equal parts again; numbers are float64, to which pandas rounds them at most, and none from
+2**53 on, where one may be another one rounded; dates and durations are an instant or a length in the finest unit that holds
+them, and a date without a time is its midnight, for numpy finds one and the same equal to both. So what is said of a row by
+forms depends on its own cell. Objects of other classes are equal by their own code, and shown to nobody.
+
+No form helps where equality is none. Numpy finds float32(0.1) equal to 0.1, and some durations to numbers, with other hashes:
+then it depends on their places in a table of hashes whether pandas lists one for the other. That takes a column of Python
+objects that holds such a scalar of numpy, or an object of one's own class that equals what it is not.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pandas_dp.core.interrupts import stop
+from pandas_dp.engines.cells import BUILTIN, instant
+
+DEEPEST = 20  # of tuples within tuples
+# by the method of the class itself: a subclass could run code of its own
+NUMBERS: dict[type, Any] = {kind: kind.__float__ for kind in (int, float, Decimal, Fraction)}
+NUMBERS |= {complex: complex.__complex__}
+
+
+class Foreign:
+    """A cell of a class without a form: it equals what its own code says, and is shown to nobody."""
+
+    def __init__(self, cell: Any) -> None:
+        self.cell = cell
+
+
+def canonical(cell: Any) -> Any:
+    """The form of a cell, safe to hash and to compare; None for a number that may be another one rounded, which equals none."""
+    if type(cell) is str:
+        return cell
+    try:
+        return _form(cell, 0)
+    except OverflowError:
+        return Foreign(cell) if issubclass(type(cell), tuple) else None  # in tuples nothing is rounded
+    except BaseException:  # noqa: BLE001 - of another class, or a time zone whose own code raises
+        stop()
+        return Foreign(cell)
+
+
+def shown(cell: Any) -> Any:
+    """What a function may see of a category, sharing nothing with the table; None where it has no form."""
+    form = canonical(cell)
+    return None if isinstance(form, Foreign) else form
+
+
+def forms(column: pd.Categorical) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.object_]]:
+    """Code of each row, -1 where missing and -2 without a form, shape (rows,), and distinct forms, or `Foreign` cells."""
+    places: dict[Any, int] = {}
+    made = [canonical(cell) for cell in column.categories.astype(object)]
+    own = [-2 if form is None else places.setdefault(form, len(places)) for form in made]
+    codes = column.codes if len(places) == len(made) else np.array([*own, -1])[column.codes]
+    return codes, np.fromiter(places, np.dtype(object), len(places))  # which makes no array of tuples
+
+
+def _form(cell: Any, depth: int) -> Any:
+    cell = BUILTIN.get(type(cell), lambda same: same)(cell)
+    kind = type(cell)
+    if cell is None or cell is pd.NA or cell is pd.NaT or kind is pd.Period:
+        return cell
+    if issubclass(kind, str):
+        return str.__str__(cell)
+    for base, plain in NUMBERS.items():
+        if issubclass(kind, base):
+            return _number(complex(plain(cell)))
+    if issubclass(kind, dt.timedelta):
+        return _finest(pd.Timedelta(cell))
+    if issubclass(kind, dt.date):
+        return _date(cell if issubclass(kind, dt.datetime) else dt.date.fromordinal(dt.date.toordinal(cell)))
+    if issubclass(kind, bytes | memoryview):
+        return bytes(memoryview(cell))
+    if kind is pd.Interval:
+        return pd.Interval(_form(cell.left, depth), _form(cell.right, depth), cell.closed)
+    if depth < DEEPEST and issubclass(kind, tuple):
+        return tuple(_form(part, depth + 1) for part in tuple.__iter__(cell))
+    raise TypeError
+
+
+def _number(number: complex) -> float | complex:
+    """A number as float64, or complex, without the sign of a zero."""
+    if number != number or (not number.imag and abs(number.real) >= 2**53):
+        raise OverflowError
+    real, imag = number.real + 0.0, number.imag + 0.0
+    return complex(real, imag) if imag else real
+
+
+def _date(cell: dt.date) -> Any:
+    stamp = instant(cell)
+    form = _finest(pd.Timestamp(stamp.asm8))
+    return form if stamp.tz is None else form.tz_localize("UTC")
+
+
+def _finest(value: Any) -> Any:
+    """A date or a duration in the finest unit that holds it."""
+    for unit in ("ns", "us", "ms"):
+        with suppress(ValueError):  # out of reach
+            return value.as_unit(unit, round_ok=False)
+    return value.as_unit("s", round_ok=False)

@@ -1,0 +1,159 @@
+"""Which of several equal cells a category column lists, and in what dtype, changed what was said of a thousand other rows.
+
+Prices are such that noise changes a count with probability below 1e-21: see `tests/contract/test_key_questions.py`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.cells import objects
+from support.columns import view
+from support.frames import protected
+
+from pandas_dp.core.partition import Keys
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.statistics.distinct import Distinct
+from pandas_dp.engines.canonical import Foreign, canonical, forms
+
+BIG, DAY = 2**53 + 1, pd.Timestamp("2020-01-01")  # such as a 64-bit id
+
+
+class Ward(enum.StrEnum):
+    A = "a"
+
+
+class Code(enum.IntEnum):
+    ONE = 1
+
+
+class Like:
+    """Equal to the text a by code of its own."""
+
+    def __eq__(self, other: object) -> bool:
+        return other == "a"
+
+    def __hash__(self) -> int:
+        return hash("a")
+
+
+def asked(cells: list[Any], ask: Any) -> Any:
+    frame = protected(pd.DataFrame({"x": objects(*cells).astype("category")}), epsilon=1000)
+    return ask(frame.dp, frame.dp(epsilon=50))
+
+
+STEPS = {
+    "filter": lambda wanted: lambda steps, _: steps.filter(lambda d: d.x == wanted).dp(epsilon=50).count(),
+    "isin": lambda wanted: lambda steps, _: steps.filter(lambda d: d.x.isin([wanted])).dp(epsilon=50).count(),
+    "map": lambda wanted: lambda steps, _: steps.assign(z=lambda d: d.x.map({wanted: "p"})).dp(epsilon=50).count("z"),
+    "number": lambda _: lambda steps, _: steps.assign(z=lambda d: d.x.astype(float)).dp(epsilon=50).count("z"),
+    "nunique": lambda _: lambda _, priced: priced.nunique("x"),
+    "histogram": lambda wanted: lambda _, priced: priced.histogram("x", keys=[wanted]).value.tolist()[0],
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_ids_of_64_bits_are_the_same_beside_a_number_that_is_not_whole(step):
+    ask = STEPS[step](BIG)
+    cells = [BIG] * 1000 + [5] * 100
+    assert abs(asked([*cells, 1.5], ask) - asked(cells, ask)) <= 1
+
+
+EQUAL = [
+    ("a", [np.str_("a"), Ward.A], "a"),
+    (1, [True, 1.0, Decimal(1), np.int64(1), np.bool_(True), Code.ONE, complex(1), np.float32(1)], 1),
+    (0.0, [-0.0, False, Decimal("-0")], 0.0),
+    (DAY, [dt.datetime(2020, 1, 1), np.datetime64("2020-01-01", "ns"), dt.datetime(2020, 1, 1, fold=1)], DAY),
+    (pd.Timedelta(1, "D"), [dt.timedelta(1), np.timedelta64(24, "h")], pd.Timedelta(1, "D")),
+]
+
+
+@pytest.mark.parametrize(("cell", "equals", "wanted"), EQUAL, ids=lambda one: str(one)[:20])
+def test_a_step_is_the_same_whichever_of_equal_cells_is_listed(cell, equals, wanted):
+    for first in equals:
+        for step in ("filter", "map", "number", "histogram"):
+            ask = STEPS[step](wanted)
+            alone, beside = asked([cell] * 1000 + ["x"], ask), asked([first] + [cell] * 1000 + ["x"], ask)
+            assert beside - alone in (0, 1), (step, first)
+
+
+def test_length_of_text_and_listed_keys_are_the_same_whichever_of_equal_cells_is_listed():
+    length = lambda steps, _: steps.filter(lambda d: d.x.str.len() == 1).dp(epsilon=50).count()  # noqa: E731
+    assert [asked([*first, *["a"] * 1000, 1], length) for first in ([], [np.str_("a")], [Ward.A])] == [1000, 1001, 1001]
+    counts = lambda _, priced: priced.value_counts("x", keys=[Decimal(1)]).value.tolist()  # noqa: E731
+    assert [asked([*first, *[1] * 1000, "x"], counts) for first in ([], [np.int64(1)], [True])] == [
+        [1000],
+        [1001],
+        [1001],
+    ]
+
+
+def test_one_row_more_merges_no_units():
+    """Beside 1.5 pairs of ids became one float: 1000 units were 500, and each of them answered for two people."""
+    ids = [2**53 + k for k in range(1000)]
+    columns = [pd.Series(pd.Categorical([*ids, *more])) for more in ([], [1.5])]
+    counts = [Distinct("x").compute(view(column), PrivacyUnit()).open()[0] for column in columns]
+    assert counts == [0, 1]
+    small = [view(objects(*range(1000), *more).astype("category")).units("x")[1] for more in ([], [1.5])]
+    assert small == [1000, 1001]
+
+
+def test_an_object_of_ones_own_class_is_what_it_says_where_its_code_may_run():
+    for cells in (["a", "b"], [Like(), "a", "b"]):
+        shown = view(objects(*cells).astype("category"))
+        assert shown.parts(Keys("x", ("b", "a"), other=True)).tolist()[-2:] == [1, 0]
+        assert shown.units("x")[1] == 2
+
+
+@pytest.mark.parametrize(
+    ("cell", "same"),
+    [
+        ((1, "a"), (True, np.str_("a"))),
+        ((1.0, ("a", 0.0)), (Code.ONE, (Ward.A, -0.0))),
+        (pd.Interval(0, 1), pd.Interval(0.0, 1.0)),
+        (dt.date(2020, 1, 1), np.datetime64("2020-01-01")),
+        (b"a", memoryview(b"a")),
+        (DAY.tz_localize("UTC"), pd.Timestamp("2020-01-01 01:00", tz="Europe/Berlin")),
+        (dt.datetime(9999, 12, 31), pd.Timestamp("9999-12-31").as_unit("s")),
+    ],
+)
+def test_equal_cells_have_one_form(cell, same):
+    assert cell == same
+    one, two = canonical(cell), canonical(same)
+    assert repr(one) == repr(two)
+    assert type(one) is type(two)
+    assert hash(one) == hash(two)
+
+
+@pytest.mark.parametrize(
+    "cell", [2**53, -(2**53), 2.0**60, 2**70, 10**400, np.longdouble(2) ** 2000, np.inf, Decimal(2**53)]
+)
+def test_a_number_that_may_be_another_one_rounded_has_no_form(cell):
+    assert canonical(cell) is None
+
+
+def test_what_has_no_form_is_present_and_equals_itself_alone():
+    other = Like()
+    column = pd.Categorical.from_codes([0, 1, 2, -1, 0], pd.Index(objects(BIG, "a", (BIG, "a")), dtype=object))
+    codes, listed = forms(column)
+    assert codes.tolist() == [-2, 0, 1, -1, -2]
+    assert listed[0] == "a"
+    assert isinstance(listed[1], Foreign)
+    assert isinstance(canonical(other), Foreign)
+    shown = view(pd.Series(column))
+    assert shown.present("x").tolist() == [True, True, True, False, True]
+    assert shown.parts(Keys("x", ("a", (BIG, "a"), BIG), other=True, null=True)).tolist() == [3, 0, 1, 4, 3]
+    assert shown.units("x")[0].tolist() == [-1, 0, 1, -1, -1]
+
+
+def test_tuples_within_tuples_end_somewhere():
+    deep: Any = ()
+    for _ in range(500):
+        deep = (deep,)
+    assert isinstance(canonical(deep), Foreign)
