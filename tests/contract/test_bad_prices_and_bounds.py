@@ -125,7 +125,7 @@ def test_bounds_that_are_refused(monkeypatch, bounds):
 def test_b24_bounds_are_never_compared_with_the_data():
     """Bounds that happen to be the data's own pass like any other: telling them apart would itself leak."""
     df = protected()
-    release = df.dp(epsilon=1).sum("pay", bounds=(df.pay.min(), df.pay.max()))
+    release = df.dp(epsilon=1).sum("pay", bounds=(float(df.pay.min()), float(df.pay.max())))
     assert isinstance(release, float)
     assert df.dp.session.spent == "epsilon=1"
 

@@ -201,7 +201,7 @@ def test_refused_ranges(edges):
     [
         np.arange(5), np.arange(5, dtype=np.uint8), np.array([0.5, 1, 2.25]), np.array([-0.0, 1, 2]),
         pd.Index([0, 10**15, 2**62]), np.array([0.1, 0.7], dtype=np.float32), np.array([0, 2.0**60, 2.0**61]),
-        pd.Series([0, 1.5]), [0, 0.5, np.float64(2)],
+        pd.Series([0, 1.5]), [0, 0.5, 2.0],
     ],
 )  # fmt: skip
 def test_edges_of_arrays_are_those_that_their_decimals_say(edges):
