@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
-from pandas_dp.public_arguments import refuse_private
+from pandas_dp.public_arguments import comparable, refuse_private
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,6 +52,13 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
+PLAIN = {  # what annotations say of an argument that is text or a number
+    "str": ("a text", "'...'"),
+    "int": ("a whole number", "10"),
+    "float": ("a number", "0.5"),
+    "bool": ("True or False", "True"),
+}
+AT_ONCE = {str, int, float, bool, type(None)}  # of which nobody needs to ask whether they can be compared
 LONGEST = 40  # characters of a column's name that is repeated in a message
 
 
@@ -92,14 +99,17 @@ def example(line: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def _explained(method: Callable[P, R], line: str, public: bool = False) -> Callable[P, R]:
-    placed = [other for other in inspect.signature(method).parameters.values() if other.kind is not other.KEYWORD_ONLY]
-    names = tuple(other.name for other in placed) if public else ()  # what stands too far is refused by Python
+    parameters = inspect.signature(method).parameters
+    # what stands too far is refused by Python
+    names = tuple(name for name, other in parameters.items() if other.kind is not other.KEYWORD_ONLY)
+    plain = {name: example for name, other in parameters.items() if (example := _plain(other)) is not None}
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             if public:
                 refuse_private(method.__name__, (*zip(names, args, strict=False), *kwargs.items()))
+            _refuse_incomparable(plain, line, (*zip(names, args, strict=False), *kwargs.items()))
             return method(*args, **kwargs)
         except PandasDPError as error:
             # tools that show the locals of a traceback, as loggers of errors do, would show the table
@@ -113,6 +123,26 @@ def _explained(method: Callable[P, R], line: str, public: bool = False) -> Calla
         raise ArgumentTypeError(_advice(method, args, kwargs, line))
 
     return call
+
+
+def _plain(parameter: inspect.Parameter) -> str | None:
+    """What an argument has to be that is a text, a number or nothing, and how it is typed; None for any other one."""
+    kinds = [kind for kind in str(parameter.annotation).split(" | ") if kind != "None"]
+    if not kinds or not all(kind in PLAIN for kind in kinds):
+        return None
+    takes, typed = PLAIN[kinds[0]]
+    default = typed if parameter.default in (None, parameter.empty) else repr(parameter.default)
+    return f"{parameter.name} must be {takes}: {parameter.name}={default}"
+
+
+def _refuse_incomparable(plain: dict[str, str], line: str, given: Iterable[tuple[str, Any]]) -> None:
+    """Refuse what cannot be compared where a text, a number or nothing is asked for.
+
+    It would be neither one of the words that a call knows nor none of them, but an error that is not the package's own.
+    """
+    for name, value in given:
+        if name in plain and type(value) not in AT_ONCE and not comparable(value):
+            raise ArgumentTypeError(f"{plain[name].partition(': ')[0]}: {line}" if line else plain[name])
 
 
 def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.public_arguments import is_private, refuse_private
+from pandas_dp.public_arguments import is_private, listed, refuse_private
 from pandas_dp.schema_files import arrow_facts, read_toml, sample_facts, toml_of
 from pandas_dp.steps.changes import Clip, FillNA, Rename, Step
 from pandas_dp.steps.explode import Explode
@@ -212,11 +212,11 @@ class Schema:
         >>> Schema.of({"age": {"bounds": (0, 120)}})
         Schema({'age': {'bounds': (0, 120)}})
         """
-        return schema if isinstance(schema, Schema) else cls(schema or {})
+        return schema if isinstance(schema, Schema) else cls({} if schema is None else schema)
 
     def __getitem__(self, column: str) -> ColumnFacts:
         """Facts of a column, empty ones for an unlisted column."""
-        return self._columns.get(column, ColumnFacts())
+        return self._columns.get(column, ColumnFacts()) if isinstance(column, str) else ColumnFacts()
 
     def after(self, steps: Iterable[Step]) -> Schema:
         """Facts of the columns that steps give: those of a column follow it to its new name, and steps make others known.
@@ -283,7 +283,7 @@ def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
     given = dict(facts)
     for field in ("bounds", "keys"):
         if given.get(field) is not None:
-            if isinstance(given[field], str) or not hasattr(given[field], "__iter__"):
+            if not listed(given[field]):
                 raise ArgumentTypeError(f"{field} in a schema must be a list")
             given[field] = tuple(given[field])
     if given.get("dtype") is not None and not isinstance(given["dtype"], str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from decimal import InvalidOperation
 from typing import Any
 
 import pandas as pd
@@ -52,7 +53,7 @@ def _table(lookup: Any) -> pd.DataFrame:
     if isinstance(lookup, Mapping):
         try:
             return pd.DataFrame(dict(lookup))
-        except ValueError:
+        except (ValueError, TypeError, InvalidOperation):  # lists of different lengths, or no lists
             pass
     raise ArgumentTypeError(
         "merge: takes a public DataFrame, or lists of one length by name: {'code': ['a', 'b'], 'label': ['first', 'second']}"
