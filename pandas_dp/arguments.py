@@ -55,7 +55,7 @@ def planned_prices(plan: Any) -> list[tuple[Fraction, int]]:
         if isinstance(plan, str) or not isinstance(plan, Sequence):
             raise ArgumentTypeError(f"plan must be a dict of prices and counts or a list: {line}")
         prices = [price.plain_epsilon if hasattr(price, "plain_epsilon") else price for price in plan]
-        if None in prices:
+        if any(price is None for price in prices):
             raise ArgumentTypeError(
                 f"plan takes queries with a plain epsilon, without delta=, rho= and within=: {line}"
             )

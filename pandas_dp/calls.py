@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
@@ -109,7 +109,7 @@ def _explained(method: Callable[P, R], line: str, public: bool = False) -> Calla
         try:
             if public:
                 refuse_private(method.__name__, (*zip(names, args, strict=False), *kwargs.items()))
-            _refuse_incomparable(plain, line, (*zip(names, args, strict=False), *kwargs.items()))
+            args, kwargs = _at_the_door(plain, line, names, args, kwargs)
             return method(*args, **kwargs)
         except PandasDPError as error:
             # tools that show the locals of a traceback, as loggers of errors do, would show the table
@@ -135,14 +135,24 @@ def _plain(parameter: inspect.Parameter) -> str | None:
     return f"{parameter.name} must be {takes}: {parameter.name}={default}"
 
 
-def _refuse_incomparable(plain: dict[str, str], line: str, given: Iterable[tuple[str, Any]]) -> None:
-    """Refuse what cannot be compared where a text, a number or nothing is asked for.
+def _at_the_door(
+    plain: dict[str, str], line: str, names: tuple[str, ...], args: tuple[Any, ...], given: dict[str, Any]
+) -> tuple[Any, Any]:
+    """Arguments as a call may use them, where a text, a number or nothing is asked for.
 
-    It would be neither one of the words that a call knows nor none of them, but an error that is not the package's own.
+    A text is one of Python's own: what inherits from it may be written down in another way than it is read again, as numpy's
+    is in a ledger. What cannot be compared is refused: it would be neither one of the words that a call knows nor none of them.
     """
-    for name, value in given:
-        if name in plain and type(value) not in AT_ONCE and not comparable(value):
+
+    def checked(name: str, value: Any) -> Any:
+        if type(value) in AT_ONCE or name not in plain:
+            return value
+        if not comparable(value):
             raise ArgumentTypeError(f"{plain[name].partition(': ')[0]}: {line}" if line else plain[name])
+        return str.__str__(value) if isinstance(value, str) else value
+
+    placed = tuple(checked(name, value) for name, value in zip(names, args, strict=False))
+    return placed + args[len(placed) :], {name: checked(name, value) for name, value in given.items()}
 
 
 def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:

@@ -54,6 +54,17 @@ def comparable(value: Any) -> bool:
         return False
 
 
+def legible(text: Any) -> bool:
+    """Whether a value is text that can be written down, as labels of pandas have to be: half of a surrogate pair cannot."""
+    if not isinstance(text, str):
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def listed(value: Any) -> bool:
     """Whether a value has entries, one after the other.
 

@@ -66,10 +66,11 @@ class Schema:
                 raise ArgumentTypeError(
                     f"schema of {name!r}: each column takes a dict such as {{'bounds': (0, 120)}} or {{'keys': ['A', 'B']}}"
                 )
-            unknown = [field for field in facts if field not in FIELDS]
+            unknown = [field for field in facts if not isinstance(field, str) or field not in FIELDS]
             if unknown:
-                ends = "; both ends stand in one pair: {'bounds': (0, 120)}" if unknown[0] in ENDS else ""
-                close = ends or did_you_mean(unknown[0], FIELDS)
+                text = unknown[0] if isinstance(unknown[0], str) else ""
+                ends = "; both ends stand in one pair: {'bounds': (0, 120)}" if text in ENDS else ""
+                close = ends or did_you_mean(text, FIELDS)
                 raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
             refuse_private(f"schema of {name!r}", facts.items())
             self._columns[name] = _facts(facts)

@@ -192,6 +192,15 @@ class Store:
                 connection.close()
 
 
+def _is_name(text: str) -> bool:
+    """Whether the file system can hold a name: half of a pair of surrogates is no character."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def canonical(path: str | os.PathLike[str]) -> str:
     """Return the one absolute name of a ledger file, or refuse a name that cannot be one. Touches nothing.
 
@@ -205,7 +214,13 @@ def canonical(path: str | os.PathLike[str]) -> str:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str):
         raise ArgumentTypeError("ledger= must be the name of a file: type ledger='visits.dpledger'")
-    if not text or "\0" in text or text.startswith(":memory:") or text.lower().startswith("file:"):
+    if (
+        not text
+        or "\0" in text
+        or not _is_name(text)
+        or text.startswith(":memory:")
+        or text.lower().startswith("file:")
+    ):
         raise LedgerError(
             "ledger= must be the name of a file: type ledger='visits.dpledger', or leave it out to use memory"
         )

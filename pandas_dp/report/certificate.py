@@ -75,7 +75,10 @@ def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str) or not name:
         raise ArgumentTypeError("path must be the name of a file: session.report('report.html')")
-    full = os.path.realpath(name)
+    try:
+        full = os.path.realpath(name)
+    except ValueError:  # a character that no name can have
+        raise ArgumentValueError("path must be the name of a file: session.report('report.html')") from None
     if os.path.exists(full) and not os.path.isfile(full):
         raise ArgumentValueError(
             "path must be the name of a file, not of a folder or device: session.report('report.html')"

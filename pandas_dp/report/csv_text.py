@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 CSV = ".to_csv(path), with intervals and cautions; .table().to_csv(path, ...) is pandas' own, with every digit"
 MARK = "# "
@@ -42,12 +42,18 @@ def write_csv(table: pd.DataFrame, comments: list[str], path: Any, options: dict
         )
     encoding = options.pop("encoding", None) or "utf-8"
     above = "".join(f"{MARK}{' '.join(comment.split())}\n" for comment in comments)
-    text: str = above + table.to_csv(**options)
+    try:
+        text: str = above + table.to_csv(**options)
+    except TypeError:  # an option that pandas does not know
+        raise ArgumentTypeError(f"to_csv() takes the options of a DataFrame's: {CSV}") from None
     if path is None:
         return text
     if hasattr(path, "write"):
         path.write(text)
         return None
-    with open(path, "w", encoding=encoding, newline="") as file:
-        file.write(text)
+    try:
+        with open(path, "w", encoding=encoding, newline="") as file:
+            file.write(text)
+    except ValueError:
+        raise ArgumentValueError(f"path must be the name of a file, and encoding= know all characters: {CSV}") from None
     return None

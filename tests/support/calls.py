@@ -9,12 +9,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 from support.frames import fresh
+from support.odd import FEW as FEW_ODD
+from support.odd import ODD
 from support.questions import BY_UNIT, EVERY, FEW_BLOCKS, FOUND, KEYS, ROW_BY_ROW, table
 
 import pandas_dp
@@ -37,8 +41,9 @@ class Made(NamedTuple):
 
     function: Callable[..., Any]
     args: tuple[Any, ...] = ()
-    options: dict[str, Any] = {}
+    options: Mapping[str, Any] = MappingProxyType({})
     then: Callable[[Any], Any] = lambda made: made
+    odd: Iterable[str] = tuple(ODD)
 
 
 def subclasses(*classes: type) -> set[type]:
@@ -122,8 +127,7 @@ def recorded() -> Iterator[tuple[str, Made]]:
             if call.name == "[]" or call.name in STEPS or what in seen:
                 continue
             seen.add(what)
-            rest = calls[i + 1 :]
-            then = lambda result, rest=rest: _along(result, rest)
+            then = partial(_along, calls=calls[i + 1 :])
             yield f"{kind.__name__}.{call.name}", Made(getattr(made, call.name), call.args, call.options, then)
 
 
@@ -159,8 +163,10 @@ LISTS.dp.protect(epsilon=10**6 - 1, unit="uid", max_rows=4, name=fresh())
 
 def streamed(kind: str) -> Any:
     """A stream that was opened."""
-    return UNITS.dp(epsilon=1).above_threshold(50, max_above=9) if kind == "threshold" else (
-        ASKING.oracle("pmw", domain={"ward": KEYS})
+    return (
+        UNITS.dp(epsilon=1).above_threshold(50, max_above=9)
+        if kind == "threshold"
+        else (ASKING.oracle("pmw", domain={"ward": KEYS}))
     )
 
 
@@ -179,7 +185,9 @@ def _steps() -> Iterator[tuple[str, Callable[[], Made]]]:
         yield f"Frames.{name}", lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp, n), a, o)
         yield (
             f"PreparedFrame.{name}",
-            lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp(epsilon=1), n), a, o, lambda made: made.count()),
+            lambda f=frame, n=name, a=args, o=options: Made(
+                getattr(f.dp(epsilon=1), n), a, o, lambda made: made.count()
+            ),
         )
 
 
@@ -190,6 +198,7 @@ CROSS = ASKING.crosstab("ward", "to", keys={"ward": KEYS, "to": KEYS})
 ANSWERED = held(replaced=True)
 QUERY = pandas_dp.query(epsilon=1).mean("cost", bounds=(0, 100))
 LEVELLED = {"level": 0.9}
+REPORTED = held().dp.session
 FEW = table().head(4)
 TAUGHT = teaching.sensitivities([1, 2, 9], (0, 10), beta=0.1)
 EXEMPT = {
@@ -223,12 +232,15 @@ right("Accessor.pipe", lambda: Made(FRAME.dp.pipe, (QUERY,)))
 right("Portions.allot", lambda: Made(FRAME.dp.allot, (fresh(),), {"epsilon": 1}))
 right("Portions.partition", lambda: Made(held().dp.partition, ("ward",), {"keys": KEYS, "epsilon": 1}))
 right("PricedFrame.__getitem__", lambda: Made(ASKING.__getitem__, ("cost",), {}, lambda made: made.count()))
-right("PricedGroups.__getitem__", lambda: Made(ASKING.groupby("ward", keys=KEYS).__getitem__, ("cost",), {}, lambda g: g.count()))
+right(
+    "PricedGroups.__getitem__",
+    lambda: Made(ASKING.groupby("ward", keys=KEYS).__getitem__, ("cost",), {}, lambda g: g.count()),
+)
 right("Session.adopt", lambda: Made(FRAME.dp.session.adopt, (table(),), {"reason": "rows as they were"}))
 right("Session.extend", lambda: Made(held().dp.session.extend, (10**6,), {"reason": "more"}))
 right("Session.close", lambda: Made(held().dp.session.close))
 right("Statements.group", lambda: Made(FRAME.dp.session.group, (3,)))
-right("Statements.report", lambda: Made(FRAME.dp.session.report, ("page.html",)))
+right("Statements.report", lambda: Made(REPORTED.report, ("page.html",), odd=FEW_ODD))
 right("Statements.plot", lambda: Made(FRAME.dp.session.plot))
 right("Query.__call__", lambda: Made(QUERY.__call__, (FRAME,)))
 right("Query.preview", lambda: Made(QUERY.preview, (FRAME,), {"rows": 100}))
@@ -238,29 +250,38 @@ right("Query.__getitem__", lambda: Made(pandas_dp.query(epsilon=1).__getitem__, 
 right("query", lambda: Made(pandas_dp.query, (1,), {}, lambda q: q.count()(FRAME)))
 right("Schema()", lambda: Made(pandas_dp.Schema, (SCHEMA,)))
 right("Schema.of", lambda: Made(pandas_dp.Schema.of, (SCHEMA,)))
-right("Schema.from_arrow", lambda: Made(pandas_dp.Schema.from_arrow, (pa.schema({"a": pa.dictionary(pa.int8(), pa.string())}),)))
+right(
+    "Schema.from_arrow",
+    lambda: Made(pandas_dp.Schema.from_arrow, (pa.schema({"a": pa.dictionary(pa.int8(), pa.string())}),)),
+)
 right("Schema.from_public_sample", lambda: Made(pandas_dp.Schema.from_public_sample, (pd.DataFrame({"a": [1, 2]}),)))
 right("Schema.from_toml", lambda: Made(pandas_dp.Schema.from_toml, ("schema.toml",)))
 right("Schema.to_toml", lambda: Made(pandas_dp.Schema(SCHEMA).to_toml))
 for _stream in ("threshold", "oracle"):
-    right({"threshold": "ThresholdStream.ask", "oracle": "OracleStream.ask"}[_stream], lambda k=_stream: Made(streamed(k).ask, ("ward == 'A'",)))
+    right(
+        {"threshold": "ThresholdStream.ask", "oracle": "OracleStream.ask"}[_stream],
+        lambda k=_stream: Made(streamed(k).ask, ("ward == 'A'",)),
+    )
 right("ThresholdStream.margin", lambda: Made(streamed("threshold").margin, (10, 0.9)))
 right("Stream.close", lambda: Made(streamed("oracle").close))
 for _release in (COUNT, VECTOR, CROSS):
     right("Release.interval", lambda r=_release: Made(r.interval, (), LEVELLED))
     right("Release.table", lambda r=_release: Made(r.table, (), LEVELLED))
-    right("Release.to_csv", lambda r=_release: Made(r.to_csv, (), LEVELLED))
+    right("Release.to_csv", lambda r=_release: Made(r.to_csv, (), LEVELLED, odd=FEW_ODD))
     right("Release.to_json", lambda r=_release: Made(r.to_json))
-    right("Release.plot", lambda r=_release: Made(r.plot, (), LEVELLED))
+    right("Release.plot", lambda r=_release: Made(r.plot, (), LEVELLED, odd=FEW_ODD))
 right("SeriesRelease.range_sum", lambda: Made(RANGES.range_sum, (3, 9)))
-right("SeriesRelease.estimate", lambda: Made(ANSWERED.dp(epsilon=1).randomized_response("ward", keys=KEYS).estimate, (), LEVELLED))
+right(
+    "SeriesRelease.estimate",
+    lambda: Made(ANSWERED.dp(epsilon=1).randomized_response("ward", keys=KEYS).estimate, (), LEVELLED),
+)
 right("SeriesRelease.nonnegative", lambda: Made(VECTOR.nonnegative))
 right("SeriesRelease.to_simplex", lambda: Made(VECTOR.to_simplex, (200,)))
 right("SeriesRelease.round_to_total", lambda: Made(VECTOR.round_to_total, (200,)))
 right("SeriesRelease.isotonic", lambda: Made(VECTOR.isotonic, (False,)))
 for _whole in (VECTOR, CROSS):
-    right("Vector.plot", lambda r=_whole: Made(r.plot, (), LEVELLED))
-    right("Vector.to_csv", lambda r=_whole: Made(r.to_csv, (), LEVELLED))
+    right("Vector.plot", lambda r=_whole: Made(r.plot, (), LEVELLED, odd=FEW_ODD))
+    right("Vector.to_csv", lambda r=_whole: Made(r.to_csv, (), LEVELLED, odd=FEW_ODD))
 right("SeriesRelease.table", lambda: Made(VECTOR.table, (), LEVELLED))
 right("FrameRelease.table", lambda: Made(CROSS.table, (), LEVELLED))
 right("Schema.__getitem__", lambda: Made(pandas_dp.Schema(SCHEMA).__getitem__, ("cost",)))
@@ -275,7 +296,7 @@ right("accounting.gaussian_sigma", lambda: Made(accounting.gaussian_sigma, (1, 1
 right("accounting.group_privacy", lambda: Made(accounting.group_privacy, ((1, 1e-6), 3)))
 right("accounting.queries_for", lambda: Made(accounting.queries_for, (0.1, (1, 1e-6), "optimal")))
 right("accounting.subsampled", lambda: Made(accounting.subsampled, (1, 1e-6), {"rate": 0.1, "relation": "add_remove"}))
-right("audit.check", lambda: Made(audit.check, (QUERY, FEW, FEW.iloc[1:]), {"samples": 60}))
+right("audit.check", lambda: Made(audit.check, (QUERY, FEW, FEW.iloc[1:]), {"samples": 100}, odd=FEW_ODD))
 right("audit.pairs", lambda: Made(audit.pairs, (FEW,), {"unit": "uid"}))
 right("datasets.load_adult", lambda: Made(pandas_dp.datasets.load_adult))
 right("datasets.load_flights", lambda: Made(pandas_dp.datasets.load_flights))
@@ -294,4 +315,7 @@ right("dp", lambda: Made(pandas_dp.dp, (FRAME,)))
 right("geometric_prices", lambda: Made(pandas_dp.geometric_prices, (1, 100, 1.5)))
 right("mock", lambda: Made(pandas_dp.mock, (SCHEMA,), {"rows": 20, "unit": "uid", "max_rows": 3}))
 right("split", lambda: Made(pandas_dp.split, (1, [QUERY, QUERY]), {"weights": [0.6, 0.4], "frame": FRAME}))
-right("split", lambda: Made(pandas_dp.split, (1, [QUERY, QUERY.preview]), {"frame": FRAME}))
+right(
+    "split",
+    lambda: Made(pandas_dp.split, (1, [pandas_dp.query(epsilon=1).count()] * 2), {"within": [5, 9], "frame": FRAME}),
+)

@@ -1,4 +1,4 @@
-"""Odd values for every argument of a call, each in its place: anything but an answer or the package's own refusal is a fault."""
+"""Odd values for every argument of a call, each in its place: all but an answer and the package's own refusals is a fault."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import decimal
 import fractions
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,13 @@ def replaced(value: Any, odd: Any) -> Iterator[Any]:
             yield {odd: value[first]}
 
 
-def variants(function: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]) -> Iterator[tuple]:
+# where a call takes long: one of each kind that was found to end in an error of another software
+FEW = ("scalar array", "matrix", "NA", "expression", "ambiguous", "decimal", "surrogate", "null byte", "huge", "itself")
+
+
+def variants(
+    function: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any], names: Iterable[str] = tuple(ODD)
+) -> Iterator[tuple]:
     """(argument, name of the odd value, args, options) for every argument of a call, those left out as well.
 
     Parameters
@@ -127,10 +133,13 @@ def variants(function: Callable[..., Any], args: tuple[Any, ...], options: Mappi
         Its signature says which arguments there are.
     args, options
         A call that is right.
+    names
+        Of odd values.
     """
     signature = inspect.signature(function)
     for parameter in signature.parameters.values():
-        for name, odd in ODD.items():
+        for name in names:
+            odd = ODD[name]
             bound = signature.bind(*args, **options)
             if parameter.kind is parameter.VAR_POSITIONAL:
                 bound.arguments[parameter.name] = (odd,)
@@ -141,12 +150,14 @@ def variants(function: Callable[..., Any], args: tuple[Any, ...], options: Mappi
                     bound.arguments[parameter.name] = inner if isinstance(inner, dict) and inner else {"x": odd}
                     if all(isinstance(key, str) for key in bound.arguments[parameter.name]):
                         yield f"**{parameter.name}", name, bound.args, bound.kwargs
-            else:
+            elif odd is not None or parameter.name in bound.arguments or parameter.default is not None:
                 for inner in replaced(bound.arguments.get(parameter.name), odd):
                     again = signature.bind(*args, **options)
                     again.arguments[parameter.name] = inner
                     # what is left out before an argument by place would come too early: by name, then
-                    again.arguments = {each: again.arguments[each] for each in signature.parameters if each in again.arguments}
+                    again.arguments = {
+                        each: again.arguments[each] for each in signature.parameters if each in again.arguments
+                    }
                     yield parameter.name, name, again.args, again.kwargs
 
 
@@ -158,6 +169,8 @@ def fault(call: Callable[[], Any]) -> str | None:
             call()
     except pandas_dp.PandasDPError as error:
         return "QueryFailedError" if isinstance(error, pandas_dp.QueryFailedError) else None
+    except OSError:  # the system does not take the name of a file, which is said of every path
+        return None
     except Exception as error:
         where = error.__traceback__
         while where is not None and where.tb_next is not None:
