@@ -164,7 +164,7 @@ def _panels(panels: list[Panel], line: Line, given: Any, axis: str, first: str) 
         axes = load_pyplot().subplots(count, 1, sharex=shared, squeeze=False, figsize=size, layout=LAYOUT)[1].ravel()
     else:
         alone = f".plot(y={first!r}, ax=ax) draws one of them, " if first else ""
-        told = (
+        wanted = (
             f"each of these {count} panels has a scale of its own: {alone}.plot(ax=axes) takes an array of {count} axes"
         )
         axes = axes_of(given, count, wanted)
