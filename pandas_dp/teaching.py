@@ -320,7 +320,11 @@ def _numbers(values: Any) -> list[Fraction]:
         )
     if not listed(values) or not isinstance(values, Sequence | np.ndarray | pd.Series | pd.Index):
         raise ArgumentTypeError(f"values must be a list, an array or a Series of public numbers: {LINE}")
-    if getattr(values, "ndim", 1) != 1 or not 1 <= len(values) <= MOST_VALUES:
+    try:
+        flat = np.ndim(values) == 1
+    except ValueError:  # entries of different lengths
+        flat = False
+    if not flat or not 1 <= len(values) <= MOST_VALUES:
         raise ArgumentValueError(f"values must hold between 1 and 500 numbers: {LINE}")
     try:
         return [exact_number(value, "values") for value in values]

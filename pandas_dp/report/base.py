@@ -31,8 +31,7 @@ ROWS_FROM = {  # by lineage
     "vouched": "rows that the owner vouched for",
 }
 STORED = "answered before: costs nothing now"
-LEVEL = 0.95
-HIGHEST_LEVEL = 1 - 1e-12
+LEVEL, HIGHEST_LEVEL = 0.95, 1 - 1e-12
 
 
 def checked_level(level: float) -> float:

@@ -284,9 +284,10 @@ def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
             "explode: takes one column, explode('tags', max=5). Lists that go side by side are exploded before the table is "
             "protected: df = df.explode(['tags', 'prices'])"
         )
-    if not isinstance(column, str | list | tuple) or not len(column):
+    names = _columns("explode", [column] if isinstance(column, str) else column, empty)
+    if len(names) != 1:
         raise ArgumentTypeError("explode: takes the name of one column, explode('tags', max=5)")
-    (name,) = _columns("explode", [column] if isinstance(column, str) else column, empty)
+    name = names[0]
     line = f"explode({quote(name)}, max=5)"
     if isinstance(max, bool | np.bool_) or not isinstance(max, int | np.integer):
         raise ArgumentTypeError(f"explode: max has to be a whole number, of entries that count in each list: {line}")

@@ -10,6 +10,9 @@ from types import ModuleType
 from typing import Any
 
 import pandas_dp
+from pandas_dp.core.randomness import Bits, Fill
+
+SOURCES = ("Fill", "Bits", Fill, Bits)  # annotations are text or not
 
 
 def modules() -> Iterator[ModuleType]:
@@ -49,8 +52,9 @@ def samplers() -> set[Callable[..., Any]]:
     def random(function: Any) -> bool:
         if not inspect.isfunction(function) or function.__name__.startswith("_"):
             return False
-        kinds = [str(parameter.annotation) for parameter in inspect.signature(function).parameters.values()]
-        return function.__module__.startswith("pandas_dp.core") and any(kind in ("Fill", "Bits") for kind in kinds)
+        parameters = inspect.signature(function).parameters
+        sources = "fill" in parameters or any(each.annotation in SOURCES for each in parameters.values())
+        return function.__module__.startswith("pandas_dp.core") and sources
 
     return set(members(random))
 
