@@ -4,7 +4,7 @@ Classes and samplers are found by looking at the package (`support.walking`); wh
 `support.sampler_laws` fails here. Of each mechanism two things are tested:
 
 * *draws*: a chi-squared test of its outputs, drawn from the operating system's bytes, against the exact law. False alarms: 1e-8
-  each. Power: outputs of its twin, which has too little noise, are refused as surely;
+  each. Power: as many are drawn (`enough`) that outputs of its twin, which has too little noise, are refused but for 1e-6;
 * *loss*: between the neighbours of the entry no event is likelier than the claim allows, by sums over all outputs: the pure
   epsilon (with delta the whole hockey stick), and the Renyi divergences of orders 2 and 8. The claim is nearly used, and the
   twin's law exceeds it.
@@ -18,14 +18,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from support import walking
 from support.laws import MECHANISMS, NO_MECHANISMS, Law, Probabilities
 from support.sampler_laws import SAMPLERS, TABLES, Draws
 
 from tests.core.samplers.laws import FALSE_ALARM, chi_squared
 
-DRAWN = 1500  # outputs of a mechanism
-MANY = 20_000  # of a sampler
+FEWEST, MOST = 250, 64_000  # draws
+MISSED = 1e-6
 ORDERS = (2, 8)
 LEFT_OUT = 1e-6  # mass of what a law leaves out
 
@@ -47,12 +48,32 @@ def test_everything_that_draws_has_a_law():
 
 
 # ------------------------------------------------------------------------------------------------------------------- draws
+def enough(law: Probabilities, twin: Probabilities) -> int:
+    """How many draws tell a twin's law from a law, but for MISSED: by the noncentral law of Pearson's statistic.
+
+    Values that are expected fewer than ten times are one, as in the test itself.
+    """
+    n = FEWEST
+    while n < MOST:
+        cells = [out for out, p in law.items() if p * n >= 10]
+        p, q = (np.array([*(each.get(out, 0.0) for out in cells), 0.0]) for each in (law, twin))
+        p[-1], q[-1] = 1 - p.sum(), 1 - q.sum()
+        kept = p * n >= 5
+        distance = n * ((p - q)[kept] ** 2 / p[kept]).sum()
+        freedom = max(int(kept.sum()) - 1, 1)
+        if stats.ncx2.cdf(stats.chi2.isf(FALSE_ALARM, freedom), freedom, distance) < MISSED / 2:
+            return n
+        n = n * 3 // 2
+    raise ValueError("the twin is too near to be told")
+
+
 def refused(law: Law, mechanism: Any) -> bool:
     """Whether outputs of a mechanism are told from the law of the one that they should come from."""
     exact = law.pairs[0][0]
     expected = law.law(law.mechanism, exact)
     places = {out: place for place, out in enumerate(expected)}
-    drawn = np.array([places.get(out, -1) for out in law.draws(mechanism, exact, DRAWN)])
+    n = enough(expected, law.law(law.twin, exact))
+    drawn = np.array([places.get(out, -1) for out in law.draws(mechanism, exact, n)])
     return chi_squared(drawn, {places[out]: p for out, p in expected.items()}) < FALSE_ALARM
 
 
@@ -79,8 +100,9 @@ SAMPLED = [
 
 @pytest.mark.parametrize("draws", SAMPLED)
 def test_samplers_draw_their_law(draws: Draws):
-    drawn = draws.draw(MANY)
-    assert drawn.shape == (MANY,)
+    n = -(-enough(draws.twin, draws.law) // 1000) * 1000
+    drawn = draws.draw(n)
+    assert drawn.shape == (n,)
     assert chi_squared(drawn, draws.law) > FALSE_ALARM
     assert chi_squared(drawn, draws.twin) < FALSE_ALARM
 
@@ -127,6 +149,6 @@ def test_no_loss_exceeds_the_claim(law):
 @pytest.mark.parametrize("law", [MECHANISMS[cls][0] for cls in MECHANISMS if cls.__name__ == "DiscreteLaplace"])
 def test_an_untrue_entry_is_found(law):
     """A law that is the twin's, neighbours that are one table, a sensitivity that is too small."""
-    assert refused(replace(law, mechanism=law.twin), law.mechanism)
+    assert refused(replace(law, mechanism=law.twin, twin=law.mechanism), law.mechanism)
     assert used(replace(law, pairs=[(law.pairs[0][0], law.pairs[0][0])]), law.mechanism) < law.near
     assert used(replace(law, pairs=[([0], [2])]), law.mechanism) > 1.9

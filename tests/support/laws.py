@@ -146,7 +146,7 @@ def at_once(mechanism: Any, exact: list[int], n: int) -> list[tuple[int, ...]]:
 
 ONE, TWO = Sensitivity(1, 1, 1), Sensitivity(2, 2, 1, range=2)
 LAPLACE = [
-    Law(made, s, vectors(s, size), moved_by(laplace_noise), replace(made, scale=made.scale * F(3, 4)), 0.99, draw=draw)
+    Law(made, s, vectors(s, size), moved_by(laplace_noise), replace(made, scale=made.scale / 3), 0.99, draw=draw)
     for s, size in ((ONE, 1), (TWO, 2))
     for made in [laplace.DiscreteLaplace.calibrate(F(1), s)]
     for draw in ([None, at_once] if size == 1 else [None])
@@ -157,7 +157,7 @@ GAUSSIAN = [
         ONE,
         vectors(ONE, 1),
         moved_by(gaussian_noise),
-        replace(made, variance=made.variance * F(1, 2)),
+        replace(made, variance=made.variance / 3),
         0.9,
         draw=draw,
     )
@@ -209,7 +209,7 @@ def choices(family: Any) -> list[Law]:
     made = [family.calibrate(F(2), RANGED), family.calibrate(F(2), RANGED, 2)]
     if family is selection.ExponentialMechanism:
         made.append(family.calibrate(F(2), RANGED, 1, (1, 5, 2)))
-    return [Law(m, RANGED, SCORES, selected, replace(m, rate=3 * m.rate), 0.3) for m in made]
+    return [Law(m, RANGED, SCORES, selected, replace(m, rate=6 * m.rate), 0.3) for m in made]
 
 
 BY_PART = Sensitivity(2, 2, 1)
@@ -291,7 +291,7 @@ QUANTILE = [
 ]
 THREE = RecursiveQuantiles.calibrate((F(1, 4), F(1, 2), F(3, 4)), 1, F(2), RANKS)
 RECURSIVE = [
-    Law(THREE, RANKS, added((0, 1), 1), recursive, replace(THREE, rate=3 * THREE.rate), 0.3, draw=with_few_ties),
+    Law(THREE, RANKS, added((0, 1), 1), recursive, replace(THREE, rate=12 * THREE.rate), 0.3, draw=with_few_ties),
 ]
 
 
@@ -537,7 +537,7 @@ MECHANISMS: dict[type, list[Law]] = {
             BY_PART,
             PARTS,
             in_parts,
-            selection.PartByPart(choice(F(2)), 2),
+            selection.PartByPart(choice(F(4)), 2),
             0.4,
         )
         for choice in (selection.PermuteAndFlip, selection.ExponentialMechanism)
@@ -565,7 +565,7 @@ MECHANISMS: dict[type, list[Law]] = {
     sparse_vector.SparseVector: SPARSE_LAWS,
     sparse_vector.StartedSparseVector: SPARSE_LAWS,  # it draws for them
     randomized_response.RandomizedResponse: [
-        Law(RESPONSE, ONE, ANSWERS, response, replace(RESPONSE, keep=RESPONSE.keep + RESPONSE.keep // 3), 0.9)
+        Law(RESPONSE, ONE, ANSWERS, response, replace(RESPONSE, keep=2 * RESPONSE.keep), 0.9)
     ],
 }
 NO_MECHANISMS: dict[type, str] = {
