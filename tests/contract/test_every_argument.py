@@ -23,13 +23,20 @@ for _name, _made in calls.recorded():
     RECORDED.setdefault(_name, []).append(_made)
 
 
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """What right calls read."""
+    path = tmp_path_factory.mktemp("files")
+    pq.write_table(pa.table({"cost": [1, 2]}), path / "table.parquet")
+    (path / "schema.toml").write_text("[cost]\nbounds = [0, 100]\n")
+    table().dp.protect(epsilon=1, ledger=path / "books.dpledger").close()
+    return path
+
+
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """Files that right calls read; what an odd name writes ends with them."""
-    monkeypatch.chdir(tmp_path)
-    pq.write_table(pa.table({"cost": [1, 2]}), "table.parquet")
-    (tmp_path / "schema.toml").write_text("[cost]\nbounds = [0, 100]\n")
-    table().dp.protect(epsilon=1, ledger="books.dpledger").close()
+def folder(files, monkeypatch):
+    """What an odd name writes ends with these."""
+    monkeypatch.chdir(files)
     # what a user's function makes of its blocks is not asked for here
     monkeypatch.setattr(
         PandasView, "block_results", lambda self, function, block, blocks, columns=None: [None] * blocks

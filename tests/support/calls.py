@@ -198,6 +198,7 @@ CROSS = ASKING.crosstab("ward", "to", keys={"ward": KEYS, "to": KEYS})
 ANSWERED = held(replaced=True)
 QUERY = pandas_dp.query(epsilon=1).mean("cost", bounds=(0, 100))
 LEVELLED = {"level": 0.9}
+COUNTED = pandas_dp.query(epsilon=1).count()
 REPORTED = held().dp.session
 FEW = table().head(4)
 TAUGHT = teaching.sensitivities([1, 2, 9], (0, 10), beta=0.1)
@@ -317,5 +318,5 @@ right("mock", lambda: Made(pandas_dp.mock, (SCHEMA,), {"rows": 20, "unit": "uid"
 right("split", lambda: Made(pandas_dp.split, (1, [QUERY, QUERY]), {"weights": [0.6, 0.4], "frame": FRAME}))
 right(
     "split",
-    lambda: Made(pandas_dp.split, (1, [pandas_dp.query(epsilon=1).count()] * 2), {"within": [5, 9], "frame": FRAME}),
+    lambda: Made(pandas_dp.split, (1, [COUNTED, COUNTED]), {"within": [5, 9], "frame": FRAME}, odd=FEW_ODD),
 )
