@@ -271,13 +271,13 @@ class Schema:
     def _said(self) -> dict[str, dict[str, Any]]:
         """What is said of each column, without what is not."""
         return {
-            name: {f: getattr(facts, f) for f in FIELDS if not _unsaid(getattr(facts, f))}
+            name: {f: getattr(facts, f) for f in FIELDS if not _unsaid(f, getattr(facts, f))}
             for name, facts in self._columns.items()
         }
 
 
-def _unsaid(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value == "drop")
+def _unsaid(field: str, value: Any) -> bool:
+    return value is None or (field == "nulls" and isinstance(value, str) and value == "drop")
 
 
 def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
