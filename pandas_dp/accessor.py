@@ -209,8 +209,8 @@ class Accessor(Portions):
         unit : str, optional
             Column that says whose row it is; rows without one are in no answer. None: every row is a unit of its own.
         max_rows, max_groups, max_rows_per_group : int, optional
-            How much of one unit can count: rows in all (needed with ``unit``), parts of a histogram or grouping, rows in one
-            part; the latter two default to max_rows. A unit's other rows are in no answer, and make counts and sums too small.
+            How much of one unit can count: rows in all (needed with ``unit``), parts of a grouping, rows in one part, the
+            latter two max_rows by default. Its other rows are in no answer, so counts and sums are too small.
         neighbors : {"add_remove", "replace_one"}
             Whether a unit's presence is hidden, or its content among a public number of units.
         schema : Schema or dict, optional
@@ -222,25 +222,25 @@ class Accessor(Portions):
             admits; "rdp" counts that alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise (10 % more answers) and pays
             nothing else.
         delta_reserved : number, optional
-            Part of delta for finding keys and for noise that fits the data; a tenth by default, 1e-7 of ``delta=1e-6``.
+            Part of delta for finding keys and for noise that fits the data; a tenth by default.
         plan : dict of price to count, or list of prices or queries, optional
-            Epsilons that are declared before the first answer, such as ``{0.1: 40}``. Together they cost less than they add
-            up to, and what they leave pays for others. Questions may depend on answers, these prices may not. Needs a delta.
+            Epsilons declared before the first answer, such as ``{0.1: 40}``: together they cost less than they add up to, and the
+            rest pays for others. Questions may depend on answers, these prices may not. Needs a delta.
         ledger : path, optional
             File on a disk of this machine that keeps the books; without it the budget ends with the process.
         name : str
             The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
         table, version : str, optional
-            Public name and version of the content, such as the day of the run: a question about the same version is answered
-            from the store. That it is one content is your word; it must not follow from the rows, as a checksum does.
+            Public name and version, such as the day of the run: a question about the same version is answered from the store.
+            That it is one content is your word; it must not follow from the rows, as a checksum does.
         session : Session, optional
             Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
         rows : True or int, optional
             With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for nothing.
         reason : str, optional
-            Why a frame that was made from a table of an open budget may have another one. On record and on the certificate.
-        witness : object, optional
-            A counter outside the ledger file, with ``last(chain)`` and ``saw(chain, entries, head)``: see the page on ledgers.
+            Why a frame made from a table of an open budget may have another one. On record and on the certificate.
+        witness : object with ``last(chain)`` and ``saw(chain, entries, head)``, optional
+            A counter outside the ledger file: see the page on ledgers.
 
         Returns
         -------
@@ -359,9 +359,8 @@ class Accessor(Portions):
     def __repr__(self) -> str:
         """Say whether the frame is protected; nothing of the data."""
         session = self.session
-        if session is None:
-            return "<df.dp: not protected; type df.dp.protect(epsilon=3)>"
-        return repr(session).replace("<pandas_dp session", "<df.dp of session", 1)
+        told = "<df.dp: not protected; type df.dp.protect(epsilon=3)>" if session is None else repr(session)
+        return told.replace("<pandas_dp session", "<df.dp of session", 1)
 
 
 def carried(held: Any) -> Accessor | None:

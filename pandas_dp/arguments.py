@@ -19,7 +19,7 @@ from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number, is_missing
-from pandas_dp.public_arguments import entries
+from pandas_dp.public_arguments import entries, listed
 from pandas_dp.schema import ColumnFacts
 
 Checked = TypeVar("Checked")
@@ -55,7 +55,7 @@ def planned_prices(plan: Any) -> list[tuple[Fraction, int]]:
         if isinstance(plan, str) or not isinstance(plan, Sequence):
             raise ArgumentTypeError(f"plan must be a dict of prices and counts or a list: {line}")
         prices = [price.plain_epsilon if hasattr(price, "plain_epsilon") else price for price in plan]
-        if None in prices:
+        if any(price is None for price in prices):
             raise ArgumentTypeError(
                 f"plan takes queries with a plain epsilon, without delta=, rho= and within=: {line}"
             )
@@ -155,7 +155,7 @@ def lattice(
         bought = kind.name == "number" and call in BUYING
         otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
         raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}{otherwise}")
-    if isinstance(bounds, str | bytes | dict | set) or not isinstance(bounds, Sequence):
+    if not listed(bounds) or not isinstance(bounds, Sequence):
         raise ArgumentTypeError(f"bounds must be a pair of numbers: {line}")
     if len(bounds) != 2:
         raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
@@ -225,27 +225,27 @@ def keys(
                 f"{call}() needs the public list of keys, which must not come from the data: {line}"
             )
         given = natural
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if not listed(given):
         raise ArgumentTypeError(f"keys must be a list: {line}")
-    listed = tuple(plain(key, kind) for key in entries(given, "keys"))
-    if not listed:
+    known = tuple(plain(key, kind) for key in entries(given, "keys"))
+    if not known:
         raise ArgumentValueError(f"keys must not be empty: {line}")
-    if len(listed) > MOST_PARTS:
+    if len(known) > MOST_PARTS:
         raise ArgumentValueError("keys may hold at most 10,000,000 values")
-    if len(set(listed)) != len(listed):
+    if len(set(known)) != len(known):
         raise ArgumentValueError(f"keys must not hold a value twice: {line}")
-    if other and "other" in listed:
+    if other and "other" in known:
         raise ArgumentValueError("keys hold 'other' already, which is what other=True names the rest: rename the key")
     # equal texts, and equal ints, are the same key; equal values of mixed types are not
-    kept = len(listed) <= MOST_KEPT and set(map(type, listed)) in ({str}, {int})
-    return (_keyed if kept else _keyed.__wrapped__)(column, listed, other, null)
+    kept = len(known) <= MOST_KEPT and set(map(type, known)) in ({str}, {int})
+    return (_keyed if kept else _keyed.__wrapped__)(column, known, other, null)
 
 
 @lru_cache(maxsize=64)
-def _keyed(column: str, listed: tuple[Hashable, ...], other: bool, null: bool) -> tuple[Keys, Labels]:
+def _keyed(column: str, known: tuple[Hashable, ...], other: bool, null: bool) -> tuple[Keys, Labels]:
     """Partition and labels of checked keys; kept with the index that the labels make."""
-    labels = listed + (("other",) if other else ()) + ((None,) if null else ())
-    return Keys(column, listed, other, null), Labels(column, labels)
+    labels = known + (("other",) if other else ()) + ((None,) if null else ())
+    return Keys(column, known, other, null), Labels(column, labels)
 
 
 def plain(key: Any, kind: Kind) -> Hashable:
@@ -310,7 +310,7 @@ def bins(
         raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
-    if isinstance(edges, int | np.integer | float | str) or not isinstance(edges, Iterable):
+    if not listed(edges):
         raise ArgumentTypeError(f"bins must be the list of public edges, not their number: {line}")
     if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
         raise ArgumentValueError("bins may hold at most 10,000,001 edges, those of 10,000,000 bins")
@@ -358,7 +358,7 @@ def _binned(
 
 def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     """Exact quantile levels with at most six decimals, and whether a single one was asked."""
-    scalar = not isinstance(q, Sequence | np.ndarray | pd.Series | pd.Index)
+    scalar = not listed(q) or not isinstance(q, Sequence | np.ndarray | pd.Series | pd.Index)
     levels = [q] if scalar else list(q)
     if not 1 <= len(levels) <= 1000:
         raise ArgumentValueError("q must hold between 1 and 1,000 levels, such as q=[0.25, 0.5, 0.75]")

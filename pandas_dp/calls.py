@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
-from pandas_dp.public_arguments import check_all_typed, refuse_private
+from pandas_dp.public_arguments import check_all_typed, comparable, refuse_private
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,6 +52,13 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
+PLAIN = {  # what annotations say of an argument that is text or a number
+    "str": ("a text", "'...'"),
+    "int": ("a whole number", "10"),
+    "float": ("a number", "0.5"),
+    "bool": ("True or False", "True"),
+}
+AT_ONCE = {str, int, float, bool, type(None)}  # of which nobody needs to ask whether they can be compared
 LONGEST = 40  # characters of a column's name that is repeated in a message
 
 
@@ -95,8 +102,10 @@ def example(line: str, typed: bool = False) -> Callable[[Callable[P, R]], Callab
 
 
 def _explained(method: Callable[P, R], line: str, typed: bool = False, public: bool = False) -> Callable[P, R]:
-    placed = [other for other in inspect.signature(method).parameters.values() if other.kind is not other.KEYWORD_ONLY]
-    names = tuple(other.name for other in placed)  # what stands too far is refused by Python
+    parameters = inspect.signature(method).parameters
+    # what stands too far is refused by Python
+    names = tuple(name for name, other in parameters.items() if other.kind is not other.KEYWORD_ONLY)
+    plain = {name: example for name, other in parameters.items() if (example := _plain(other)) is not None}
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -107,6 +116,7 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
                 if public:
                     refuse_private(method.__name__, given)
                 del given
+            args, kwargs = _at_the_door(plain, line, names, args, kwargs)
             return method(*args, **kwargs)
         except PandasDPError as error:
             # tools that show the locals of a traceback, as loggers of errors do, would show the table
@@ -120,6 +130,36 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
         raise ArgumentTypeError(_advice(method, args, kwargs, line))
 
     return call
+
+
+def _plain(parameter: inspect.Parameter) -> str | None:
+    """What an argument has to be that is a text, a number or nothing, and how it is typed; None for any other one."""
+    kinds = [kind for kind in str(parameter.annotation).split(" | ") if kind != "None"]
+    if not kinds or not all(kind in PLAIN for kind in kinds):
+        return None
+    takes, typed = PLAIN[kinds[0]]
+    default = typed if parameter.default in (None, parameter.empty) else repr(parameter.default)
+    return f"{parameter.name} must be {takes}: {parameter.name}={default}"
+
+
+def _at_the_door(
+    plain: dict[str, str], line: str, names: tuple[str, ...], args: tuple[Any, ...], given: dict[str, Any]
+) -> tuple[Any, Any]:
+    """Arguments as a call may use them, where a text, a number or nothing is asked for.
+
+    A text is one of Python's own: what inherits from it may be written down in another way than it is read again, as numpy's
+    is in a ledger. What cannot be compared is refused: it would be neither one of the words that a call knows nor none of them.
+    """
+
+    def checked(name: str, value: Any) -> Any:
+        if type(value) in AT_ONCE or name not in plain:
+            return value
+        if not comparable(value):
+            raise ArgumentTypeError(f"{plain[name].partition(': ')[0]}: {line}" if line else plain[name])
+        return str.__str__(value) if isinstance(value, str) else value
+
+    placed = tuple(checked(name, value) for name, value in zip(names, args, strict=False))
+    return placed + args[len(placed) :], {name: checked(name, value) for name, value in given.items()}
 
 
 def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:

@@ -23,6 +23,7 @@ from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedRespon
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number
+from pandas_dp.public_arguments import listed
 from pandas_dp.report.base import LEVEL, checked_level
 from pandas_dp.schema import ColumnFacts
 
@@ -180,6 +181,8 @@ def _keys(keys: Any) -> tuple[Keys, Labels]:
 
 def _codes(answers: Iterable[Any], keyed: Keys) -> NDArray[np.intp]:
     """Place of each answer among the keys, -1 for what is none of them, shape (answers,)."""
+    if not listed(answers):
+        raise ArgumentTypeError("answers must be a list: estimate(answers, keys=['no', 'yes'], epsilon=1)")
     places = {(isinstance(key, bool), key): i for i, key in enumerate(keyed.keys)}  # True is no 1
     return np.array([_place(answer, places) for answer in answers], dtype=np.intp)
 

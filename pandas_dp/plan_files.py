@@ -160,7 +160,10 @@ def checked(plan: Any, terms: Mapping[str, Any]) -> tuple[dict[str, Any], list[d
     for name in plan["price"]:
         if name not in terms:
             raise ArgumentValueError(f"a price has no {name!r}{did_you_mean(name, terms)}: {EXAMPLE}")
-    return {name: decoded(value) for name, value in plan["price"].items()}, [_call(call) for call in calls]
+    try:
+        return {name: decoded(value) for name, value in plan["price"].items()}, [_call(call) for call in calls]
+    except RecursionError:
+        raise ArgumentValueError(f"a plan is a few levels deep: {EXAMPLE}") from None
 
 
 def _call(call: Any) -> dict[str, Any]:

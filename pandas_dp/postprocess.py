@@ -14,9 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 Floats = NDArray[np.float64]
+__all__ = ["isotonic", "nonnegative", "round_to_total", "to_simplex"]
+
 MOST_TOTAL = 2.0**53  # from here on float64 has no fractions left to round
 
 
@@ -139,6 +142,7 @@ def round_to_total(values: pd.Series[Any], total: int | None = None) -> pd.Serie
     return _like(down, values)
 
 
+@example("isotonic(counts, increasing=False)")
 def isotonic(values: Any, increasing: bool = True) -> Any:
     """Nearest values, in least squares, that never fall (or never rise) from one to the next.
 
@@ -168,7 +172,7 @@ def isotonic(values: Any, increasing: bool = True) -> Any:
     >>> isotonic(pd.Series([1.0, 3.0, 2.0])).tolist()
     [1.0, 2.5, 2.5]
     """
-    x = _numbers(values, "isotonic")
+    x = _numbers(values, "isotonic", pd.Series | pd.Index | np.ndarray | list | tuple)
     fitted = _pool(x) if increasing else -_pool(-x)
     return _like(fitted, values) if isinstance(values, pd.Series) else fitted
 
@@ -187,10 +191,13 @@ def _pool(x: Floats) -> Floats:
     return np.repeat(np.array(means, dtype=np.float64), np.array(sizes, dtype=np.intp))
 
 
-def _numbers(values: Any, name: str) -> Floats:
-    """Values as float64, shape (n,)."""
-    x = np.asarray(values)
-    if x.dtype.kind not in "iuf" or not np.isfinite(x).all():
+def _numbers(values: Any, name: str, kinds: Any = pd.Series) -> Floats:
+    """Values as float64, shape (n,); they come as a Series, or as one of other kinds."""
+    try:
+        x = np.asarray(values if isinstance(values, kinds) else None)
+    except ValueError:  # lists of different lengths
+        x = np.array(None)
+    if x.ndim != 1 or x.dtype.kind not in "iuf" or not np.isfinite(x).all():
         raise ArgumentTypeError(f"{name}() works on released numbers, such as those of histogram('age', bins=...)")
     return x.astype(np.float64)
 

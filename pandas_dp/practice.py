@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -13,11 +14,13 @@ import pandas as pd
 from pandas_dp import opening
 from pandas_dp.aggregates.base import Answer, Caution
 from pandas_dp.arguments import positive_int
+from pandas_dp.calls import example
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.randomness import random_words
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import DATE, Kind
+from pandas_dp.public_arguments import legible
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.schema_files import has_dtype
@@ -47,6 +50,7 @@ class PracticeSession(Session):
         return super()._hold(*args, **options)
 
 
+@example("pandas_dp.mock({'age': {'bounds': (0, 100)}}, rows=500)")
 def mock(
     schema: Schema | Mapping[str, Mapping[str, Any]],
     rows: int = 1000,
@@ -98,6 +102,8 @@ def mock(
     columns = {column: _typed(column, facts[column].dtype, _column(column, facts[column], number)) for column in facts}
     if unit is not None and unit not in columns:
         columns[unit] = pd.Series(_below(2 * number // bounded.rows + 1, number))
+    if not all(map(legible, columns)):
+        raise ArgumentTypeError("mock names columns by text: mock({'age': {'bounds': (0, 100)}})")
     if not columns:
         raise ArgumentValueError("mock needs a schema with columns: mock({'age': {'bounds': (0, 100)}})")
     frame = pd.DataFrame(columns)
@@ -168,9 +174,9 @@ def _kind(bound: Any) -> Kind:
     """The kind of a column with this bound: the dtype, which would decide it, is not there yet."""
     if isinstance(bound, str) and not DATE.fullmatch(bound):
         return Kind("timedelta")
-    if isinstance(bound, pd.Timedelta | np.timedelta64) or type(bound).__name__ == "timedelta":
+    if isinstance(bound, dt.timedelta | np.timedelta64):
         return Kind("timedelta")
-    if isinstance(bound, str | np.datetime64) or hasattr(bound, "isoformat"):
+    if isinstance(bound, str | np.datetime64 | dt.date):
         try:
             zone = pd.Timestamp(bound).tzinfo
         except ValueError:

@@ -44,6 +44,37 @@ def is_private(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(is_private(entry) for entry in value if isinstance(entry, Held))
 
 
+def comparable(value: Any) -> bool:
+    """Whether a value is equal to another one or is not: arrays, expressions of pandas and NA answer with something else."""
+    if isinstance(value, Held):  # none of their cells is read
+        return False
+    try:
+        return isinstance(value == value, bool | np.bool_)
+    except Exception:  # noqa: BLE001 - a signalling NaN, or whatever a class of the user's own says of itself
+        return False
+
+
+def legible(text: Any) -> bool:
+    """Whether a value is text that can be written down, as labels of pandas have to be: half of a surrogate pair cannot."""
+    if not isinstance(text, str):
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def listed(value: Any) -> bool:
+    """Whether a value has entries, one after the other.
+
+    Text is one value, and what looks like a list may have none: an array without dimensions, an expression of pandas.
+    """
+    if isinstance(value, str | bytes | pd.api.typing.Expression) or not isinstance(value, Iterable):
+        return False
+    return not isinstance(value, np.ndarray) or value.ndim > 0
+
+
 def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
     """Refuse protected tables and columns, and what was made of them, where public facts are asked for.
 

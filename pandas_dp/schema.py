@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.public_arguments import Held, check_all_typed, entries, is_private, refuse_private
+from pandas_dp.public_arguments import Held, check_all_typed, entries, is_private, listed, refuse_private
 from pandas_dp.schema_files import arrow_facts, read_toml, sample_facts, toml_of
 from pandas_dp.steps.changes import Clip, FillNA, Rename, Step
 from pandas_dp.steps.explode import Explode
@@ -66,10 +66,11 @@ class Schema:
                 raise ArgumentTypeError(
                     f"schema of {name!r}: each column takes a dict such as {{'bounds': (0, 120)}} or {{'keys': ['A', 'B']}}"
                 )
-            unknown = [field for field in facts if field not in FIELDS]
+            unknown = [field for field in facts if not isinstance(field, str) or field not in FIELDS]
             if unknown:
-                ends = "; both ends stand in one pair: {'bounds': (0, 120)}" if unknown[0] in ENDS else ""
-                close = ends or did_you_mean(unknown[0], FIELDS)
+                text = unknown[0] if isinstance(unknown[0], str) else ""
+                ends = "; both ends stand in one pair: {'bounds': (0, 120)}" if text in ENDS else ""
+                close = ends or did_you_mean(text, FIELDS)
                 raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
             check_all_typed(f"schema of {name!r}", facts.items())
             refuse_private(f"schema of {name!r}", facts.items())
@@ -213,11 +214,11 @@ class Schema:
         >>> Schema.of({"age": {"bounds": (0, 120)}})
         Schema({'age': {'bounds': (0, 120)}})
         """
-        return schema if isinstance(schema, Schema) else cls(schema or {})
+        return schema if isinstance(schema, Schema) else cls({} if schema is None else schema)
 
     def __getitem__(self, column: str) -> ColumnFacts:
         """Facts of a column, empty ones for an unlisted column."""
-        return self._columns.get(column, ColumnFacts())
+        return self._columns.get(column, ColumnFacts()) if isinstance(column, str) else ColumnFacts()
 
     def after(self, steps: Iterable[Step]) -> Schema:
         """Facts of the columns that steps give: those of a column follow it to its new name, and steps make others known.
@@ -271,20 +272,20 @@ class Schema:
     def _said(self) -> dict[str, dict[str, Any]]:
         """What is said of each column, without what is not."""
         return {
-            name: {f: getattr(facts, f) for f in FIELDS if not _unsaid(getattr(facts, f))}
+            name: {f: getattr(facts, f) for f in FIELDS if not _unsaid(f, getattr(facts, f))}
             for name, facts in self._columns.items()
         }
 
 
-def _unsaid(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value == "drop")
+def _unsaid(field: str, value: Any) -> bool:
+    return value is None or (field == "nulls" and isinstance(value, str) and value == "drop")
 
 
 def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
     given = dict(facts)
     for field in ("bounds", "keys"):
         if given.get(field) is not None:
-            if isinstance(given[field], str) or not hasattr(given[field], "__iter__"):
+            if not listed(given[field]):
                 raise ArgumentTypeError(f"{field} in a schema must be a list")
             if field == "bounds" and isinstance(given[field], Held):  # edges and keys alone are made in arrays
                 raise ArgumentTypeError("bounds in a schema must be two plain values: {'bounds': (0, 100)}")

@@ -15,6 +15,7 @@ from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number
 from pandas_dp.priced.wanted_errors import prices_for
+from pandas_dp.public_arguments import listed
 from pandas_dp.queries import DEFAULTS, Query
 
 LINE = "pandas_dp.split(1, [pandas_dp.query(epsilon=1).count(), pandas_dp.query(epsilon=1).count('age')], weights=[0.6, 0.4])"
@@ -106,7 +107,7 @@ def _check_plain(query: Query, place: int) -> None:
 
 
 def _one_each(values: Any, count: int, argument: str) -> list[Any]:
-    if not isinstance(values, list | tuple | np.ndarray | pd.Index) or len(values) != count:
+    if not listed(values) or not isinstance(values, list | tuple | np.ndarray | pd.Index) or len(values) != count:
         raise ArgumentTypeError(f"{argument} must be a list with one number for each query: {LINE}")
     return list(values)
 

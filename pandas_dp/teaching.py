@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp import arguments
+from pandas_dp.calls import example
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number
-from pandas_dp.public_arguments import is_private
-from pandas_dp.report.plots import load_pyplot
+from pandas_dp.public_arguments import is_private, listed
+from pandas_dp.report.plots import axes_of, load_pyplot
 
 __all__ = ["Sensitivities", "sensitivities"]
 
@@ -153,8 +154,9 @@ class Sensitivities:
         """
         if axes is None:
             _, axes = load_pyplot().subplots(2, 1, figsize=(7, 5), layout="constrained")
-        _draw_line(self, axes[0])
-        _draw_distances(self, axes[1])
+        found = axes_of(axes, 2, "axes must be two matplotlib Axes: .plot(plt.subplots(2)[1])")
+        _draw_line(self, found[0])
+        _draw_distances(self, found[1])
         return axes
 
     def __repr__(self) -> str:
@@ -179,6 +181,7 @@ class Sensitivities:
         return "lower median" if self.q == Fraction(1, 2) else f"quantile {float(self.q):g}"
 
 
+@example(LINE)
 def sensitivities(values: Any, bounds: Any, q: Any = 0.5, *, beta: Any, relation: str = "add_remove") -> Sensitivities:
     """NOT PRIVATE: local, smooth and global sensitivity of a quantile of PUBLIC numbers.
 
@@ -299,7 +302,7 @@ def _weighted(a: Fraction, beta: Fraction, k: int) -> float:
 
 
 def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
-    if isinstance(bounds, str | bytes | dict | set) or not isinstance(bounds, Sequence | np.ndarray):
+    if not listed(bounds) or not isinstance(bounds, Sequence | np.ndarray):
         raise ArgumentTypeError(f"bounds must be a pair of numbers: {LINE}")
     if len(bounds) != 2:
         raise ArgumentValueError(f"bounds must be a pair of numbers: {LINE}")
@@ -315,9 +318,13 @@ def _numbers(values: Any) -> list[Fraction]:
         raise ArgumentTypeError(
             f"these values are protected, and sensitivities() would show them; teach with public numbers: {LINE}"
         )
-    if isinstance(values, str | bytes) or not isinstance(values, Sequence | np.ndarray | pd.Series | pd.Index):
+    if not listed(values) or not isinstance(values, Sequence | np.ndarray | pd.Series | pd.Index):
         raise ArgumentTypeError(f"values must be a list, an array or a Series of public numbers: {LINE}")
-    if np.ndim(values) != 1 or not 1 <= len(values) <= MOST_VALUES:
+    try:
+        flat = np.ndim(values) == 1
+    except ValueError:  # entries of different lengths
+        flat = False
+    if not flat or not 1 <= len(values) <= MOST_VALUES:
         raise ArgumentValueError(f"values must hold between 1 and 500 numbers: {LINE}")
     try:
         return [exact_number(value, "values") for value in values]

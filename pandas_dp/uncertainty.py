@@ -289,7 +289,7 @@ class EachOf:
 
 def percent(level: float) -> str:
     """Write a level as people do: ``95 %``, ``99.9 %``."""
-    return f"{100 * level:.12g} %"
+    return f"{100 * float(level):.12g} %"
 
 
 def rounded_up(x: float) -> str:

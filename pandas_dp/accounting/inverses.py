@@ -112,7 +112,7 @@ def epsilon_for(queries: Any, total: Any, rule: str | None = None, mechanism: ty
     """
     line = f"epsilon_for(queries=100, {TOTAL})"
     count, pair = typed(line, positive_int, queries, "queries"), _total(total, line)
-    if mechanism not in (Loss, Laplace, Exponential):
+    if not any(mechanism is known for known in (Loss, Laplace, Exponential)):
         raise ArgumentTypeError("mechanism must be Loss, Laplace or Exponential: mechanism=Laplace")
     names = INVERSES | {COROLLARY: "no"}
     if rule is not None:

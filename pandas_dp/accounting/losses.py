@@ -16,6 +16,7 @@ from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
 from pandas_dp.calls import example
 from pandas_dp.core.privacy import GaussianLoss, PrivacyLoss, PureLoss, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.public_arguments import listed
 
 LINE = "compose([0.1, 0.5], delta=1e-6), compose([(0.1, 1e-8)], delta=1e-6) or compose({0.1: 46}, delta=1e-6)"
 MOST_KINDS = 10_000
@@ -176,7 +177,7 @@ def several(losses: Any) -> Losses:
         pairs: Iterable[tuple[Any, int]] = [
             (key, typed(LINE, positive_int, times, "how often each is paid")) for key, times in losses.items()
         ]
-    elif isinstance(losses, list | np.ndarray | pd.Series):
+    elif listed(losses) and isinstance(losses, list | np.ndarray | pd.Series):
         pairs = [(loss, 1) for loss in losses]
     else:
         raise ArgumentTypeError(f"losses must be a list, or a dict of how often each is paid: {LINE}")

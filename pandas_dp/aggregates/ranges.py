@@ -244,7 +244,7 @@ def places_between(index: pd.Index[Any], left: Any, right: Any) -> tuple[int, in
     given = [edges[0] if left is None else left, edges[-1] if right is None else right]
     try:
         first, last = (edges.index(pd.Timestamp(e) if isinstance(edges[0], pd.Timestamp) else e) for e in given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):  # what cannot be compared is no edge
         first, last = 0, -1
     if first > last:
         shown = ", ".join(repr(e) if isinstance(e, int | float) else repr(str(e)) for e in (edges[0], edges[-1]))

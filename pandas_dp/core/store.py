@@ -224,15 +224,16 @@ def canonical(path: str | os.PathLike[str]) -> str:
 
     Raises
     ------
-    LedgerError
-        No file name, ``":memory:"``, a URI, ``..`` in the path, a folder, or a folder that does not exist.
-    ArgumentTypeError
-        Not a path at all.
+    LedgerError, ArgumentTypeError
+        No file name, ``":memory:"``, a URI, ``..`` in the path, a folder, or one that does not exist; no path at all.
     """
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str):
         raise ArgumentTypeError("ledger= must be the name of a file: type ledger='visits.dpledger'")
-    if not text or "\0" in text or text.startswith(":memory:") or text.lower().startswith("file:"):
+    named = False
+    with suppress(UnicodeEncodeError):  # half of a pair of surrogates is in no name
+        named = bool(text) and b"\0" not in os.fsencode(text)
+    if not named or text.startswith(":memory:") or text.lower().startswith("file:"):
         raise LedgerError(
             "ledger= must be the name of a file: type ledger='visits.dpledger', or leave it out to use memory"
         )

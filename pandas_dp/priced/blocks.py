@@ -19,6 +19,7 @@ from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
 from pandas_dp.priced.text import BOUNDED, bounds_text, listing, value_text
+from pandas_dp.public_arguments import legible
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 
@@ -214,7 +215,7 @@ class BlockQuestions(PreparedFrame):
     ) -> tuple[Estimates, str]:
         """Several named numbers, and how their bounds are written."""
         line = "sample_and_aggregate(function, bounds={'slope': (-1, 1), 'intercept': (0, 100)})"
-        if not 1 <= len(bounds) <= MOST_OUTPUTS or not all(isinstance(name, str) for name in bounds):
+        if not 1 <= len(bounds) <= MOST_OUTPUTS or not all(map(legible, bounds)):
             raise ArgumentValueError(f"a dict of bounds names 1 to {MOST_OUTPUTS:,} numbers by text: {line}")
         if how == "winsorized":
             raise ArgumentValueError("aggregator='winsorized' takes one number; leave it out for several")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -22,6 +22,7 @@ from pandas_dp.kinds import exact_number, is_missing
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import ZERO, no_number, rehearse
 from pandas_dp.priced.text import MOST_LISTED, bounds_text, call_text, listing, value_text
+from pandas_dp.public_arguments import listed
 from pandas_dp.release import Release
 from pandas_dp.steps.expression import Expression
 from pandas_dp.steps.parse import parse_expression
@@ -299,9 +300,7 @@ def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Express
 
 def _listed(given: Any, name: str, line: str, most: int) -> list[Any]:
     """A public list of at least one entry."""
-    if isinstance(given, str | bytes | dict | set | pd.Series | pd.DataFrame) or not isinstance(given, Iterable):
-        raise ArgumentTypeError(f"{name} must be a public list: {line}")
-    if not isinstance(given, Sequence | np.ndarray | pd.Index):
+    if not listed(given) or not isinstance(given, Sequence | np.ndarray | pd.Index):
         raise ArgumentTypeError(f"{name} must be a public list: {line}")
     if not 1 <= len(given) <= most:
         raise ArgumentValueError(f"{name} must hold between 1 and {most:,} values: {line}")

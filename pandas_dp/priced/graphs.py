@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -16,6 +16,7 @@ from pandas_dp.kinds import Kind, is_missing
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.smooth import noise_text, smooth_noise
 from pandas_dp.priced.text import listing, value_text
+from pandas_dp.public_arguments import listed
 from pandas_dp.release import Release
 
 LINE = "mst_cost({}, {}, {}, vertices=['A', 'B', 'C'], max_weight=10)"
@@ -112,7 +113,7 @@ def _vertices(given: Any, kinds: list[Kind], line: str) -> tuple[Hashable, ...]:
         raise ArgumentTypeError(
             f"mst_cost() needs the public list of vertices, which must not come from the data: {line}"
         )
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if not listed(given):
         raise ArgumentTypeError(f"vertices must be a list: {line}")
     vertices = list(islice(given, MOST_VERTICES + 1))
     if not 2 <= len(vertices) <= MOST_VERTICES:

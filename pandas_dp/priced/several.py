@@ -270,7 +270,8 @@ def wanted_of(func: Any, named: dict[str, Any], functions: tuple[str, ...] = FUN
         if not isinstance(cell.column, str):
             raise ArgumentTypeError(f"agg() names columns by their text: {AGG}, {NAMED}")
         if not isinstance(cell.function, str) or cell.function not in functions:
-            close = did_you_mean(cell.function, functions) if cell.function != "size" else SIZE
+            text = cell.function if isinstance(cell.function, str) else ""
+            close = did_you_mean(text, functions) if text != "size" else SIZE
             raise ArgumentValueError(f"agg() knows {', '.join(functions)}{close}: {AGG}")
     if len(set(wanted)) != len(wanted):
         raise ArgumentValueError(f"agg() asks each function of a column once: {AGG}")

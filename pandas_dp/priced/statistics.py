@@ -21,6 +21,7 @@ from pandas_dp.priced.blocks import ranges_text
 from pandas_dp.priced.bounds import grid, is_private, open_ended
 from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.priced.text import call_text, listing
+from pandas_dp.public_arguments import listed
 from pandas_dp.release import Release
 
 MOST_COLUMNS = 30
@@ -296,7 +297,8 @@ class StatisticQuestions(QuantileQuestions):
         """
         line = "linear_regression('cost', ['age'], bounds={'age': (0, 120), 'cost': (0, 5000)})"
         explaining = [x] if isinstance(x, str) else x
-        if not isinstance(y, str) or isinstance(x, bytes) or not isinstance(explaining, Sequence | pd.Index):
+        named = listed(explaining) and isinstance(explaining, Sequence | pd.Index)
+        if not isinstance(y, str) or not named or not all(isinstance(name, str) for name in explaining):
             raise ArgumentTypeError(f"y must be the name of a column and x a list of names: {line}")
         if "intercept" in explaining:
             raise ArgumentValueError(

@@ -19,6 +19,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.public_arguments import listed
 from pandas_dp.session import ATTRIBUTE
 from pandas_dp.streams import OracleStream, Stream, ThresholdStream
 
@@ -161,26 +162,26 @@ class StreamQuestions(PreparedFrame):
         if not isinstance(domain, Mapping) or not domain:
             raise ArgumentTypeError(f"method='pmw' needs a public domain, which must not come from the data: {line}")
         axes, cells = [], 1
-        for column, listed in domain.items():
+        for column, given in domain.items():
             kind = self._kind(column)
             if kind.name in ("datetime", "timedelta"):
                 raise ArgumentTypeError(f"a domain has numbers, bools and text; {column!r} holds dates: {line}")
-            if not isinstance(listed, Sequence | np.ndarray | pd.Index) or isinstance(listed, str):
+            if not listed(given) or not isinstance(given, Sequence | np.ndarray | pd.Index):
                 raise ArgumentTypeError(f"the domain of {column!r} must be a list: {line}")
-            cells *= max(1, len(listed) - (kind.name == "number"))
+            cells *= max(1, len(given) - (kind.name == "number"))
             if cells > MOST_CELLS:
                 raise ArgumentValueError("a domain may have at most 1,000,000 combinations: fewer bins or columns")
             try:
-                axes.append(self._axis(column, listed, kind))
+                axes.append(self._axis(column, given, kind))
             except (ArgumentTypeError, ArgumentValueError) as error:
                 raise type(error)(f"domain of {column!r}: {str(error).rsplit(': ', 1)[0]}: {line}") from None
         return Domain(tuple(axes))
 
-    def _axis(self, column: str, listed: Any, kind: Kind) -> Axis:
+    def _axis(self, column: str, given: Any, kind: Kind) -> Axis:
         if kind.name == "number":
             whole = pd.api.types.is_integer_dtype(self._empty()[column].dtype)
-            return Axis(arguments.bins(listed, False, False, kind, "oracle", column)[0], whole)
-        parts, _ = arguments.keys(listed, False, False, kind, self._facts(column), "oracle", column)
+            return Axis(arguments.bins(given, False, False, kind, "oracle", column)[0], whole)
+        parts, _ = arguments.keys(given, False, False, kind, self._facts(column), "oracle", column)
         wanted = bool if kind.name == "bool" else str
         if not all(type(key) is wanted for key in parts.keys):
             raise ArgumentTypeError(f"keys must be {'True and False' if wanted is bool else 'text'}")

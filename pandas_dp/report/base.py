@@ -16,6 +16,7 @@ from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import example
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.public_arguments import comparable
 from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import scalar_html
 from pandas_dp.report.odometer import as_float
@@ -31,17 +32,16 @@ ROWS_FROM = {  # by lineage
     "vouched": "rows that the owner vouched for",
 }
 STORED = "answered before: costs nothing now"
-LEVEL = 0.95
-HIGHEST_LEVEL = 1 - 1e-12
+LEVEL, HIGHEST_LEVEL = 0.95, 1 - 1e-12
 
 
 def checked_level(level: float) -> float:
     """Return a level between 0 and 1."""
-    if not isinstance(level, Real | Decimal):
+    if not isinstance(level, Real | Decimal) or not comparable(level):
         raise ArgumentTypeError("level must be a number between 0 and 1, such as level=0.95")
     if not 0 < level <= HIGHEST_LEVEL:
         raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
-    return level
+    return float(level)
 
 
 class Release:

@@ -10,7 +10,7 @@ from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.core.records import charged_state
 from pandas_dp.report.odometer import spent
-from pandas_dp.report.plots import load_pyplot
+from pandas_dp.report.plots import ONE, axes_of, load_pyplot
 
 MOST_POINTS = 500  # of a long record so many answers are drawn, at equal distances
 
@@ -37,8 +37,7 @@ def draw_budget(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], nam
     ImportError
         Without matplotlib; the text says what to install.
     """
-    if ax is None:
-        ax = load_pyplot().subplots()[1]
+    ax = load_pyplot().subplots()[1] if ax is None else axes_of(ax, 1, ONE)[0]
     charges = [entry.charge for entry in entries if entry.charge is not None]
     every, state, total = len(charges) // MOST_POINTS + 1, State.zero(), float(rule.budget.epsilon)
     places, amounts = [0], [0.0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.report.files import replace_file
 
 CSV = ".to_csv(path), with intervals and cautions; .table().to_csv(path, ...) is pandas' own, with every digit"
@@ -45,11 +45,18 @@ def write_csv(
         )
     encoding = options.pop("encoding", None) or "utf-8"
     above = "".join(f"{MARK}{' '.join(comment.split())}\n" for comment in comments)
-    text: str = above + table.to_csv(**options)
+    try:
+        text: str = above + table.to_csv(**options)
+    except TypeError:  # an option that pandas does not know
+        raise ArgumentTypeError(f"to_csv() takes the options of a DataFrame's: {CSV}") from None
     if path is None:
         return text
     if hasattr(path, "write"):
         path.write(text)
         return None
-    replace_file(path, text.encode(encoding))
+    try:
+        content = text.encode(encoding)
+    except ValueError:
+        raise ArgumentValueError(f"encoding= must know all characters: {CSV}") from None
+    replace_file(path, content)
     return None

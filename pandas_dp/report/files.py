@@ -38,10 +38,12 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, name)
+    except ValueError:  # a character that no name can have
+        raise ArgumentValueError("path must be the name of a file: 'report.html'") from None
     except OSError as error:
         if error.filename is not None:
             error.filename, error.filename2 = name, None  # as the caller wrote it
         raise
     finally:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             os.unlink(temporary)

@@ -12,9 +12,11 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import ROWS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.public_arguments import comparable
 from pandas_dp.report.text import duration_unit, named, with_half
 
 BAR_WIDTH = 0.8
+ONE = "ax must be one matplotlib Axes: .plot(ax=ax); a column of a table is chosen by .plot(y='n')"
 MOST_TICKS, MOST_CELLS, MOST_PANELS, MOST_NAMED = 30, 60, 20, 10
 PANEL, FIGURE_HEIGHT = (6.4, 1.9), 4.8  # inches
 LAYOUT = "constrained"  # makes room for long labels, and for what stands below the axes
@@ -161,12 +163,11 @@ def _panels(panels: list[Panel], line: Line, given: Any, axis: str, first: str) 
         size = (PANEL[0], max(PANEL[1] * count + 1, FIGURE_HEIGHT))
         axes = load_pyplot().subplots(count, 1, sharex=shared, squeeze=False, figsize=size, layout=LAYOUT)[1].ravel()
     else:
-        axes = np.ravel(np.array(given, dtype=object))
-        if len(axes) != count or not all(hasattr(ax, "vlines") for ax in axes):
-            alone = f".plot(y={first!r}, ax=ax) draws one of them, " if first else ""
-            raise ArgumentTypeError(
-                f"each of these {count} panels has a scale of its own: {alone}.plot(ax=axes) takes an array of {count} axes"
-            )
+        alone = f".plot(y={first!r}, ax=ax) draws one of them, " if first else ""
+        wanted = (
+            f"each of these {count} panels has a scale of its own: {alone}.plot(ax=axes) takes an array of {count} axes"
+        )
+        axes = axes_of(given, count, wanted)
     for place, (ax, one, (_, labels)) in enumerate(zip(axes, prepared, panels, strict=True)):
         name, unit = _bars(ax, one, labels)
         last = place == count - 1
@@ -180,9 +181,11 @@ def _panels(panels: list[Panel], line: Line, given: Any, axis: str, first: str) 
 def _chosen(labels: list[Any], y: Any) -> list[int]:
     """Places of the columns that are named, by their labels or, where those are pairs, by the first part."""
     places = []
-    for wanted in y if isinstance(y, list) else [y]:
+    for wanted in y if isinstance(y, list) and y else [y]:
         found = [
-            place for place, label in enumerate(labels) if wanted in ((label, label[0]) if _pair(label) else (label,))
+            place
+            for place, label in enumerate(labels)
+            if comparable(wanted) and wanted in ((label, label[0]) if _pair(label) else (label,))
         ]
         if not found:
             close = did_you_mean(wanted, labels) if isinstance(wanted, str) else ""
@@ -200,14 +203,18 @@ def _pair(label: Any) -> bool:
 
 def _one(ax: Any) -> Any:
     """The one Axes to draw on: that which is given, or that of a new figure."""
-    if ax is None:
-        return load_pyplot().subplots(layout=LAYOUT)[1]
-    found = np.ravel(np.array(ax, dtype=object))
-    if len(found) != 1 or not hasattr(found[0], "vlines"):
-        raise ArgumentTypeError(
-            "ax must be one matplotlib Axes: .plot(ax=ax); a column of a table is chosen by .plot(y='n')"
-        )
-    return found[0]
+    return load_pyplot().subplots(layout=LAYOUT)[1] if ax is None else axes_of(ax, 1, ONE)[0]
+
+
+def axes_of(given: Any, count: int, line: str) -> list[Any]:
+    """As many matplotlib Axes as are drawn on; where these are others, `line` says what to type."""
+    axes = list(given.flat if isinstance(given, np.ndarray) else given if isinstance(given, list | tuple) else [given])
+    drawn = [
+        ax for ax in axes if hasattr(ax, "vlines") and not isinstance(ax, pd.api.typing.Expression)
+    ]  # which has all
+    if len(axes) != count or len(drawn) != count:
+        raise ArgumentTypeError(line)
+    return axes
 
 
 def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = False) -> tuple[str, str]:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from pandas_dp import postprocess
 from pandas_dp.aggregates.base import Answer
+from pandas_dp.calls import explained
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.report.base import LEVEL, Release, checked_level
 from pandas_dp.report.plots import Column
@@ -92,6 +93,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         notes = (*self.notes, "free: a sum of bins of an answer that was paid for")
         return FloatRelease(answer.value, replace(self._provenance, error=answer.error, notes=notes, extras=()))
 
+    @explained
     def estimate(self, level: float = LEVEL, project: bool = False) -> pd.DataFrame:
         """Estimate the proportion of each key among the exact answers: free, for `randomized_response` alone.
 

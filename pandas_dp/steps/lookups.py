@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from decimal import InvalidOperation
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.kinds import is_missing
 from pandas_dp.steps.choices import make_map
 from pandas_dp.steps.expression import Column, Map, quote
 
@@ -22,7 +24,8 @@ def lookup_maps(lookup: Any, on: str) -> dict[str, Map]:
         If it is no table, keys are missing or repeated, or a column has no values or some that are no constants.
     """
     table = _table(lookup)
-    if on not in list(table.columns):  # among dates a part of one would be in it, too
+    # among dates a part of one would be in it, too, and NA is neither equal to a text nor another one
+    if not any(isinstance(name, str) and name == on for name in table.columns):
         raise ArgumentValueError(f"merge: the lookup has no column {quote(on)}, which on= names")
     if not table.columns.is_unique or len(table.columns) < 2:
         raise ArgumentValueError(f"merge: the lookup needs columns besides {quote(on)}, each with a name of its own")
@@ -31,7 +34,7 @@ def lookup_maps(lookup: Any, on: str) -> dict[str, Map]:
         raise ArgumentValueError(f"merge: a key of the lookup is missing: lookup.dropna(subset=[{on!r}])")
     maps = {}
     for name in table.columns:
-        if name == on:
+        if isinstance(name, str) and name == on:
             continue
         cells, absent = _cells(table[name])
         pairs = [(key, cell) for key, cell, gone in zip(keys, cells, absent, strict=True) if not gone]
@@ -52,7 +55,7 @@ def _table(lookup: Any) -> pd.DataFrame:
     if isinstance(lookup, Mapping):
         try:
             return pd.DataFrame(dict(lookup))
-        except ValueError:
+        except (ValueError, TypeError, InvalidOperation):  # lists of different lengths, or no lists
             pass
     raise ArgumentTypeError(
         "merge: takes a public DataFrame, or lists of one length by name: {'code': ['a', 'b'], 'label': ['first', 'second']}"
@@ -63,5 +66,4 @@ def _cells(column: pd.Series[Any]) -> tuple[list[Any], list[bool]]:
     """Cells as Python's and pandas' own values, and which are missing."""
     cells = column.astype(object).tolist()
     dates = [pd.Timestamp(cell) if type(cell) is datetime.date else cell for cell in cells]
-    missing: list[bool] = column.isna().tolist()
-    return dates, missing
+    return dates, [is_missing(cell) for cell in cells]

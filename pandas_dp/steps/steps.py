@@ -14,6 +14,7 @@ import pandas as pd
 
 from pandas_dp.engines.rows import has_kernel
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.public_arguments import listed
 from pandas_dp.steps.changes import Assign, Clip, Drop, FillNA, Filter, Rename, Step, touches
 from pandas_dp.steps.explode import LONGEST, Explode, holds_lists
 from pandas_dp.steps.expression import Column, Constant, Expression, quote
@@ -251,7 +252,7 @@ def merge(lookup: Any, on: str, how: str, empty: pd.DataFrame) -> tuple[Step, ..
         constants.
     """
     empty = _without_rows("merge", empty)
-    if how != "left":
+    if not isinstance(how, str) or how != "left":
         raise ArgumentValueError(
             f"merge: every row stays, as with how='left': write .merge(lookup, on={on!r}) and, for the rows that match "
             "alone, .dropna('column of the lookup') after it"
@@ -283,7 +284,10 @@ def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
             "explode: takes one column, explode('tags', max=5). Lists that go side by side are exploded before the table is "
             "protected: df = df.explode(['tags', 'prices'])"
         )
-    (name,) = _columns("explode", [column] if isinstance(column, str) else column, empty)
+    names = _columns("explode", [column] if isinstance(column, str) else column, empty)
+    if len(names) != 1:
+        raise ArgumentTypeError("explode: takes the name of one column, explode('tags', max=5)")
+    name = names[0]
     line = f"explode({quote(name)}, max=5)"
     if isinstance(max, bool | np.bool_) or not isinstance(max, int | np.integer):
         raise ArgumentTypeError(f"explode: max has to be a whole number, of entries that count in each list: {line}")
@@ -340,7 +344,7 @@ def _dry_run(argument: str, step: Step, empty: pd.DataFrame) -> pd.DataFrame:
 def _columns(argument: str, columns: str | Iterable[str], empty: pd.DataFrame) -> tuple[str, ...]:
     """Names in one order, each of them a column."""
     # A Series iterates over its cells, which the texts below would quote.
-    if isinstance(columns, pd.Series | pd.DataFrame) or not isinstance(columns, Iterable):
+    if isinstance(columns, pd.Series | pd.DataFrame) or not (isinstance(columns, str) or listed(columns)):
         raise ArgumentTypeError(f"{argument}: columns are given by their names, as in columns=['age', 'ward']")
     names = [columns] if isinstance(columns, str) else list(columns)
     for name in names:

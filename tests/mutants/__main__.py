@@ -40,7 +40,7 @@ def main(names: list[str]) -> int:
 def _found(fault: Fault) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for part in ("pandas_dp", "tests", "pyproject.toml", "README.md", "docs"):
+        for part in ("pandas_dp", "tests", "pyproject.toml", "README.md", "CONTRIBUTING.md", "docs"):
             source = ROOT / part
             if source.is_dir():
                 shutil.copytree(source, copy / part, ignore=shutil.ignore_patterns("__pycache__"))

@@ -98,16 +98,21 @@ GUARANTEED: dict[str, Question] = {  # ranks and gaps of scores
     "median": lambda d: d.median("cost", bounds=(0, 100)),
     "median by column": lambda d: d["wait"].median(bounds=HOUR),
     "quantile": lambda d: d.quantile("cost", 0.9, bounds=(0, None)),
+    "quantile by column": lambda d: d["cost"].quantile(0.9, bounds=(0, 100)),
     "quantiles": lambda d: d.quantile("age", [0.1, 0.25, 0.5, 0.75, 0.9], bounds=(0, 120), step=1),
     "median of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].median(bounds=(0, 100)),
     "quantiles of groups": lambda d: d.groupby("ward", keys=KEYS)["age"].quantile([0.2, 0.5, 0.8], bounds=(0, None)),
     "mode of groups": lambda d: d.groupby(["ward"], keys=KEYS)["to"].mode(keys=KEYS),
     "min": lambda d: d.min("cost", bounds=(0, 100)),
+    "min by column": lambda d: d["cost"].min(bounds=(0, 100)),
     "max by column": lambda d: d["day"].max(bounds=DAYS),
     "max of open bounds": lambda d: d.max("age", bounds=(0, None), q=0.99),
     "mode": lambda d: d.mode("ward", keys=KEYS),
+    "mode by column": lambda d: d["ward"].mode(keys=KEYS),
     "top_k": lambda d: d.top_k("ward", 2, keys=KEYS),
+    "top_k by column": lambda d: d["ward"].top_k(2, keys=KEYS),
     "best_price": lambda d: d.best_price("cost", prices=[20, 40, 60]),
+    "best_price by column": lambda d: d["cost"].best_price(prices=[20, 40, 60]),
     "select": lambda d: d.select([20, 40], score="cost >= candidate"),
     "select by table": lambda d: d.select([20, 40], score=fit, sensitivity=1),
     "vote": lambda d: d.sample_and_aggregate(ward, keys=KEYS, aggregator="vote"),
@@ -121,13 +126,17 @@ BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
     "mean day": lambda d: d["day"].mean(bounds=DAYS),
     "group means": lambda d: d.groupby("ward", keys=KEYS)["cost"].mean(bounds=(0, 100)),
     "var": lambda d: d.var("cost", bounds=(0, 100)),
+    "var by column": lambda d: d["age"].var(bounds=(0, 120)),
+    "std of cost": lambda d: d.std("cost", bounds=(0, 100)),
     "std": lambda d: d["age"].std(bounds=(0, 120)),
     "var of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].var(bounds=(0, 100)),
+    "std of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].std(bounds=(0, 100)),
     "value_counts as shares": lambda d: d.value_counts("ward", keys=KEYS, normalize=True),
     "pivot table of means by group": lambda d: d.pivot_table(
         "cost", "ward", "age", keys={"ward": KEYS}, bins={"age": [0, 200]}, bounds=(0, 100)
     ),
     "ecdf": lambda d: d.ecdf("cost", bins=range(0, 101, 10)),
+    "ecdf by column": lambda d: d["cost"].ecdf(bins=range(0, 101, 10)),
 }
 BY_DATA: dict[str, Question] = {  # not known in advance
     "private bounds": lambda d: d.mean("cost", bounds="private"),
@@ -194,6 +203,7 @@ FOUND: dict[str, Question] = {  # with a delta in the price alone
 FEW_BLOCKS: dict[
     str, Question
 ] = {  # those with the most calls of a function, for prices at which few blocks are enough
+    "vote": lambda d: d.sample_and_aggregate(ward, keys=KEYS, blocks=10, aggregator="vote"),
     "means of a function of groups": lambda d: d.groupby("ward", keys=KEYS).sample_and_aggregate(
         middle, bounds=(0, 100), blocks=10, aggregator="mean"
     ),

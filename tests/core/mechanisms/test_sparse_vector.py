@@ -15,6 +15,7 @@ from itertools import product
 
 import pytest
 from scipy.stats import chi2
+from support.laws import sparse_law as law
 
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms import sparse_vector
@@ -24,39 +25,6 @@ from pandas_dp.core.randomness import random_bytes
 from pandas_dp.errors import QueryFailedError
 
 QUESTIONS = 3
-
-
-def transcripts(most, questions=QUESTIONS):
-    """All transcripts; a stream ends with its last positive answer."""
-    found = set()
-    for bits in product((0, 1), repeat=questions):
-        cut = next((i + 1 for i in range(questions) if sum(bits[: i + 1]) == most), questions)
-        found.add(bits[:cut])
-    return sorted(found)
-
-
-def law(x, most, p, q, threshold=0):
-    """Exact probability of every transcript for exact results x, P(u >= z) = p^z, P(v >= z) = q^z."""
-    first = max(0, max(x) - threshold)  # from here on no bound is negative
-    result = {}
-    for bits in transcripts(most, len(x)):
-        total = F(0)
-        for z in range(first):
-            term = (1 - p) * p**z
-            for bit, xi in zip(bits, x, strict=False):
-                tail = q ** max(0, threshold + z - xi)
-                term *= tail if bit else 1 - tail
-            total += term
-        coefficients = [F(1)]  # of powers of q^(z - first)
-        for bit, xi in zip(bits, x, strict=False):
-            c = q ** (threshold + first - xi)
-            shifted = [F(0), *(c * a for a in coefficients)]
-            kept = [*coefficients, F(0)]
-            coefficients = shifted if bit else [a - b for a, b in zip(kept, shifted, strict=True)]
-        total += sum(c * (1 - p) * p**first / (1 - p * q**j) for j, c in enumerate(coefficients))
-        result[bits] = total
-    assert sum(result.values()) == 1
-    return result
 
 
 def worst(most, k, rising, p, q, span=2):
