@@ -224,8 +224,8 @@ class Accessor(Portions):
         delta_reserved : number, optional
             Part of delta for finding keys and for noise that fits the data; a tenth by default.
         plan : dict of price to count, or list of prices or queries, optional
-            Epsilons declared before the first answer, such as ``{0.1: 40}``: together they cost less than they add up to, and the
-            rest pays for others. Questions may depend on answers, these prices may not. Needs a delta.
+            Epsilons declared before the first answer, such as ``{0.1: 40}``: together they cost less than they add up to, and
+            the rest pays for others. Questions may depend on answers, these prices may not. Needs a delta.
         ledger : path, optional
             File on a disk of this machine that keeps the books; without it the budget ends with the process.
         name : str

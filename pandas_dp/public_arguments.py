@@ -103,6 +103,7 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
             )
 
 
+DEEPEST = 10  # lists within lists, such as one that holds itself
 HOLDS = (np.generic, np.ndarray, list, tuple, set, frozenset, dict)
 TYPED = {"b": "bool", "i": "int", "u": "int", "U": "str", "S": "bytes", "M": "pd.Timestamp", "m": "pd.Timedelta"}
 
@@ -142,15 +143,17 @@ def check_all_typed(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
         check_typed(value, f"{call}: {name} must be typed, and ")
 
 
-def _scalar(value: Any) -> np.generic | None:
-    """A NumPy scalar: the value itself, or one in it; None where there is none."""
+def _scalar(value: Any, depth: int = 0) -> np.generic | None:
+    """A NumPy scalar: the value itself, or one in it; None where there is none, or so deep that no call takes it."""
     if isinstance(value, np.generic):
         return value
     if isinstance(value, np.ndarray):
         return _scalar(value[()]) if value.ndim == 0 else None
     if isinstance(value, dict):
-        return _scalar([*value, *value.values()])
-    if not isinstance(value, list | tuple | set | frozenset):
+        return _scalar([*value, *value.values()], depth)
+    if not isinstance(value, list | tuple | set | frozenset) or depth > DEEPEST:
         return None
     odd = {kind for kind in set(map(type, value)) if issubclass(kind, HOLDS)}  # of millions of keys most are plain
-    return next((found for entry in value if type(entry) in odd and (found := _scalar(entry)) is not None), None)
+    return next(
+        (found for entry in value if type(entry) in odd and (found := _scalar(entry, depth + 1)) is not None), None
+    )

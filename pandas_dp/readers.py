@@ -179,7 +179,7 @@ def read_csv(path: Any, **options: Any) -> pd.DataFrame:
     path : str or path
     **options
         Of ``pandas.read_csv``. Say ``dtype=``: kinds of columns are public, and without it pandas takes them from the cells,
-        where one letter makes text of a column of numbers.
+        where one letter makes text of a column of numbers. What it raises on a line tells of that line, as pandas' own does.
 
     Returns
     -------

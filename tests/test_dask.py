@@ -260,10 +260,10 @@ def test_partitions_that_differ_are_fitted_to_what_is_declared(here, odd):
 
 
 def test_the_number_of_rows_is_public_where_it_is_for_a_frame(here):
-    ddf = protected(visits(), neighbors="replace_one")
+    ddf = protected(visits(), neighbors="replace_one", rows=True)
     assert ddf.dp(epsilon=1).count() == 600
     assert str(ddf.dp.session.spent) == "epsilon=0"
-    broke = protected(visits().map_partitions(broken, meta=META), neighbors="replace_one")
+    broke = protected(visits().map_partitions(broken, meta=META), neighbors="replace_one", rows=True)
     with pytest.raises(ArgumentValueError, match="could not be counted") as caught:
         broke.dp(epsilon=1).count()
     assert caught.value.__cause__ is caught.value.__context__ is None

@@ -28,7 +28,7 @@ def test_answers_are_counted():
 
 def test_frame_and_collection_estimate_alike():
     df = pd.DataFrame({"x": np.arange(300) % 3})
-    df.dp.protect(epsilon=1, neighbors="replace_one", name="collection and frame")
+    df.dp.protect(epsilon=1, neighbors="replace_one", rows=True, name="collection and frame")
     answers = df.dp(epsilon=1).randomized_response("x", keys=[0, 1, 2])
     for project in (False, True):
         collected = local.estimate(answers, keys=[0, 1, 2], epsilon=1, level=0.9, project=project)

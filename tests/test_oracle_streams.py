@@ -44,7 +44,7 @@ def test_answers_at_a_high_price():
 
 
 def test_an_answer_is_a_release_at_no_further_price():
-    df = protected(epsilon=2, neighbors="replace_one")
+    df = protected(epsilon=2, neighbors="replace_one", rows=True)
     stream = df.dp(epsilon=1).oracle("pmw", domain=DOMAIN, updates=2)
     answer = stream.ask("age < 30")
     assert df.dp.session.spent == "epsilon=1"
@@ -69,7 +69,7 @@ def test_only_missing_facts_are_bought():
         stream = df.dp(epsilon=1).oracle("pmw", domain=DOMAIN, **given)
         looks[name] = len(stream._inner._run.transcript)
     assert looks == {"public": 0, "given": 0, "bought": 1}
-    df = protected(epsilon=10, neighbors="replace_one")
+    df = protected(epsilon=10, neighbors="replace_one", rows=True)
     assert len(df.dp(epsilon=1).query("age > 3").oracle("pmw", domain=DOMAIN)._inner._run.transcript) == 1
 
 

@@ -46,7 +46,7 @@ def terms_of(name: str) -> dict[str, object]:
     """Terms of a session that answers this question."""
     if name in BY_UNIT:
         return {"unit": "uid", "max_rows": 4}
-    return {"neighbors": "replace_one"} if name in ROW_BY_ROW else {}
+    return {"neighbors": "replace_one", "rows": True} if name in ROW_BY_ROW else {}
 
 
 def start(**price) -> Query:

@@ -184,7 +184,7 @@ NEARLY = st.builds(with_another, st.sampled_from(GOOD), st.integers(0, 20), LITE
 
 @pytest.fixture(scope="module")
 def frame():
-    return protected(table(), epsilon=10**4, neighbors="replace_one")
+    return protected(table(), epsilon=10**4, neighbors="replace_one", rows=True)
 
 
 @pytest.mark.slow

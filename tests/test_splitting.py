@@ -96,6 +96,6 @@ def test_what_cannot_be_split_is_refused(options, error, says):
 
 
 def test_a_public_number_takes_no_share():
-    df = protected(people(), epsilon=3, neighbors="replace_one")
+    df = protected(people(), epsilon=3, neighbors="replace_one", rows=True)
     with pytest.raises(ArgumentValueError, match="costs nothing"):
         pandas_dp.split(1, [COUNT, OLDER], within=[1, 2], frame=df)

@@ -62,7 +62,7 @@ def test_the_number_of_blocks_is_the_same_on_every_machine():
 
 def test_public_rows_are_used_where_there_are_some():
     table = pd.DataFrame({"x": np.arange(2000.0)})
-    hidden, public = protected(table.copy()), protected(table.copy(), neighbors="replace_one")
+    hidden, public = protected(table.copy()), protected(table.copy(), neighbors="replace_one", rows=True)
     first = [
         df.dp(epsilon=1).sample_and_aggregate(lambda d: d["x"].mean(), bounds=(0, 2000)).notes[0]
         for df in (hidden, public)

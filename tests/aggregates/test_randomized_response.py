@@ -37,7 +37,7 @@ def survey(rows: int = 400, epsilon: object = 10**6, **terms: object) -> pd.Data
         },
         index=[f"person {i // 2}" for i in range(rows)],
     )
-    return protected(frame, epsilon=epsilon, neighbors="replace_one", **terms)
+    return protected(frame, epsilon=epsilon, neighbors="replace_one", rows=True, **terms)
 
 
 @pytest.mark.parametrize("counts", [(0, 3, 1), (2, 1, 1), (4, 0, 0), (1, 3), (0, 4)])
@@ -232,6 +232,6 @@ def test_the_order_of_the_table_does_not_show():
     two = pd.concat([one.iloc[1:], pd.DataFrame({"pay": [70], "sex": ["m"]})], ignore_index=True)
     drawn = []
     for table in (one, two):
-        table.dp.protect(epsilon=SURE, neighbors="replace_one", name=uuid.uuid4().hex)
+        table.dp.protect(epsilon=SURE, neighbors="replace_one", rows=True, name=uuid.uuid4().hex)
         drawn.append(table.dp(epsilon=SURE).randomized_response("sex", keys=["f", "m"]).tolist())
     assert drawn == [list("fffmmm"), list("fffmmm")]

@@ -18,7 +18,7 @@ from pandas_dp.errors import DataFileError
 @pytest.mark.parametrize("name", sorted(EVERY.keys() - STREAMS.keys()))
 def test_every_answer_is_written_in_every_format(tmp_path, name):
     terms = {"unit": "uid", "max_rows": 4} if name in BY_UNIT else {}
-    terms |= {"neighbors": "replace_one"} if name in ROW_BY_ROW else {}
+    terms |= {"neighbors": "replace_one", "rows": True} if name in ROW_BY_ROW else {}
     df = protected(table(), epsilon=10**4, **terms)
     release = EVERY[name](df.dp(epsilon=1))
     for form in ("csv", "parquet"):

@@ -274,7 +274,7 @@ def test_bounds_and_keys_of_a_schema():
 
 
 def test_under_replace_one_the_word_is_about_changed_rows_too():
-    df = protected(neighbors="replace_one")
+    df = protected(neighbors="replace_one", rows=True)
     answer = choose(df, lambda d, c: len(d), epsilon=1, sensitivity=0.5)
     assert answer.assumes == "one row more, fewer or changed moves each score by at most 0.5"
 

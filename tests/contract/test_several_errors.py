@@ -225,7 +225,7 @@ def test_refusals_cost_nothing(monkeypatch, func, options, error, match):
 
 
 def test_means_of_groups_are_refused(monkeypatch):
-    df = protected(people(), epsilon=10, neighbors="replace_one")
+    df = protected(people(), epsilon=10, neighbors="replace_one", rows=True)
     with refused(monkeypatch, df, ArgumentTypeError, r"depends on the data: agg\(..., weights="):
         df.dp(epsilon=1).groupby("sex", keys=["f", "m"]).agg(
             {"age": ["count", "mean"]}, bounds={"age": (0, 100)}, within=[1, 2]

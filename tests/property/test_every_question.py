@@ -118,8 +118,8 @@ def sorted_rows(name: str, exact: Any) -> Any:
 def answer(name: str, frame: pd.DataFrame) -> Any:
     """What a question returns of a frame, at a price without noise worth speaking of."""
     unit = {"unit": "uid", "max_rows": 4} if name in BY_UNIT else {}
-    neighbors = "replace_one" if name in ROW_BY_ROW else "add_remove"
-    terms = {"epsilon": 10**6, "delta": 0.5, "delta_reserved": 0.4, "neighbors": neighbors, "name": fresh()} | unit
+    relation = {"neighbors": "replace_one", "rows": True} if name in ROW_BY_ROW else {}
+    terms = {"epsilon": 10**6, "delta": 0.5, "delta_reserved": 0.4, "name": fresh()} | unit | relation
     frame.dp.protect(**terms)
     return QUESTIONS[name](frame.dp(**(PRICE if name in FOUND else PURE))).value
 

@@ -45,9 +45,9 @@ def reads(question: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[Any
         return read
 
     unit = {"unit": "uid", "max_rows": 4} if question in BY_UNIT else {}
-    neighbors = "replace_one" if question in ROW_BY_ROW else "add_remove"
+    relation = {"neighbors": "replace_one", "rows": True} if question in ROW_BY_ROW else {}
     frame = table()
-    frame.dp.protect(epsilon=10**6, delta=0.5, delta_reserved=0.4, neighbors=neighbors, name=fresh(), **unit)
+    frame.dp.protect(epsilon=10**6, delta=0.5, delta_reserved=0.4, name=fresh(), **unit, **relation)
     with monkeypatch.context() as patch:
         for name in [*READS, "keys"]:
             patch.setattr(PandasView, name, logged(name, getattr(PandasView, name)))

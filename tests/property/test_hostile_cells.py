@@ -238,9 +238,9 @@ def form(value: Any) -> Any:
 def ended(name: str, table: pd.DataFrame) -> Any:
     """All that one can see of a question but the noisy numbers: how it ended, its warnings and what it cost."""
     table = table.copy(deep=False)
-    neighbors = "replace_one" if name in questions.ROW_BY_ROW else "add_remove"
+    relation = {"neighbors": "replace_one", "rows": True} if name in questions.ROW_BY_ROW else {}
     unit = {"unit": "uid", "max_rows": 4} if name in questions.BY_UNIT else {}
-    terms = {"epsilon": 10**6, "delta": 0.5, "delta_reserved": 0.4, "neighbors": neighbors, "name": fresh()} | unit
+    terms = {"epsilon": 10**6, "delta": 0.5, "delta_reserved": 0.4, "name": fresh()} | unit | relation
     session = table.dp.protect(**terms)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

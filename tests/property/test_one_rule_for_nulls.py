@@ -231,7 +231,8 @@ def asked(name: str, frame: pd.DataFrame, looks: list[Any], unit: bool = False, 
     """Exact integers of the looks that a question takes at a table."""
     terms: dict[str, Any] = {"unit": "uid", "max_rows": 4} if unit or name in BY_UNIT else {}
     terms |= {"epsilon": 10**6, "delta": 0.5, "delta_reserved": 0.4, "name": fresh(), "schema": schema}
-    frame.dp.protect(**terms, neighbors="replace_one" if name in ROW_BY_ROW else "add_remove")
+    relation = {"neighbors": "replace_one", "rows": True} if name in ROW_BY_ROW else {}
+    frame.dp.protect(**terms, **relation)
     ask = ONE_BLOCK[name][1] if name in ONE_BLOCK else QUESTIONS[name]
     ask(frame.dp(epsilon=10**5, **({"delta": 1e-6} if name in FOUND else {})))
     return list(looks)

@@ -92,10 +92,11 @@ def outputs(sides: list[Drawer]) -> list[Any]:
 def audited(name: str, ask: Callable[[Any], Any], relation: str) -> Result:
     delta = DELTA if name in FOUND else Fraction(0)
     unit = {"unit": "uid", "max_rows": 4} if name in BY_UNIT else {}
+    rows = {"rows": True} if name in ROW_BY_ROW else {}
     sides = []
     for row in (HIGH, None if relation == ADD_REMOVE else LOW):
         held = with_row(row)
-        held.dp.protect(epsilon=10**3, delta=0.5, delta_reserved=0.4, neighbors=relation, name=fresh(), **unit)
+        held.dp.protect(epsilon=10**3, delta=0.5, delta_reserved=0.4, neighbors=relation, name=fresh(), **unit, **rows)
         sides.append(Drawer(capture(lambda held=held: ask(held.dp(epsilon=1, delta=delta)))))
     both = outputs(sides)
     return audit(*([lambda n, one=one: one for one in both]), len(both[0]), 1, ALPHA, float(delta), batch=True)

@@ -22,7 +22,7 @@ SAMPLES, CLAIM = 8_000, 1.0
 def outputs(first, count, others=("b", None, "c")):
     """Many answers about a table of a few rows from one exact summary."""
     df = pd.DataFrame({"x": pd.Series([first, *others], dtype=object)})
-    df.dp.protect(epsilon=10**6, neighbors="replace_one", name=uuid.uuid4().hex)
+    df.dp.protect(epsilon=10**6, neighbors="replace_one", rows=True, name=uuid.uuid4().hex)
     drawer = Drawer(capture(lambda: df.dp(epsilon=CLAIM).randomized_response("x", keys=KEYS)))
     return drawer.transcripts(count)
 

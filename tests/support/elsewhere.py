@@ -49,8 +49,8 @@ def prepared(held: Any, steps: bool) -> Any:
 def answer(name: str, held: Any, unit: bool = False, steps: bool = False) -> Any:
     """What a question returns of a table, at a price without noise worth speaking of."""
     units = {"unit": "uid", "max_rows": 4} if unit or name in BY_UNIT else {}
-    neighbors = "replace_one" if name in ROW_BY_ROW else "add_remove"
-    session = held.dp.protect(10**6, 0.5, delta_reserved=0.4, neighbors=neighbors, name=fresh(), **units)
+    relation = {"neighbors": "replace_one", "rows": True} if name in ROW_BY_ROW else {}
+    session = held.dp.protect(10**6, 0.5, delta_reserved=0.4, name=fresh(), **relation, **units)
     price = {"epsilon": 10**5, "delta": 1e-6} if name in FOUND else {"epsilon": 10**5}
     given = QUESTIONS[name](prepared(held, steps).dp(**price)).value
     session.close()  # while it is open, the same files take no other budget

@@ -31,7 +31,7 @@ def _ways() -> dict[str, tuple[dict[str, Any], dict[str, Any], Callable[[Any], A
     stored = {name: ask for name, ask in EVERY.items() if name not in STREAMS}
     ways: dict[str, tuple[dict[str, Any], dict[str, Any], Callable[[Any], Any]]] = {}
     for name, ask in stored.items():
-        terms = {"neighbors": "replace_one"} if name in ROW_BY_ROW else {}
+        terms = {"neighbors": "replace_one", "rows": True} if name in ROW_BY_ROW else {}
         ways[name] = terms | ({"unit": "uid", "max_rows": 4} if name in BY_UNIT else {}), PURE, ask
     ways |= {name: ({"delta": 1e-4}, GAUSSIAN, ask) for name, ask in FOUND.items()}
     noisy = ADDITIVE | BY_ROWS | TOGETHER
@@ -39,7 +39,9 @@ def _ways() -> dict[str, tuple[dict[str, Any], dict[str, Any], Callable[[Any], A
         f"{name}, Gaussian": ({"delta": 1e-4, "unit": "uid", "max_rows": 4}, GAUSSIAN, noisy[name]) for name in noisy
     }
     shrinking = BY_ROWS | TOGETHER  # what is public under replace_one decides how these are read
-    return ways | {f"{name}, replaced": ({"neighbors": "replace_one"}, PURE, shrinking[name]) for name in shrinking}
+    return ways | {
+        f"{name}, replaced": ({"neighbors": "replace_one", "rows": True}, PURE, shrinking[name]) for name in shrinking
+    }
 
 
 WAYS = _ways()
