@@ -60,12 +60,12 @@ def test_an_answer_is_a_release_at_no_further_price():
 def test_only_missing_facts_are_bought():
     """The number of rows: public, given, or a look at the opening."""
     looks = {}
-    for name, neighbors, given in (
-        ("public", "replace_one", {}),
-        ("given", "add_remove", {"rows": 8}),
-        ("bought", "add_remove", {}),
+    for name, terms, given in (
+        ("public", {"neighbors": "replace_one", "rows": True}, {}),
+        ("given", {}, {"rows": 8}),
+        ("bought", {}, {}),
     ):
-        df = protected(epsilon=10, neighbors=neighbors)
+        df = protected(epsilon=10, **terms)
         stream = df.dp(epsilon=1).oracle("pmw", domain=DOMAIN, **given)
         looks[name] = len(stream._inner._run.transcript)
     assert looks == {"public": 0, "given": 0, "bought": 1}

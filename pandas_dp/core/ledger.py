@@ -94,8 +94,9 @@ class Ledger(Readable):
                 for new in (name, *(other for other in also if self._find(connection, other) is None)):
                     records.insert(connection, new, filter_for(budget), unit)
             elif not _same(connection, row, budget, unit):
-                if not mistaken or records.used(connection, row):
-                    raise records.differ(row, budget, unit)
+                used = records.used(connection, row)
+                if used or not mistaken:
+                    raise records.differ(row, budget, unit, used)
                 why = "nothing was asked on the terms before"
                 self._replace(connection, row, budget, unit, "open", f"{records.words(unit)}; {why}")
             return row

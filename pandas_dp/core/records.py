@@ -287,18 +287,19 @@ def words(terms: Budget | PrivacyUnit) -> str:
     return ", ".join(f"{name}={value}" for name, value in typed(terms).items())
 
 
-def differ(row: Row, budget: Budget, unit: PrivacyUnit) -> LedgerError:
-    """Say in which term a used budget differs from what was asked for, and what can be done."""
+def differ(row: Row, budget: Budget, unit: PrivacyUnit, used: bool = True) -> LedgerError:
+    """Say in which term a budget that was used, or another process opened, differs from what was asked for, and what to do."""
+    fixed = f"of a {'used budget' if used else 'budget that another process opened'} it stays what it is"
     old, new = ({**typed(u), **typed(b)} for u, b in ((row.privacy_unit, row.rule.budget), (unit, budget)))
     terms = sorted(new, key=lambda term: term == "delta_reserved")  # which another accountant changes too
     term = next((term for term in terms if old[term] != new[term]), "epsilon")
     known, total = row.rule.budget, f"to={new['epsilon']}, " if new["epsilon"] != old["epsilon"] else ""
     total += f"to_delta={new['delta']}, " if new["delta"] != old["delta"] else ""
     if row.privacy_unit != unit:
-        way_out = f"of a used budget it stays what it is. Type {term}={old[term]} to go on"
+        way_out = f"{fixed}. Type {term}={old[term]} to go on"
     elif not total:
         leave = "Type" if term == "accountant" else f"Leave {term}= out or type"
-        way_out = f"of a used budget it stays what it is. {leave} {term}={old[term]} to go on"
+        way_out = f"{fixed}. {leave} {term}={old[term]} to go on"
     elif budget.epsilon < known.epsilon or budget.delta < known.delta:
         way_out = f"a total can only be raised. Type epsilon={old['epsilon']}, delta={old['delta']} to go on"
     else:
