@@ -267,7 +267,7 @@ def test_mostly_zeros_among_real_numbers(adult):
 def test_a_search_without_a_chance_says_so():
     """Where the number of rows is public."""
     frame = pd.DataFrame({"x": [1.0] * 10})
-    known = protected(frame, neighbors="replace_one", rows=True).dp(epsilon=1).mean("x", bounds="private")
+    known = protected(frame.copy(), neighbors="replace_one", rows=True).dp(epsilon=1).mean("x", bounds="private")
     assert known.notes[-1].startswith("useless: at this price fewer than 2")
     assert known.notes[-1].endswith("and there are 10 in all; type bounds=(lower, upper)")
     assert "no bounds found" in repr(known)
