@@ -104,7 +104,11 @@ def remember(ledger: Ledger) -> None:
     """Write down how far a ledger is, for whoever opens it next on this account; where that is not possible, say nothing."""
     with suppress(PandasDPError, OSError):
         if not ledger._store.refusal:
-            now = {chain: (entries, head) for chain, entries, head in ledger.chains().values()}
+            # what this process saw itself: the file may be another one by now, which must not be believed
+            now = {f"{ledger._store.identifier}/{ledger._ids[name]}": (n, "") for name, n in ledger._seen.items()}
+            with suppress(PandasDPError):
+                held = {chain: (entries, head) for chain, entries, head in ledger.chains().values()}
+                now = {chain: max(held.get(chain, (0, "")), now.get(chain, (0, ""))) for chain in held | now}
             old = _remembered(ledger._store.identifier)
             # another process may have seen more meanwhile
             _write(ledger, {chain: max(old.get(chain, (0, "")), now.get(chain, (0, ""))) for chain in old | now})
@@ -192,7 +196,7 @@ def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
             row = rows.get(chain)
             query = "SELECT head FROM entries WHERE budget = ? AND sequence = ?"
             here = connection.execute(query, (chain.rpartition("/")[2], entries)).fetchone()
-            if here == (head,):
+            if here == (head,) or (here is not None and not head):  # of which the number alone is known
                 continue
             last = 0 if row is None else row.last
             name = "a budget that is not in it" if row is None else f"budget {row.name!r}"

@@ -7,18 +7,17 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from pandas_dp import ledger_files, readers, recognised, tables
+from pandas_dp import implicit, ledger_files, readers, recognised, tables
 from pandas_dp.arguments import planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.gate import check_outside
 from pandas_dp.core.ledger import Ledger, open_ledger
-from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.core.records import plain
 from pandas_dp.errors import (
     ArgumentTypeError,
@@ -33,21 +32,11 @@ from pandas_dp.schema import Schema
 from pandas_dp.session import DERIVED, PART, Session
 from pandas_dp.tables import Table, check_frame
 
-IMPLICIT_EPSILON = 5
-IMPLICIT_WARNING = (
-    "no session protects this DataFrame: one was opened for it with a total of epsilon={total}, one row a unit, "
-    "add_remove; it ends with the process. To set the total and the unit type first: "
-    "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
-)
-
-
 ANOTHER = (
     "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
     "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
     "table='visits', version='2026-11-28')"
 )
-CARRIED = "answers given before this budget was named"
-OUTSIDE = "answers about rows ({price}) came before this budget was opened; nothing bounds what they tell of a {unit!r}"
 
 _sessions: dict[str, Session] = {}  # by id
 _ended: set[str] = set()  # ids of closed ones, whose frames are told so
@@ -130,6 +119,7 @@ def protect(
     tables.check_schema(facts, frame)
     public = _public_rows(frame, rows, unit)
     tables.check_typed(table, version)
+    implicit.check(unit, budget.accountant)
     opened = ledger_files.attach(open_ledger(ledger), witness)
     check_name(plain(name), opened.heads())
     with _lock:
@@ -161,31 +151,12 @@ def _taken_on(
     rows: bool | int | None,
 ) -> bool:
     """Let a session answer for a frame, with what is to be said of it on record; see `Session._attach`."""
-    implicit = next((known for known in _sessions.values() if known._implicit and not known._closed), None)
-    if implicit is not None:
-        _carry(implicit, session)
-    if reason is not None:
+    implicit.carry(session, (mark_of(frame) or "").removesuffix(DERIVED))
+    if lineage == "vouched":
+        session._ledger.note(session.name, "adopt", reason or "made by pandas from a table of this budget")
+    elif reason is not None:
         session._ledger.note(session.name, "claim", reason)
-    elif lineage == "vouched":
-        session._ledger.note(session.name, "adopt", "made by pandas from a table of this budget")
     return session._attach(frame, schema, table, version, lineage=lineage, rows=rows)
-
-
-def _carry(implicit: Session, session: Session) -> None:
-    """Charge a budget what the implicit session spent, also beyond the total, and end that session.
-
-    Under replace_one a row that leaves and one that comes pay for it. For a unit with several rows no number covers what was
-    told of single rows: the record says so.
-    """
-    charges = [entry.charge.epsilon for entry in implicit._ledger.entries(implicit.name) if entry.charge]
-    if charges and session.unit.column is None:
-        times = 1 if session.unit.add_remove else 2
-        losses = [PrivacyLoss.pure(times * (epsilon or Fraction(0))) for epsilon in charges]
-        session._ledger.carry(session.name, CARRIED, losses)
-    elif charges:
-        price = f"epsilon={show(sum((epsilon or Fraction(0) for epsilon in charges), Fraction(0)))} each row"
-        session._ledger.note(session.name, "outside", OUTSIDE.format(price=price, unit=session.unit.column))
-    implicit.close()
 
 
 def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: str) -> str:
@@ -297,6 +268,7 @@ def join(
     check_frame(frame, session.unit)
     tables.check_schema(facts, frame)
     public = _public_rows(frame, rows, session.unit)
+    implicit.check(session.unit, session.budget.accountant)
     with _lock:
         lineage = _lineage(frame, session, reason, "df2.dp.protect(session=session, reason='...')")
         _taken_on(frame, session, lineage, reason, facts, table, version, public)
@@ -304,9 +276,10 @@ def join(
 
 
 def _marked(frame: pd.DataFrame) -> Session | None:
-    """The open session, other than an implicit one, of whose tables a frame bears the mark."""
-    session = _sessions.get((mark_of(frame) or "").removesuffix(DERIVED))
-    return None if session is None or session._closed or session._implicit else session
+    """The open session of whose tables a frame bears the mark; of an implicit one that which took over its answers."""
+    mark = (mark_of(frame) or "").removesuffix(DERIVED)
+    session = next((known._successor for known in implicit.opened if known.id == mark), _sessions.get(mark))
+    return None if session is None or session._ended or session._implicit else session
 
 
 def _find(ledger: Ledger, name: str) -> Session | None:
@@ -372,7 +345,7 @@ def table_of(frame: pd.DataFrame) -> Table:
         if _refusals:
             raise NoSessionError(REFUSED)
         opened = _open_implicitly(frame)
-    warnings.warn(IMPLICIT_WARNING.format(total=IMPLICIT_EPSILON), UserWarning, stacklevel=5)
+    warnings.warn(implicit.WARNING, UserWarning, stacklevel=5)
     return opened
 
 
@@ -384,8 +357,9 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
                 f"there is a ledger here, {name!r}, and no session: run the cell with df.dp.protect(..., ledger={name!r}) first"
             )
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
-    ledger.open("data", Budget.of(positive_epsilon(IMPLICIT_EPSILON)), PrivacyUnit())
+    ledger.open("data", Budget.of(implicit.EPSILON), PrivacyUnit())
     session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
+    implicit.opened.append(session)
     session._attach(frame, None)
     opened = tables.lookup(frame)
     if opened is None:

@@ -100,7 +100,8 @@ class Partitions:
     def lazily(self) -> dd.DataFrame:
         """A Dask DataFrame of the rows after the steps."""
         work = Preparation(self.empty, self.steps)
-        return self.frame.map_partitions(work, meta=work(work.empty), enforce_metadata=False)
+        made = self.frame.map_partitions(work, meta=work(work.empty), enforce_metadata=False)
+        return made.clear_divisions()  # which a repr shows: of a plain index the number of rows
 
     def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
         """See `Source`."""

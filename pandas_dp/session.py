@@ -31,7 +31,7 @@ from pandas_dp.tables import ProtectedFrame, Table, check_frame, open_view
 ATTRIBUTE = "pandas_dp"
 PART = "::"  # between the name of a budget and that of a part of it
 DERIVED = " step"  # ends the mark of a frame that steps made
-ALIAS = "this frame stands for version {version!r} of {table!r}: the rows first protected under it answered"
+ALIAS = "this frame stands for {name}: the rows first protected under that answered"
 
 
 def _typed(lineage: str, table: str | None, version: str) -> str:
@@ -73,20 +73,17 @@ class Session(Statements):
     ) -> None:
         self.id = f"dp:{uuid.uuid4()}"
         self.name, self.unit, self._implicit, self._closed = name, unit, implicit, False
+        self._successor: Session | None = None  # of an implicit one: that which its answers were charged to first
         self._doubted = False  # an implicit one on whose frame a protect(...) was refused
         self._ledger, self._whole = ledger, whole  # the session that paid for this one, where it is a part
         self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
         self._answered: Answered = Answered() if whole is None else whole._answered
-        self._refresh()
+        self._rule = self._ledger.rule(self.name)
         self._held: dict[str, Table] = {}
-        # by typed version: the table that was protected first, while anything holds it
+        # by typed version or file: the table that was protected first, while anything holds it
         self._versions: weakref.WeakValueDictionary[str, Table] = weakref.WeakValueDictionary()
         self._typed: set[str] = set()
         self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
-
-    def _refresh(self) -> None:
-        """Read the budget's rule again after its terms were amended."""
-        self._rule = self._ledger.rule(self.name)
 
     def _settle(self, unit: PrivacyUnit, replaced: bool = False) -> None:
         """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are not answered any more."""
@@ -94,7 +91,7 @@ class Session(Statements):
             tables.let_go(self)
             self._held.clear()
         self.unit = unit
-        self._refresh()
+        self._rule = self._ledger.rule(self.name)
 
     @property
     def _state(self) -> State:
@@ -196,7 +193,7 @@ class Session(Statements):
         budget = extended(old, to, to_delta, reason, self._ledger.entries(self.name), part=self._whole is not None)
         if budget != old:
             self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
-            self._refresh()
+            self._rule = self._ledger.rule(self.name)
         return self
 
     def close(self) -> None:
@@ -287,11 +284,7 @@ class Session(Statements):
         check_units(steps, self.unit.column)
 
     def _terms(self, table: Table, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
-        """Public facts for a recipe.
-
-        Under replace-one the number of rows may be one of them, where the owner says so, for the whole table, each row one
-        still.
-        """
+        """Public facts for a recipe; under replace-one, where the owner says so, the number of rows of the whole table."""
         changed = any(step.is_filter or step.factor > 1 for step in table.steps + steps)
         public = not unit.add_remove and unit.column is None and not changed
         given = table.public_rows if public else None
@@ -330,7 +323,7 @@ class Session(Statements):
     ) -> bool:
         """Answer for a frame; whether it counts as other content than the table of this name before.
 
-        The very object stays as it was protected first: of what was written into it since, names of columns alone are public.
+        The very object stays as it was: of what was written into it since, names of columns alone are public.
         """
         known = tables.lookup(frame)
         if known is not None and known.session is self and not known.replaced:
@@ -354,14 +347,16 @@ class Session(Statements):
         held, scan = self._held.get(f"{lineage}:{table}"), tables.scan_of(frame)
         token = _typed(lineage, table, version) if version is not None else tables.read_token(frame)
         first = self._versions.get(token or "")
+        if version is None and first is not None and first.kinds != tables.kinds_of(frame):
+            token = first = None  # a file that was read, and columns put in or taken out since
         if schema is None:
             schema = tables.inherited(held.schema if held is not None else self.schema, frame)
         made = Table(
             self,
-            frame.copy(deep=False),
+            frame.set_flags(allows_duplicate_labels=True),  # a shallow copy; steps may repeat labels, for a longer list
             token or tables.new_token(),
             # under a version whose rows were let go others may stand, which parts must not take for the same
-            token if version is not None and token and token not in self._typed else tables.new_token(),
+            token if token and token not in self._typed else tables.new_token(),
             lineage,
             () if scan is None else scan.steps,
             rows or False,
@@ -371,13 +366,14 @@ class Session(Statements):
         if first is not None and not first.replaced:
             tables.check_alike(made, first, table, version)
             said = rows if rows is not None else first.rows_public
-            made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(version=version, table=table),))
-        elif version is not None:
+            name = "the file" if version is None else f"version {version!r} of {table or self.name!r}"
+            made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(name=name),))
+        elif token is not None:
             self._typed.add(made.token)
             self._versions[made.token] = made
         self._held[f"{lineage}:{table}"] = made
         if lineage == "source":
-            tables.remember_source(self, frame)
+            tables.remember_source(self, frame, whole=ATTRIBUTE not in frame.attrs)
         frame.attrs[ATTRIBUTE] = self.id
         tables.register(frame, made)
         return held is not None and version is None and made.token != held.token
@@ -386,6 +382,11 @@ class Session(Statements):
     def schema(self) -> Schema:
         """The schema given last."""
         return next((t.schema for t in reversed(self._held.values())), Schema({}))
+
+    @property
+    def _ended(self) -> bool:
+        """Whether this session, or one that it is a part of, was closed."""
+        return self._closed or (self._whole is not None and self._whole._ended)
 
     def _open(self) -> None:
         gate.check_outside()

@@ -153,6 +153,12 @@ class ProtectedFrame(pd.DataFrame):
     def _repr_html_(self) -> str:
         return escape(repr(self))
 
+    def _repr_latex_(self) -> None:
+        """Nothing: a notebook would show the rows."""
+
+    def _repr_data_resource_(self) -> None:
+        """Nothing: a notebook would show the rows."""
+
 
 def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> PandasView:
     """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this."""
@@ -226,7 +232,7 @@ _read: weakref.WeakKeyDictionary[Session, set[Any]] = weakref.WeakKeyDictionary(
 def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
     """An open session, other than a given one, that this very object belongs to, or one of the files that it was read from."""
     known = lookup(frame)
-    if known is not None and not known.replaced:
+    if known is not None and not known.replaced and not known.session._ended:
         return None if known.session is session else known.session
     names = _names(frame)
     others = ((other, read) for other, read in list(_read.items()) if other is not session)
@@ -257,9 +263,10 @@ def _names(frame: pd.DataFrame) -> frozenset[Any]:
     return scan.names if scan is not None else read.names if read is not None else frozenset()
 
 
-def remember_source(session: Session, frame: pd.DataFrame) -> None:
-    """Note that a session answers for a whole table, and for files until it is closed."""
-    _sources.remember(frame, True)
+def remember_source(session: Session, frame: pd.DataFrame, whole: bool) -> None:
+    """Note that a session answers for a table, `whole` if it bore no mark of another one, and for files until it is closed."""
+    if whole:
+        _sources.remember(frame, True)
     if names := _names(frame):
         _read.setdefault(session, set()).update(names)
 

@@ -50,6 +50,7 @@ LEVELS = {
     "session": 7,
     "streams": 8,
     "opening": 8,
+    "implicit": 8,
     "joining": 9,
     "priced": 9,
     "practice": 9,

@@ -53,6 +53,7 @@ class Ledger(Readable):
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._store = Store(None if path is None else canonical(path))
         self._seen: dict[str, int] = {}  # by name: the last entry this process knows of
+        self._ids: dict[str, int] = {}  # and the number of its budget
         self.counter: Callable[[str, int, str], None] | None = None  # gets every charge before anything is drawn
         self._parsed = ("", State.zero())  # the last sums written, which the next charge is likely to read
         if self.path is not None:

@@ -54,6 +54,7 @@ class Readable:
 
     _store: Store
     _seen: dict[str, int]  # by name: the last entry this process knows of
+    _ids: dict[str, int]  # and the number of its budget
 
     @property
     def path(self) -> str | None:
@@ -173,7 +174,7 @@ class Readable:
         if (0 if row is None else row.last) < seen:
             raise self._store.die("the ledger lost charges that this process saw: it was replaced or damaged")
         if row is not None:
-            self._seen[row.name] = row.last
+            self._seen[row.name], self._ids[row.name] = row.last, row.id
         return row
 
     def _row(self, connection: sqlite3.Connection, name: str) -> Row:

@@ -88,7 +88,11 @@ def plain_text(cells: NDArray[np.object_]) -> bool:
 
 
 class Own:
-    """A cell that has code: asked for its hash once, and equal to nothing where its equality raises."""
+    """A cell that has code: asked for its hash once, and equal to nothing where its equality raises.
+
+    Pandas asks whatever falls into one place of its table of hashes whether it is equal. One that says so to all would make one
+    unit of many, so a class of the user's own is asked of its own kind alone, and only about equal hashes.
+    """
 
     __slots__ = ("cell", "code")
 
@@ -99,8 +103,11 @@ class Own:
         return self.code
 
     def __eq__(self, other: object) -> bool:
+        cell = other.cell if type(other) is Own else other
         try:
-            return bool(self.cell == (other.cell if type(other) is Own else other))
+            kinds = type(self.cell), type(cell)
+            known = kinds[0] is kinds[1] or FLAT.issuperset(kinds)
+            return known and self.code == hash(other) and bool(self.cell == cell)
         except BaseException:  # noqa: BLE001 - a cell's own code may raise anything
             stop()
             return False

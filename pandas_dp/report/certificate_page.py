@@ -52,6 +52,11 @@ DOCUMENT = """<!DOCTYPE html>
 </html>
 """
 
+OVER = (
+    "Answers from before this budget was named were charged to it, see the warnings. More was spent than the total, and "
+    "nothing is paid any more; what holds instead stands above."
+)
+
 
 def visible(value: object) -> str:
     r"""Escape a text of others; what would not show, or would turn the text around it, is written as its code.
@@ -101,7 +106,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
         ("Unit", hidden),
         ("Neighbouring relation", relation),
         ("Accounting", counted),
-        ("Why the total holds", why),
+        ("The total does not hold", OVER) if odometer.is_over(rule, account.state) else ("Why the total holds", why),
     ]
     if account.whole:
         facts.insert(0, ("Part of", f"budget {account.whole!r}, which paid for all of it when it was made"))
@@ -173,7 +178,7 @@ def _books(account: Account) -> str:
     sums = [("Epsilon, proved for what was answered", Fraction(spent.epsilon), Fraction(left.epsilon), budget.epsilon)]
     if budget.delta:
         sums.append(("Delta that belongs to it", Fraction(spent.delta), Fraction(left.delta), budget.delta))
-    sums += [(name, used, total - used, total) for name, used, total in _sums(rule, account)]
+    sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in _sums(rule, account)]
     rows = [(name, _amount(used), _amount(rest, ROUND_FLOOR), _amount(total)) for name, used, rest, total in sums]
     told = "Spent and left in every currency in which this budget is counted"
     words = [("Spent, in the words of the session", str(spent)), ("Left", str(left))]
@@ -213,7 +218,9 @@ def _groups(account: Account) -> str:
     thing, of = ("row", "") if column is None else ("unit", f" of {column!r}")
     rows = []
     for size in GROUPS:
-        _, _, told = group_text(account.rule.budget, account.unit, size).rpartition("together: ")
+        _, _, told = group_text(odometer.promised(account.rule, account.state), account.unit, size).rpartition(
+            "together: "
+        )
         rows.append((f"{size} {thing}{'s' if size > 1 else ''}{of}", told))
     return _table("Whole budget, for units that act or are sought together", ("Group", "Promise"), rows, numbers=False)
 

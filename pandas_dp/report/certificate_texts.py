@@ -148,9 +148,8 @@ def _of_entries(entries: list[LedgerEntry]) -> list[tuple[str, str]]:
     for entry in entries:
         if entry.kind == "claim":
             found.append((
-                "A table was taken from another open budget",
-                f"Entry {entry.sequence}: the owner says that other people stand in it, “{entry.query}”. Who stands in both "
-                "has spent from both.",
+                "The owner says that other people stand in a table",
+                f"Entry {entry.sequence}: “{entry.query}”. Who stands in a table of another budget, too, has spent from both.",
             ))  # fmt: skip
         elif entry.kind == "carried":
             found.append((

@@ -25,6 +25,8 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
         It cannot be written; a file that was there is as it was.
     """
     name = os.fspath(path)
+    if name.endswith(("-journal", "-wal")):
+        raise ArgumentValueError("path names what a ledger may have beside it, which would be lost: 'report.html'")
     if os.path.exists(name):
         if not os.path.isfile(name):
             raise ArgumentValueError("path must be the name of a file, not of a folder or device: 'report.html'")

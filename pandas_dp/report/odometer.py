@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from pandas_dp.core.budget import Charge, State, three_digits
+from pandas_dp.core.budget import Budget, Charge, State, three_digits
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
@@ -77,6 +78,11 @@ def is_over(rule: Filter, state: State) -> bool:
     return rule.admit(state, Charge(Fraction(0), Fraction(0), Fraction(0))) is None
 
 
+def promised(rule: Filter, state: State) -> Budget:
+    """The total, or what was spent where that is more."""
+    return replace(rule.budget, epsilon=_proved(rule, state)[0]) if is_over(rule, state) else rule.budget
+
+
 def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, PrivacyLoss] | None) -> Odometer:
     """Say what is left, and where divergences are counted, how many calls like one that is."""
     epsilon, delta = _proved(rule, state)
@@ -91,8 +97,7 @@ def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, Privacy
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
     """Say what a budget guarantees, for whom, and that it does so for questions that depend on answers."""
-    over = state is not None and is_over(rule, state)
-    total = f"epsilon={show(_proved(rule, state)[0] if state is not None and over else rule.budget.epsilon)}"
+    total = f"epsilon={show((rule.budget if state is None else promised(rule, state)).epsilon)}"
     if rule.budget.delta:
         total += f", delta={show(rule.budget.delta)}"
     whose = "row" if unit.column is None else f"unit of {unit.column!r}"

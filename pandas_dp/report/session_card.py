@@ -38,7 +38,7 @@ def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tup
     if last is not None and isinstance(rule, PureFilter):  # the others say it in their own words
         more = more_calls(rule, state, last[1])
         left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}"
-    if not rule.budget.plan:  # which says of how many calls
+    if not rule.budget.plan and not odometer.is_over(rule, state):  # a plan says of how many calls
         spent += f" of {show(rule.budget.epsilon)}"
     return [
         ("spent", spent),

@@ -146,7 +146,8 @@ def test_extending_and_reopening(accountant, tmp_path):
     assert session._rule.limit > before
     assert session.spent == spent
     again = pd.DataFrame({"age": np.arange(1000) % 90})
-    assert again.dp.protect(**terms).spent == spent
+    with pytest.warns(UserWarning, match="counts as new content"):
+        assert again.dp.protect(**terms).spent == spent
     with pytest.raises(Exception, match="accountant"):
         again.dp.protect(**terms | {"accountant": "hybrid", "epsilon": 2})
 

@@ -133,7 +133,7 @@ HOSTILE = "<script>alert(1)</script>\"'&\u202e\ud800\x07"
 def test_texts_of_others_are_escaped(tmp_path):
     column = HOSTILE.replace("\ud800", "")  # of which no column's name can consist
     df = people().rename(columns={"city": column})
-    session = df.dp.protect(epsilon=10, name=f"{HOSTILE} {fresh()}", table=HOSTILE, version=HOSTILE)
+    session = df.dp.protect(epsilon=10, name=f"<script>alert(1)</script>\"'& {fresh()}", table=HOSTILE, version=HOSTILE)
     small = df.copy()
     session.adopt(small, reason=HOSTILE)
     df.dp(epsilon=1).groupby(column, keys=[column, "x"]).size()
