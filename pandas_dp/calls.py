@@ -137,6 +137,8 @@ def _plain(parameter: inspect.Parameter) -> str | None:
     kinds = [kind for kind in str(parameter.annotation).split(" | ") if kind != "None"]
     if not kinds or not all(kind in PLAIN for kind in kinds):
         return None
+    if parameter.name == "expr":
+        return "expr must be a text: .query('age > 40'); expressions and functions go into .filter(pd.col('age') > 40)"
     takes, typed = PLAIN[kinds[0]]
     default = typed if parameter.default in (None, parameter.empty) else repr(parameter.default)
     return f"{parameter.name} must be {takes}: {parameter.name}={default}"

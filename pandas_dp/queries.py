@@ -39,7 +39,7 @@ class Query:
     >>> import pandas as pd, pandas_dp
     >>> older = pandas_dp.query(epsilon=0.5).query("age > 40").count()
     >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-    >>> session = df.dp.protect(epsilon=3, name="query example")
+    >>> session = df.dp.protect(epsilon=3, name="recorded example")
     >>> older.preview(df).error
     '± 6 rows (95 %)'
     >>> 1900 < older(df) < 2100

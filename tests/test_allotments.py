@@ -306,7 +306,7 @@ def test_a_version_is_the_content_first_protected_under_it():
     assert session.spent == "epsilon=1"
     first = df["sex"].value_counts()
     assert other.dp(epsilon=10**5).value_counts("sex", keys=["M", "X"], sort=False).tolist() == [first["M"], 0]
-    assert "the rows first protected under it" in " ".join(other.dp(epsilon=1).count().notes)
+    assert "the rows first protected under that" in " ".join(other.dp(epsilon=1).count().notes)
     other.dp.protect(**terms | {"version": "2"})
     other.dp.partition("sex", ["F", "M"], epsilon=1)
     assert other.dp(epsilon=10**5).value_counts("sex", keys=["M", "X"], sort=False).tolist() == [0, len(other)]

@@ -193,15 +193,19 @@ def test_one_budget_for_dask_frames_and_others(here):
     assert str(ddf.dp.session.spent) == f"epsilon={2 * SURE}"
 
 
-def test_the_same_work_protected_again_is_the_same_table(here):
-    ddf = protected(visits())
+def test_another_object_is_another_table_also_of_the_same_work(here):
+    """What Dask calls an expression may follow from the cells: a version says that it is the same table."""
+    ddf = protected(visits(), table="visits", version="1")
+    session = ddf.dp.session
     first = ddf.dp(epsilon=1).mean("cost", bounds=(0, 9))
-    again = protected(visits(), name=ddf.dp.session.name)
+    again = visits()
+    again.dp.protect(session=session)
+    again.dp(epsilon=1).mean("cost", bounds=(0, 9))
+    assert str(session.spent) == "epsilon=2"
+    again = visits()
+    again.dp.protect(session=session, table="visits", version="1")
     assert again.dp(epsilon=1).mean("cost", bounds=(0, 9)).value == first.value
-    assert str(ddf.dp.session.spent) == "epsilon=1"
-    other = protected(visits(parts=5), name=ddf.dp.session.name)
-    other.dp(epsilon=1).mean("cost", bounds=(0, 9))
-    assert str(ddf.dp.session.spent) == "epsilon=2"
+    assert str(session.spent) == "epsilon=2"
 
 
 def test_frames_that_no_session_protects_are_refused_at_no_price(here):

@@ -58,7 +58,7 @@ class LocalQuestions(PreparedFrame):
         --------
         >>> import pandas as pd, pandas_dp
         >>> df = pd.DataFrame({"smoker": ["no", "yes", "no", "no"] * 2500})
-        >>> session = df.dp.protect(epsilon=2, neighbors="replace_one", name="randomized response")
+        >>> session = df.dp.protect(epsilon=2, neighbors="replace_one", rows=True, name="randomized response")
         >>> answers = df.dp(epsilon=1).randomized_response("smoker", keys=["no", "yes"])
         >>> answers.value_counts().index.sort_values().tolist()
         ['no', 'yes']

@@ -118,7 +118,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         --------
         >>> import pandas as pd, pandas_dp
         >>> df = pd.DataFrame({"smoker": ["no", "yes", "no", "no"] * 2500})
-        >>> session = df.dp.protect(epsilon=2, neighbors="replace_one", name="estimate example")
+        >>> session = df.dp.protect(epsilon=2, neighbors="replace_one", rows=True, name="estimate example")
         >>> answers = df.dp(epsilon=1).randomized_response("smoker", keys=["no", "yes"])
         >>> answers.estimate().columns.tolist()
         ['proportion', 'standard_error', 'lower', 'upper', 'count']
