@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from pandas_dp.errors import ArgumentValueError
 
@@ -44,7 +45,8 @@ def check_name(name: str, known: Iterable[str], argument: str = "name") -> None:
     known = list(known)
     if name in known:
         return
-    same = next((other for other in known if canonical(other) == canonical(name)), None)
+    wanted = canonical(name)
+    same = next((other for other in known if canonical(other) == wanted), None)
     if same is not None:
         raise ArgumentValueError(f"the budget {same!r} exists: type {argument}={same.rpartition('::')[2]!r}")
     plain = _plain(name)
@@ -55,6 +57,7 @@ def check_name(name: str, known: Iterable[str], argument: str = "name") -> None:
         )
 
 
+@lru_cache(maxsize=1 << 16)  # a program may open thousands of budgets, and each looks at the names of all
 def canonical(name: str) -> str:
     """What two names that differ in case, width, spaces or characters that are not seen have in common.
 
@@ -72,6 +75,8 @@ def _plain(name: str) -> str:
 
 
 def _seen(name: str) -> str:
+    if name.isascii() and name.isprintable():
+        return " ".join(name.split())
     usual = unicodedata.normalize("NFKC", BLANKS.sub("", name))
     seen = (c if unicodedata.category(c) not in UNSEEN else " " if c.isspace() else "" for c in usual)
     return " ".join("".join(seen).split())
