@@ -261,7 +261,7 @@ class Accessor(Portions):
         nothing of what it answers, unless columns came or went or a new version is typed. Another object is another table,
         unless it bears the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since.
         What pandas makes of a protected frame joins the same budget as ``vouched``, and no other one without a `reason`. What
-        an implicit session spent is charged to this budget, also beyond its total, which then pays nothing more.
+        an implicit session spent is charged to this budget, also beyond its total; with a `unit` it is only noted.
 
         Examples
         --------
