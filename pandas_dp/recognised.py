@@ -85,7 +85,7 @@ def owners(column: pd.Series[Any]) -> Iterator[Session]:
 
 def same_storage(a: Any, b: Any) -> bool:
     """Whether two columns are the same memory: by address, never by content."""
-    if type(a) is not type(b) or len(a) != len(b):
+    if type(a) is not type(b) or len(a) != len(b) or not len(a):  # nothing lies at the address of no cells
         return False
     if isinstance(a, np.ndarray):
         return _same_memory(a, b)
