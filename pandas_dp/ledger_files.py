@@ -222,7 +222,7 @@ def _convert(path: str) -> None:
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         connection.execute("BEGIN IMMEDIATE")  # takes back a charge that was cut short, too
         if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):  # else somebody else was faster
-            migrate(connection, log)
+            migrate(connection, log, path)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode=DELETE")
     except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -233,14 +233,19 @@ def _convert(path: str) -> None:
         connection.close()
 
 
-def migrate(connection: sqlite3.Connection, log: bool) -> None:
-    """Bring a file of an older version to this one, within the transaction around it: all of it or nothing."""
+def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
+    """Bring a file of an older version to this one, within the transaction around it: all of it or nothing.
+
+    Its identifier follows from its place and its first entry, so that an older copy of it, put back there, is noticed.
+    """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version < 3:
         connection.execute(records.ANSWERS)
     if version < 4:
         connection.execute(records.META)
-        records.mark(connection, "", uuid.uuid4().hex)
+        first = connection.execute("SELECT head FROM entries WHERE sequence = 1 ORDER BY budget LIMIT 1").fetchone()
+        named = records.fingerprint(repr((path, first)).encode("utf-8", "surrogateescape")).hex()[:32]
+        records.mark(connection, "", named)
         connection.create_function("plain", 1, lambda text: records.fingerprint(text) if type(text) is bytes else None)
         connection.create_function("placed", 4, records.digest)
         for table in records.STORED:  # one that is damaged stays so

@@ -29,11 +29,11 @@ MOST_BITS = 1024  # of a whole number that is a key: at no setting does Python r
 def found_keys(column: Stored) -> Found:
     """Code of each row (-1: no key), number of codes, and what they stand for.
 
-    Numbers, bools as 0 and 1, dates and durations in nanoseconds, decimals as float64; text. Of objects and categories text
-    and whole numbers are keys, and all else is none, whatever other rows hold: 1.0 and True are the key 1. Of categories the
-    forms are looked at, which the list decides as little (see `canonical`). Dates and durations that int64 cannot hold
-    in nanoseconds are none: they would all become one key that no row holds. So are dates of the first and the last day that
-    it holds: they have no label in some time zones.
+    Numbers, the whole ones as integers whatever the dtype, bools as 0 and 1, dates and durations in nanoseconds, decimals as
+    float64; text. Of objects and categories text and whole numbers are keys, and all else is none, whatever other rows hold:
+    1.0 and True are the key 1. Of categories the forms are looked at, which the list decides as little (see `canonical`).
+    Dates and durations that int64 cannot hold in nanoseconds are none: they would all become one key that no row holds. So are
+    dates of the first and the last day that it holds: they have no label in some time zones.
     """
     if isinstance(column, Coded):
         return _of_objects(column)
@@ -69,7 +69,8 @@ def _of_numbers(column: Numbers) -> Found:
     codes, count = dense(hashable_floats(values), present)
 
     def names(wanted: Places) -> list[Any]:
-        return [number + 0 for number in values[_rows(codes, count)[wanted]].tolist()]  # -0.0 becomes its equal, 0.0
+        # whole ones as integers: a column of these is one of floats as soon as a row misses its own
+        return [int(n) if n % 1 == 0 and abs(n) < 2**64 else n for n in values[_rows(codes, count)[wanted]].tolist()]
 
     return codes, count, names
 

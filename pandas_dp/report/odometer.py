@@ -39,7 +39,7 @@ class Odometer(str):
     >>> session.spent, session.spent.epsilon, session.left.epsilon
     ('epsilon=0.3', Decimal('0.3'), Decimal('2.7'))
     >>> session.left.guarantee
-    'all answers together: epsilon=3, for one row more or less, also where questions depend on answers'
+    'all answers of this budget together: epsilon=3, for one row more or less, also where questions depend on answers'
     """
 
     __slots__ = ("delta", "epsilon", "guarantee")
@@ -102,7 +102,7 @@ def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
         total += f", delta={show(rule.budget.delta)}"
     whose = "row" if unit.column is None else f"unit of {unit.column!r}"
     change = "more or less" if unit.add_remove else "with other content"
-    return f"all answers together: {total}, for one {whose} {change}, also where questions depend on answers"
+    return f"all answers of this budget together: {total}, for one {whose} {change}, also where questions depend on answers"
 
 
 def _proved(rule: Filter, state: State) -> tuple[Fraction, Fraction]:

@@ -11,6 +11,7 @@ import pandas as pd
 from pandas_dp.arguments import positive_int
 from pandas_dp.calls import explain
 from pandas_dp.core.budget import Budget
+from pandas_dp.core.gate import check_outside
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import PandasDPError
@@ -146,6 +147,7 @@ class Statements:
         """
         from pandas_dp.report import certificate  # here, so that importing the package costs little
 
+        check_outside()  # what a user's function writes may tell of a row
         text = certificate.certificate(self._ledger, self.name, self._answered, (self._whole or self)._held)
         return certificate.write(text, path)
 

@@ -422,3 +422,26 @@ def test_options_are_part_of_what_was_read(tmp_path, monkeypatch, options):
     assert tokens[1] == tokens[2] != tokens[0]
     odd = pandas_dp.read_parquet(tmp_path / "a.parquet", columns=["age", np.str_("ward")])
     assert tables.read_token(odd) is None  # not of plain types: its text may not be all of it
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda d: d.value_counts("age"),
+        lambda d: d["age"].unique(),
+        lambda d: d.groupby("age").size(),
+        lambda d: d.groupby(["age", "ward"]).size(),
+    ],
+)
+def test_found_keys_do_not_tell_that_a_cell_is_missing(ask):
+    """Readers make floats of whole numbers where one is missing."""
+
+    def dtypes(frame: pd.DataFrame) -> list[Any]:
+        frame.dp.protect(epsilon=10**5, delta=0.5, name=fresh())
+        answer = ask(frame.dp(epsilon=10**4, delta=0.01))
+        index = pd.Index(answer) if answer.name == "age" and not answer.index.name else answer.index
+        return [level.dtype for level in getattr(index, "levels", [index])]
+
+    whole = base().assign(age=lambda d: d["age"] % 5)
+    assert one_missing(whole)["age"].dtype == "float64" != whole["age"].dtype
+    assert dtypes(one_missing(whole)) == dtypes(whole)

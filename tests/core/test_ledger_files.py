@@ -6,6 +6,7 @@ import os
 import sqlite3
 from contextlib import closing
 from fractions import Fraction as F
+from pathlib import Path
 
 import pytest
 from support.ledgers import ONE, UNIT, ask, older
@@ -222,10 +223,10 @@ def test_x23_a_crash_in_the_middle_of_the_change_leaves_what_can_be_changed(path
     older(path)
     migrate = ledger_files.migrate
 
-    def dies(connection, log):
-        migrate(connection, log)
+    def dies(*given):
+        migrate(*given)
         if table == "after":
-            connection.execute("COMMIT")
+            given[0].execute("COMMIT")
         raise sqlite3.OperationalError("died")
 
     with monkeypatch.context() as patch:
@@ -238,6 +239,21 @@ def test_x23_a_crash_in_the_middle_of_the_change_leaves_what_can_be_changed(path
     assert ledger.state("data").epsilon == F("0.2")
     assert [e.kind for e in ledger.entries("data")].count("converted") == 1 + (table == "after")
     ledger.verify()
+    ledger.close()
+
+
+def test_x23_a_copy_of_the_older_form_that_is_put_back_after_the_change_is_noticed(path):
+    older(path)
+    copy = path.read_bytes(), Path(f"{path}-wal").read_bytes()
+    for _ in range(2):  # the same file goes on
+        ledger = open_ledger(path)
+        ask(ledger, "0.1")
+        ledger.close()
+    path.write_bytes(copy[0])
+    Path(f"{path}-wal").write_bytes(copy[1])
+    ledger = open_ledger(path)
+    with pytest.raises(LedgerError, match="older than one that was open here"):
+        ask(ledger, "0.1")
     ledger.close()
 
 

@@ -25,6 +25,11 @@ SPANS = [None if n is None else pd.Timedelta(n, "min") for n in WHOLE]
 MONEY = [None if n is None else Decimal(n) / 4 for n in WHOLE]
 
 
+def form(number):
+    """The form of a key that is a number, in which the kind of memory has no part."""
+    return number if number is None or number == float("inf") or number % 1 else int(number)
+
+
 class Equal(str):
     """Text that equals everything it is compared with."""
 
@@ -68,8 +73,8 @@ COLUMNS = {
     "objects": (objects(ODD), ODD_KEYS),
     "categories": (pd.Series(pd.Categorical(TEXT, categories=["b\0", "x", "Zürich", "b", "", "a"])), TEXT),
     "whole numbers": (pd.Series(WHOLE, dtype="Int16"), WHOLE),
-    "floats": (pd.Series(REAL, dtype="float64"), [None if n is None else n + 0.0 for n in REAL]),
-    "floats of half a word": (pd.Series(REAL, dtype="float16"), [None if n is None else n + 0.0 for n in REAL]),
+    "floats": (pd.Series(REAL, dtype="float64"), [*map(form, REAL)]),
+    "floats of half a word": (pd.Series(REAL, dtype="float16"), [*map(form, REAL)]),
     "flags": (
         arrow_slice(FLAGS, pa.bool_()),
         [None if f is None else int(f) for f in FLAGS],
@@ -77,7 +82,7 @@ COLUMNS = {
     "dates": (pd.Series(DAYS, dtype="datetime64[s]"), plain(DAYS)),
     "zoned dates": (pd.Series(DAYS, dtype="datetime64[us]").dt.tz_localize("UTC"), plain(DAYS)),
     "durations": (pd.Series(SPANS, dtype="timedelta64[ms]"), plain(SPANS)),
-    "decimals": (arrow(MONEY, pa.decimal128(9, 2)), [None if n is None else float(n) for n in MONEY]),
+    "decimals": (arrow(MONEY, pa.decimal128(9, 2)), [*map(form, (n and float(n) for n in MONEY))]),
 }
 
 

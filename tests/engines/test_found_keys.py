@@ -55,10 +55,9 @@ def test_texts(column):
 )
 def test_numbers(dtype):
     column = pd.Series(NUMBERS, dtype=dtype)
-    kind = float if "loat" in dtype or "double" in dtype else int
     found = counted(column)
     assert found == {3: 3, 1: 2, 0: 1, -7: 1, 120: 1}
-    assert {type(key) for key in found} == {kind}
+    assert {type(key) for key in found} == {int}  # a missing one makes float64 of int64, and the kind of key would tell
     assert counted(column.iloc[::-1].reset_index(drop=True)) == found
     assert counted(column.iloc[:0]) == {}
 
@@ -68,8 +67,10 @@ def test_numbers_that_are_equal_are_one_key_in_one_form():
         for dtype in ("float64", "float32", "float16", "Float64", "double[pyarrow]"):
             found = counted(pd.Series(cells, dtype=dtype))
             assert found == {0.0: 2, 1.5: 1}
-            assert {str(key) for key in found} == {"0.0", "1.5"}
+            assert {str(key) for key in found} == {"0", "1.5"}
     assert counted(pd.Series([np.nan, np.inf, -np.inf, np.inf])) == {np.inf: 2, -np.inf: 1}
+    large = counted(pd.Series([2.0**53, 2.0**63, 2.0**64, -(2.0**70)]))
+    assert {str(key) for key in large} == {str(2**53), str(2**63), str(2.0**64), str(-(2.0**70))}
     assert counted(pd.Series([2**64 - 1, 0], dtype="uint64")) == {2**64 - 1: 1, 0: 1}
     assert counted(pd.Series([True, False, True])) == {1: 2, 0: 1}
     assert counted(pd.Series([True, None, True], dtype="boolean")) == {1: 2}

@@ -86,7 +86,7 @@ def test_thirds_are_rounded_against_the_reader():
 def test_a_session_says_what_it_promises_and_to_whom():
     df = pd.DataFrame({"who": [1, 2], "x": [1.0, 2.0]})
     session = df.dp.protect(3, 1e-6, unit="who", max_rows=2, neighbors="replace_one", name=fresh())
-    promise = "all answers together: epsilon=3, delta=1e-6, for one unit of 'who' with other content"
+    promise = "all answers of this budget together: epsilon=3, delta=1e-6, for one unit of 'who' with other content"
     assert session.left.guarantee == promise + ", also where questions depend on answers"
     assert session.spent.epsilon == session.spent.delta == 0
     df.dp(rho=0.001).count()
