@@ -49,7 +49,7 @@ def _found(fault: Fault) -> bool:
         file = copy / "pandas_dp" / fault.file
         file.write_text(planted(file.read_text(), fault))
         paths = [f"tests/{path}" for path in fault.tests]
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *paths]
+        command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "-p", "no:cacheprovider", *paths]
         return _run(command, copy) == FAILED
 
 
