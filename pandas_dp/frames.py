@@ -11,7 +11,7 @@ from pandas_dp import opening
 from pandas_dp.calls import explain, uncopied
 from pandas_dp.core import gate
 from pandas_dp.errors import StepFailedError
-from pandas_dp.recognised import check_public
+from pandas_dp.public_arguments import check_public
 from pandas_dp.steps import steps
 
 

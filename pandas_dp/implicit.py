@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentValueError, ForkedSessionError
-from pandas_dp.session import Session
+from pandas_dp.session import Session, implicits
 
 EPSILON = 5
 WARNING = (
@@ -20,16 +20,15 @@ ENDED = (
 CARRIED = "answers given before this budget was named"
 OUTSIDE = "answers about rows ({price}) came before this budget was opened; nothing bounds what they tell of a {unit!r}"
 
-opened: list[Session] = []  # at most one in a process
 _carried: set[tuple[str | None, str]] = set()  # budgets that its answers are on record of
 
 
 def _spent() -> list[Fraction]:
     """Epsilons of what it answered; in a fork, which cannot read that, all that it could."""
-    if not opened:
+    if not implicits:
         return []
     try:
-        entries = opened[0]._ledger.entries(opened[0].name)
+        entries = implicits[0]._ledger.entries(implicits[0].name)
         return [entry.charge.epsilon or Fraction(0) for entry in entries if entry.charge]
     except ForkedSessionError:
         return [Fraction(EPSILON)]
@@ -49,7 +48,7 @@ def check(unit: PrivacyUnit, accountant: str) -> None:
         )
 
 
-def carry(session: Session, mark: str) -> None:
+def carry(session: Session, mark: str | None) -> None:
     """End the implicit session, and charge a budget, once, what it spent, also beyond the total.
 
     A frame with its `mark` takes this budget, so that what pandas made of the same table takes no other one.
@@ -58,13 +57,12 @@ def carry(session: Session, mark: str) -> None:
     or joins afterwards is charged them. Under replace_one a row that leaves and one that comes pay. For a unit with several
     rows no number covers what was told of single rows: the record says so.
     """
-    if not opened:
+    if not implicits:
         return
-    opened[0]._ledger._store.refusal = ENDED  # first: a question that waits in another thread is not paid any more
+    implicits[0]._ledger._store.refusal = ENDED  # first: a question that waits in another thread is not paid any more
     spent, budget = _spent(), (session._ledger.path, session.name)
-    if opened[0]._successor is None and mark == opened[0].id:
-        opened[0]._successor = session
-    opened[0].close()
+    session._succeed(mark)
+    implicits[0].close()
     if not spent or budget in _carried:
         return
     if session.unit.column is None:

@@ -9,10 +9,13 @@ from functools import lru_cache
 
 from pandas_dp.errors import ArgumentValueError
 
-# of these categories nothing is seen: controls, formats, spaces of every width
-UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
+# of these categories nothing is seen: controls, formats, characters that do not exist, spaces of every width
+UNSEEN = ("Cc", "Cf", "Cn", "Zs", "Zl", "Zp")
 # nor of these letters and marks: fillers, blanks, what chooses among the forms of the character before
-BLANKS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+BLANKS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
+    "\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
 
 MOST_STEPS = (
     4  # of which the third changes nothing for any character alone, after or between letters, or under an accent

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
-from pandas_dp import implicit, ledger_files, readers, recognised, tables
+from pandas_dp import implicit, ledger_files, readers, tables
 from pandas_dp.arguments import planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.gate import check_outside
@@ -27,9 +27,9 @@ from pandas_dp.errors import (
     UnverifiedFrameError,
 )
 from pandas_dp.names import check_name
-from pandas_dp.recognised import mark_of
+from pandas_dp.public_arguments import mark_of
 from pandas_dp.schema import Schema
-from pandas_dp.session import DERIVED, PART, Session
+from pandas_dp.session import DERIVED, PART, Session, implicits
 from pandas_dp.tables import Table, check_frame
 
 ANOTHER = (
@@ -39,7 +39,8 @@ ANOTHER = (
 )
 
 _sessions: dict[str, Session] = {}  # by id
-_ended: set[str] = set()  # ids of closed ones, whose frames are told so
+# ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or an empty text
+_ended: dict[str, str] = {}
 _lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
 # budgets that this process opened, whose terms it may type anew
 _opened_here: set[tuple[str | None, str, int]] = set()
@@ -151,7 +152,7 @@ def _taken_on(
     rows: bool | int | None,
 ) -> bool:
     """Let a session answer for a frame, with what is to be said of it on record; see `Session._attach`."""
-    implicit.carry(session, (mark_of(frame) or "").removesuffix(DERIVED))
+    implicit.carry(session, mark_of(frame))
     if lineage == "vouched":
         session._ledger.note(session.name, "adopt", reason or "made by pandas from a table of this budget")
     elif reason is not None:
@@ -170,11 +171,11 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     if reason is not None and (not isinstance(reason, str) or not reason.strip()):
         raise ArgumentTypeError(f"reason must say why other people stand in this frame: {line}")
     mark, known = _marked(frame), tables.lookup(frame)
-    if known is not None and known.replaced:
-        mark = None  # it was protected on terms that nobody was answered on
-    very = known is not None and not known.replaced and not known.session._implicit
+    very = known is not None and not known.session._implicit
     tables.check_free(frame, session, claimed=reason is not None and not very)
-    if mark is None or very:
+    if known is not None and very:
+        return known.lineage
+    if mark is None:
         return "source"
     if mark is session or (session is not None and mark._whole is session):
         return "vouched"
@@ -244,6 +245,7 @@ def rejoin(ledger: Ledger, name: str, unit: PrivacyUnit) -> Session:
     with _lock:
         session = _find(ledger, name) or _new(Session(ledger, name, unit))
         session._settle(unit)
+        implicit.carry(session, None)
         return session
 
 
@@ -278,7 +280,12 @@ def join(
 def _marked(frame: pd.DataFrame) -> Session | None:
     """The open session of whose tables a frame bears the mark; of an implicit one that which took over its answers."""
     mark = (mark_of(frame) or "").removesuffix(DERIVED)
-    session = next((known._successor for known in implicit.opened if known.id == mark), _sessions.get(mark))
+    session = next((known._successor for known in implicits if known.id == mark), _sessions.get(mark))
+    while session is None and mark in _ended:  # a part that is closed leaves its frames to the whole
+        mark = _ended[mark]
+        session = _sessions.get(mark)
+    while session is not None and session._closed:
+        session = session._whole
     return None if session is None or session._ended or session._implicit else session
 
 
@@ -289,7 +296,8 @@ def _find(ledger: Ledger, name: str) -> Session | None:
 
 def _new(session: Session) -> Session:
     for known in [s for s in _sessions.values() if (s._whole or s)._closed or s._closed]:
-        _ended.add(_sessions.pop(known.id).id)
+        whole = _sessions.pop(known.id)._whole
+        _ended[known.id] = "" if whole is None else whole.id
     _sessions[session.id] = session
     _ever[:] = _ever or [session.id]
     return session
@@ -303,11 +311,9 @@ def throwaway(session: Session) -> None:
 
 
 def owners(frame: pd.DataFrame) -> list[Session | None]:
-    """Sessions behind a table, by its mark or its memory; None: one that this process does not know."""
+    """The session behind a table that bears its mark; None: one that this process does not know."""
     mark = mark_of(frame)
-    marked = [] if mark is None else [_sessions.get(mark.removesuffix(DERIVED))]
-    columns = (frame.iloc[:, place] for place in range(frame.shape[1]))
-    return [*marked, *(session for column in columns for session in recognised.owners(column))]
+    return [] if mark is None else [_sessions.get(mark.removesuffix(DERIVED))]
 
 
 def table_of(frame: pd.DataFrame) -> Table:
@@ -359,7 +365,7 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
     ledger.open("data", Budget.of(implicit.EPSILON), PrivacyUnit())
     session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
-    implicit.opened.append(session)
+    implicits.append(session)
     session._attach(frame, None)
     opened = tables.lookup(frame)
     if opened is None:

@@ -1,19 +1,24 @@
-"""Public facts are no columns of a protected table and no numbers of it: the one place where arguments are checked for that."""
+"""Public facts are no columns of a protected table and no numbers of it: the one place where arguments are checked for that.
+
+This catches mistakes of people who may see the rows, before anything is charged: an argument that was made of private cells
+is no public fact, whether or not it is recognised. The mark tells, which pandas hands on, never memory: whether a column
+shares that of a public one after ``df.dropna()`` follows from its cells.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from pandas.api.extensions import ExtensionArray
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
-# what can carry a mark, share the memory of a protected column, or be its categories
+ATTRIBUTE = "pandas_dp"  # in ``attrs``: the mark of a protected table, and of what pandas makes of one
 Held = pd.DataFrame | pd.Series | pd.Index | np.ndarray | ExtensionArray
-GUARDS: list[Callable[[Any], bool]] = []  # what tells protected tables and columns; those who protect put it here
 EXAMPLES = {
     "keys": "keys=['A', 'B']",
     "bins": "bins=range(0, 101, 10)",
@@ -31,14 +36,18 @@ OR_ASK = {  # the answers that are public
 COLUMNS = ("by", "index", "columns", "column", "values", "y")  # these are named by text
 
 
+def mark_of(frame: pd.DataFrame | pd.Series[Any]) -> str | None:
+    """The mark that pandas hands on from a protected table to whatever is made of it."""
+    return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
+
+
 def is_private(value: Any) -> bool:
     """Whether an argument is, or lists, a protected table or column, or one that carries the mark of such a table.
 
-    No cell is read: identity, memory and ``attrs`` decide. Lists, copies as arrays and numbers carry no mark and are not
-    recognised.
+    Lists, arrays, indexes and numbers carry no mark and are not recognised.
     """
-    if isinstance(value, Held):
-        return any(guard(value) for guard in GUARDS)
+    if isinstance(value, pd.DataFrame | pd.Series):
+        return mark_of(value) is not None
     if isinstance(value, dict):
         return any(map(is_private, value.values()))
     return isinstance(value, list | tuple) and any(is_private(entry) for entry in value if isinstance(entry, Held))
@@ -103,13 +112,23 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
             )
 
 
+def check_public(lookup: Any) -> None:
+    """Refuse a protected table, and what was made of one, where public data is asked for."""
+    if is_private(lookup):
+        raise ArgumentValueError(
+            "merge: the lookup is a protected table, or was made of one, and what it holds is private. A lookup is public, "
+            "such as the labels of codes: {'code': ['a', 'b'], 'label': ['first', 'second']}. Join two tables of people "
+            "before df.dp.protect"
+        )
+
+
 DEEPEST = 10  # lists within lists, such as one that holds itself
-HOLDS = (np.generic, np.ndarray, list, tuple, set, frozenset, dict)
+HOLDS = (np.generic, pa.Scalar, np.ndarray, list, tuple, set, frozenset, dict)
 TYPED = {"b": "bool", "i": "int", "u": "int", "U": "str", "S": "bytes", "M": "pd.Timestamp", "m": "pd.Timedelta"}
 
 
 def check_typed(value: Any, where: str = "") -> None:
-    """Refuse NumPy's scalars where public facts are typed: nobody types one, and what pandas computes of rows is one.
+    """Refuse scalars of NumPy and Arrow where public facts are typed: nobody types one, and what is computed of rows is one.
 
     What is typed is published in the text of the question, so ``lambda d: d.age > df.age.mean()`` would publish the mean.
     Arrays are looked at as a whole, whatever they hold: edges and keys are made in arrays, and one value of a column is none.
@@ -120,11 +139,14 @@ def check_typed(value: Any, where: str = "") -> None:
     ArgumentTypeError
         It says where, if `where` does, and the type, never the value.
     """
-    found = _scalar(value)
-    if found is not None:
+    scalar = _scalar(value)
+    if scalar is not None:
+        library, kind = ("np", scalar.dtype.kind) if isinstance(scalar, np.generic) else ("pa", "")
+        found = f"{library}.{type(scalar).__name__} is a {'NumPy' if kind else 'pyarrow'} scalar"
+        python = TYPED.get(kind, "float") if kind else "str"
         raise ArgumentTypeError(
-            f"{where}np.{type(found).__name__} is a NumPy scalar, which may have been computed from the rows, and what is "
-            f"typed is published. If it is public, say so by writing {TYPED.get(found.dtype.kind, 'float')}(...)"
+            f"{where}{found}, which may have been computed from the rows, and what is typed is published. If it is public, "
+            f"say so by writing {python}(...)"
         )
 
 
@@ -143,9 +165,9 @@ def check_all_typed(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
         check_typed(value, f"{call}: {name} must be typed, and ")
 
 
-def _scalar(value: Any, depth: int = 0) -> np.generic | None:
-    """A NumPy scalar: the value itself, or one in it; None where there is none, or so deep that no call takes it."""
-    if isinstance(value, np.generic):
+def _scalar(value: Any, depth: int = 0) -> np.generic | pa.Scalar | None:
+    """A scalar of NumPy or Arrow: the value itself or one in it; None for none, and so deep that no call takes it."""
+    if isinstance(value, np.generic | pa.Scalar):
         return value
     if isinstance(value, np.ndarray):
         return _scalar(value[()]) if value.ndim == 0 else None

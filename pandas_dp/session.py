@@ -19,6 +19,7 @@ from pandas_dp.core.budget import State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, did_you_mean
+from pandas_dp.public_arguments import ATTRIBUTE, mark_of
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.report.allowance import extended
 from pandas_dp.report.books import Answered
@@ -28,9 +29,9 @@ from pandas_dp.schema import Schema
 from pandas_dp.steps.explode import check_units
 from pandas_dp.tables import ProtectedFrame, Table, check_frame, open_view
 
-ATTRIBUTE = "pandas_dp"
 PART = "::"  # between the name of a budget and that of a part of it
 DERIVED = " step"  # ends the mark of a frame that steps made
+implicits: list[Session] = []  # at most one in a process: see `implicit`
 ALIAS = "this frame stands for {name}: the rows first protected under that answered"
 
 
@@ -84,6 +85,12 @@ class Session(Statements):
         self._versions: weakref.WeakValueDictionary[str, Table] = weakref.WeakValueDictionary()
         self._typed: set[str] = set()
         self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
+
+    def _succeed(self, mark: str | None) -> None:
+        """Be the budget of what bears the mark of an implicit session, if it has none yet."""
+        for known in implicits:
+            if known._successor is None and known.id == (mark or "").removesuffix(DERIVED):
+                known._successor = self
 
     def _settle(self, unit: PrivacyUnit, replaced: bool = False) -> None:
         """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are not answered any more."""
@@ -148,6 +155,7 @@ class Session(Statements):
             raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
         check_frame(frame, self.unit)
         tables.check_free(frame, self)
+        self._succeed(mark_of(frame))
         self._ledger.note(self.name, "adopt", reason)
         self._hold(frame, "vouched", None, table, version)
         return self
@@ -189,6 +197,10 @@ class Session(Statements):
         'epsilon=5'
         """
         self._open()
+        if self._implicit:
+            raise ArgumentValueError(
+                "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
+            )
         old = self.budget
         budget = extended(old, to, to_delta, reason, self._ledger.entries(self.name), part=self._whole is not None)
         if budget != old:

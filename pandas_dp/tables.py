@@ -11,7 +11,7 @@ import re
 import uuid
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -232,7 +232,7 @@ _read: weakref.WeakKeyDictionary[Session, set[Any]] = weakref.WeakKeyDictionary(
 def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
     """An open session, other than a given one, that this very object belongs to, or one of the files that it was read from."""
     known = lookup(frame)
-    if known is not None and not known.replaced and not known.session._ended:
+    if known is not None and not known.session._ended:
         return None if known.session is session else known.session
     names = _names(frame)
     others = ((other, read) for other, read in list(_read.items()) if other is not session)
@@ -250,11 +250,6 @@ def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = Fal
             f"this table already spends from the budget {other.name!r}; tables about the same people belong on "
             "one budget. If that was a mistake: df.dp.session.close(), then protect again; what both release adds up"
         )
-
-
-def held() -> Iterator[Table]:
-    """All tables that are protected at this moment."""
-    return (table for _, table in list(_tables.values()))
 
 
 def _names(frame: pd.DataFrame) -> frozenset[Any]:

@@ -21,7 +21,6 @@ LEVELS = {
     "errors": 0,
     "readers": 1,
     "datasets": 1,
-    "recognised": 8,
     "public_arguments": 1,
     "calls": 1,
     "core": 1,
@@ -181,7 +180,7 @@ def test_trusted_rooms_stay_small():
     # over each chunk, cells that are safe to hash, and one file that holds every charge need the rest
     assert sum(map(code_lines, trusted)) < 5750
     for path in MODULES.values():
-        assert len(path.read_text().splitlines()) <= 400, path
+        assert code_lines(path) <= 310, path
 
 
 def test_every_module_has_its_room_in_the_guide():

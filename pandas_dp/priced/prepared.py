@@ -19,7 +19,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind, kind_of
 from pandas_dp.opening import table_of
 from pandas_dp.priced.text import listing, missing_question
-from pandas_dp.recognised import check_public
+from pandas_dp.public_arguments import check_public
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 from pandas_dp.steps import steps

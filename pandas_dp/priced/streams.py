@@ -19,8 +19,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.public_arguments import listed
-from pandas_dp.session import ATTRIBUTE
+from pandas_dp.public_arguments import is_private, listed
 from pandas_dp.streams import OracleStream, Stream, ThresholdStream
 
 S = TypeVar("S", bound=Stream)
@@ -212,7 +211,7 @@ def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:
         raise ArgumentTypeError(f"each candidate must be a DataFrame: {line}")
     if any(len(table) == 0 or not table.columns.is_unique for table in candidates):
         raise ArgumentValueError(f"each candidate must have rows, and columns of different names: {line}")
-    if any(ATTRIBUTE in table.attrs for table in candidates):  # pandas hands the mark on to what is made from a table
+    if any(map(is_private, candidates)):  # pandas hands the mark on to what is made from a table
         raise ArgumentValueError(
             f"a candidate is a protected table, or was made from one; guesses need tables that are public: {line}"
         )

@@ -303,7 +303,7 @@ def events(program: Program, change: Callable[[pd.DataFrame], pd.DataFrame] | No
     try:
         program(log, name, first, second, folder)
     finally:
-        for session in {t.session.id: t.session for t in tables.held()}.values():
+        for session in {table.session.id: table.session for _, table in list(tables._tables.values())}.values():
             session.close()
     return log.told
 
