@@ -7,12 +7,14 @@ at random: their answers are compared in type alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support import each_kind
 from support.frames import fresh
 from support.looks import record_looks
 from support.questions import (
@@ -29,6 +31,8 @@ from support.questions import (
     TOGETHER,
     table,
 )
+
+from pandas_dp.core import gate
 
 QUESTIONS = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | FOUND | ROW_BY_ROW | BY_UNIT
 QUESTIONS |= FEW_BLOCKS
@@ -146,7 +150,12 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return record_looks(monkeypatch)
 
 
-CASES = [(name, make) for name in QUESTIONS for make in (table, with_nulls) if make is with_nulls or name not in DRAWN]
+CASES = [
+    each_kind.case(name, make, slow=make is table, id=f"{name}-{make.__name__}")
+    for name in QUESTIONS
+    for make in (table, with_nulls)
+    if make is with_nulls or name not in DRAWN
+]
 
 
 @pytest.mark.parametrize(("name", "make"), CASES)
@@ -161,7 +170,9 @@ def test_the_same_table_in_another_form_has_the_same_integers(name, make, looks)
             assert name in FOUND or equal_shape(first, other) or name in SORTED, form
 
 
-@pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in ROW_BY_ROW])  # those answer each row
+@pytest.mark.parametrize(
+    "name", each_kind.questions(n for n in QUESTIONS if n not in ROW_BY_ROW)
+)  # those answer each row
 @pytest.mark.parametrize("rows", [0, 1])
 def test_no_rows_and_one_row_are_answered_in_the_same_shape(name, rows):
     whole = answer(name, table())
@@ -174,3 +185,30 @@ def test_no_rows_and_one_row_are_answered_in_the_same_shape(name, rows):
             continue
         assert equal_shape(whole, few) or name in SORTED or name in DRAWN, form
         assert type(few) is type(whole), form
+
+
+def kinds(part: Any) -> str:
+    """Of what a statistic is made: its class, and those of its partition and of the statistics in it."""
+    if isinstance(part, tuple):
+        return " ".join(sorted({kinds(one) for one in part}))
+    if not type(part).__module__.startswith(("pandas_dp.core.statistics", "pandas_dp.core.partition")):
+        return ""
+    held = [kinds(getattr(part, field.name)) for field in fields(part)]
+    return f"{type(part).__name__}({' '.join(sorted({each for each in held if each}))})"
+
+
+@pytest.mark.slow
+def test_plain_pytest_asks_for_every_kind_of_statistic(monkeypatch):
+    """Without these names it would compare fewer of them than there are."""
+    seen: dict[str, set[str]] = {}
+    compute = gate.computed
+
+    def computed(statistic: Any, *view: Any) -> Any:
+        seen.setdefault(name, set()).add(kinds(statistic))
+        return compute(statistic, *view)
+
+    monkeypatch.setattr(gate, "computed", computed)
+    for name in QUESTIONS:
+        answer(name, table())
+    assert seen.keys() >= each_kind.ONE
+    assert set().union(*seen.values()) == set().union(*(seen[name] for name in each_kind.ONE))
