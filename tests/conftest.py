@@ -11,6 +11,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,6 +25,14 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the looks of the question asked last hand to their mechanisms."""
+    from support.looks import record_looks
+
+    return record_looks(monkeypatch)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

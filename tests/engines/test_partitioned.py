@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import each_kind
 from support.elsewhere import ADDITIVE, ROWS, SAME, answer, chunked, frame_of, with_nulls
-from support.looks import plain, record_looks
+from support.looks import plain
 from support.questions import ROW_BY_ROW, table
 
 import pandas_dp.dask  # noqa: F401 - for the accessor
@@ -44,12 +44,6 @@ def here() -> Iterator[None]:
     """Tasks are done in this thread, one after the other."""
     with dask.config.set(scheduler="sync"):
         yield
-
-
-@pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the looks of the question asked last hand to their mechanisms."""
-    return record_looks(monkeypatch)
 
 
 def cut(frame: pd.DataFrame, cuts: tuple[int, ...] = CUTS) -> Any:

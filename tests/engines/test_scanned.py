@@ -26,7 +26,7 @@ from support.elsewhere import (
     with_nulls,
 )
 from support.frames import fresh
-from support.looks import plain, record_looks
+from support.looks import plain
 from support.parquet import write
 from support.questions import ROW_BY_ROW, table
 
@@ -44,11 +44,11 @@ from pandas_dp.engines.scanned import ScannedView
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the looks of the question asked last hand to their mechanisms; batches and buckets of units have few rows."""
+def looks(looks: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Here batches and buckets of units have few rows."""
     monkeypatch.setattr(scans, "BATCH", 40)
     monkeypatch.setattr(scans, "WHOLE", 1500)
-    return record_looks(monkeypatch)
+    return looks
 
 
 @pytest.fixture(scope="module")

@@ -15,41 +15,15 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from support import each_kind
+from support.elsewhere import DRAWN, QUESTIONS, with_nulls
 from support.frames import fresh
-from support.looks import record_looks
-from support.questions import (
-    ADDITIVE,
-    BY_DATA,
-    BY_ROWS,
-    BY_UNIT,
-    FEW_BLOCKS,
-    FOUND,
-    FROM_BLOCKS,
-    GUARANTEED,
-    ROW_BY_ROW,
-    SEVERAL,
-    TOGETHER,
-    table,
-)
+from support.questions import BY_UNIT, FOUND, ROW_BY_ROW, table
 
 from pandas_dp.core import gate
 
-QUESTIONS = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | FOUND | ROW_BY_ROW | BY_UNIT
-QUESTIONS |= FEW_BLOCKS
-DRAWN = {*FROM_BLOCKS, "vote", "median of blocks", "winsorized mean", "winsorized blocks", "smooth blocks"}
-DRAWN |= {"groups by noisy size"}
 SORTED = {"value_counts", "value_counts as shares"}  # by the noisy counts
 PRICE = {"epsilon": 10**5, "delta": 1e-6}
 PURE = {"epsilon": 10**5}
-
-
-def with_nulls() -> pd.DataFrame:
-    """Every fifth cost, every seventh age and every eleventh ward are missing."""
-    frame = table()
-    frame["cost"] = frame["cost"].astype("float64").mask(frame.index % 5 == 0)
-    frame["age"] = frame["age"].mask(frame.index % 7 == 0)
-    frame.loc[frame.index % 11 == 0, "ward"] = None
-    return frame
 
 
 ARROW = {"i": "int64[pyarrow]", "f": "double[pyarrow]", "M": pd.ArrowDtype(pa.timestamp("us")), "O": "string[pyarrow]"}
@@ -142,12 +116,6 @@ def equal_shape(one: Any, other: Any) -> bool:
     if isinstance(first, str) or isinstance(second, str):
         return bool(first == second)
     return first[0] == second[0] and first[1].equals(second[1]) and first[2:] == second[2:]
-
-
-@pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the looks of the question asked last hand to their mechanisms."""
-    return record_looks(monkeypatch)
 
 
 CASES = [

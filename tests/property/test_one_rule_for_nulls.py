@@ -18,7 +18,6 @@ import pyarrow as pa
 import pytest
 from support import each_kind
 from support.frames import fresh
-from support.looks import record_looks
 from support.questions import (
     ADDITIVE,
     BY_DATA,
@@ -221,12 +220,6 @@ SAME = {
     "smooth error bar",
 }  # answers that these holes do not change
 EXPRESSIONS = {"after steps", "select"}  # these see a missing value, whatever it counts as for sums
-
-
-@pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the looks of the question asked last hand to their mechanisms."""
-    return record_looks(monkeypatch)
 
 
 def asked(name: str, frame: pd.DataFrame, looks: list[Any], unit: bool = False, schema: Any = None) -> list[Any]:
