@@ -78,13 +78,18 @@ def _shown(fault: Fault, clean: Path, broken: set[str]) -> bool:
         file.write_text(planted(file.read_text(), fault))
         code, shown = _run(copy, _mark(fault), fault.tests, "-n", "0", "-x")
     found = _failed(shown)
-    killed = code == FAILED and not any(test.startswith(path) for test in broken for path in fault.tests)
+    killed = code == FAILED and not any(_named(path, test) for test in broken for path in fault.tests)
     seconds = time.monotonic() - start
     by = f" by {'; '.join(sorted(found))}" if found else ""
     print(
         f"{'killed  ' if killed else 'SURVIVED'} {seconds:5.0f} s  {fault.name}: {fault.what.strip()}{by}", flush=True
     )
     return killed
+
+
+def _named(path: str, test: str) -> bool:
+    """Whether a path names a test, or the tests of its case, file or folder."""
+    return test == path or test.startswith((f"{path}[", f"{path}::", f"{path}/"))
 
 
 def _mark(fault: Fault) -> str:
