@@ -3,10 +3,10 @@
 .PHONY: test fast docs lint changelog
 
 test:
-	pytest
+	PANDAS_DP_TESTS=thorough pytest -m 'not nightly'
 
 fast:
-	pytest -m 'not slow and not nightly'
+	pytest
 
 docs:
 	sphinx-build -W --keep-going docs docs/_build/html

@@ -1,5 +1,7 @@
-"""No test fails because the machine is slow or busy: Hypothesis counts no seconds, neither of an example nor of making one.
+"""What holds for all tests: none fails because the machine is busy, and plain ``pytest`` takes minutes.
 
+Hypothesis counts no seconds, neither of an example nor of making one. Without ``PANDAS_DP_TESTS=thorough``, which
+``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow.
 What is remembered of ledgers goes to a folder of the tests, not of who runs them.
 """
 
@@ -9,10 +11,46 @@ import atexit
 import os
 import shutil
 import tempfile
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+THOROUGH = os.environ.get("PANDAS_DP_TESTS") == "thorough"
+PART = 4  # the part of its examples that a property has in a run that is not thorough
+FEWEST = 10
+LONGEST = 4  # CPU seconds of a test that is not slow: twice what the rule says, for machines that are busy
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the looks of the question asked last hand to their mechanisms."""
+    from support.looks import record_looks
+
+    return record_looks(monkeypatch)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Fewer examples of each property, once for all cases of a test."""
+    for test in [] if THOROUGH else {item.obj for item in items if hasattr(item, "obj")}:
+        chosen = getattr(test, "_hypothesis_internal_use_settings", None)
+        if chosen is not None:
+            fewer = min(chosen.max_examples, max(chosen.max_examples // PART, FEWEST))
+            test._hypothesis_internal_use_settings = settings(chosen, max_examples=fewer)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item):
+    """In a thorough run a long test fails that plain ``pytest`` would run; properties have more examples than there."""
+    before = os.times()
+    result = yield
+    used = sum(os.times()[:4]) - sum(before[:4])  # of this process, and of children that have ended
+    longest = LONGEST * (PART if hasattr(getattr(item, "obj", None), "hypothesis") else 1)
+    if THOROUGH and used > longest and not {"slow", "nightly"} & {mark.name for mark in item.iter_markers()}:
+        pytest.fail(f"{used:.1f} CPU seconds without the mark slow")
+    return result

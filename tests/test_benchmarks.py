@@ -33,6 +33,7 @@ def ratios(tmp_path_factory):
     return run(tmp_path_factory.mktemp("ratios"), "--only", "ratios:")
 
 
+@pytest.mark.slow
 def test_every_question_stands_cold_and_warm_beside_pandas_and_the_fastest(ratios):
     _, kept = ratios
     expected = {
@@ -54,6 +55,7 @@ def test_every_question_stands_cold_and_warm_beside_pandas_and_the_fastest(ratio
         assert states in (["cold", "warm"], ["cold", "cold", "warm", "warm"])
 
 
+@pytest.mark.slow
 def test_a_verdict_follows_from_the_floor_and_small_tables_are_not_judged(ratios):
     _, kept = ratios
     for row in kept["rows"]:
@@ -63,6 +65,7 @@ def test_a_verdict_follows_from_the_floor_and_small_tables_are_not_judged(ratios
     assert {row["floor"] for row in kept["rows"] if row["name"] == "sum float"} == {1.5, 0.4}
 
 
+@pytest.mark.slow
 def test_the_table_has_a_line_for_each_row(ratios):
     printed, kept = ratios
     assert "missed" in printed
@@ -72,6 +75,7 @@ def test_the_table_has_a_line_for_each_row(ratios):
         )
 
 
+@pytest.mark.slow
 def test_the_file_says_what_ran_and_nothing_about_whose_machine(ratios):
     _, kept = ratios
     assert kept.keys() == {"date", "machine", "versions", "options", "rows"}

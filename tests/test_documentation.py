@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from support import page_runs
+from support import interpreter, page_runs
 
 import pandas_dp
 from pandas_dp import postprocess
@@ -55,7 +55,10 @@ class Finder(doctest.DocTestFinder):
         return super()._from_module(module, inspect.unwrap(object) if inspect.isroutine(object) else object)
 
 
-@pytest.mark.parametrize("module", MODULES)
+LONG = {"pandas_dp.audit.checking"}
+
+
+@pytest.mark.parametrize("module", [pytest.param(m, marks=[pytest.mark.slow] if m in LONG else []) for m in MODULES])
 def test_examples_of_docstrings(module):
     loaded, runner = importlib.import_module(module), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     for examples in Finder(exclude_empty=True).find(loaded, globs=dict(vars(loaded))):
@@ -69,19 +72,23 @@ def test_there_are_examples():
     assert "pandas_dp.accounting.composition.compose" in {t.name for t in found}
 
 
-def runs(page: Path, folder: Path) -> None:
-    """Run a page's blocks in an empty folder and a process of its own, warnings being errors."""
+def test_the_readme_runs(tmp_path):
+    """In an interpreter of its own, warnings being errors from the first import on."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
-    command = [sys.executable, "-W", "error", str(ROOT / "tests" / "support" / "page_runs.py"), str(page)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
+    command = [sys.executable, "-W", "error", str(ROOT / "tests" / "support" / "page_runs.py"), str(ROOT / "README.md")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_readme_runs(tmp_path):
-    runs(ROOT / "README.md", tmp_path)
-
-
 SLOW = {"audit", "groups"}
+PAGE_RUN = """
+import os, pathlib, warnings
+from support import page_runs
+os.environ["MPLBACKEND"] = "Agg"
+os.chdir({0!r})
+warnings.simplefilter("error")
+page_runs.run(pathlib.Path({1!r}))
+"""
 RUN = [
     pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else [])
     for page in PAGES
@@ -91,7 +98,9 @@ RUN = [
 
 @pytest.mark.parametrize("page", RUN)
 def test_a_page_runs(page, tmp_path):
-    runs(page, tmp_path)
+    """In a fork of an interpreter that has imported the package."""
+    done = interpreter.run(PAGE_RUN.format(str(tmp_path), str(page)))
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_page_that_is_wrong_fails():

@@ -32,6 +32,7 @@ def noise(scale: float) -> int:
     return int(RNG.geometric(p) - RNG.geometric(p))
 
 
+@pytest.mark.slow
 def test_a_right_query_passes_at_what_it_costs_and_most_of_it_shows():
     found = check(COUNT, TABLE, NEIGHBOR, samples=600)
     assert found.passed
@@ -209,6 +210,7 @@ def test_half_the_noise_is_a_violation():
     assert 1 < found.epsilon_lower <= 2  # it spends 2
 
 
+@pytest.mark.slow
 def test_a_third_of_the_noise_in_floats_is_a_violation():
     found = check(lambda df: len(df) + RNG.laplace(0, 1 / 3), TABLE, NEIGHBOR, epsilon=1, samples=3000)
     assert found.violated

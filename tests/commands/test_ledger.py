@@ -130,6 +130,7 @@ def test_a_back_up_is_whole_and_cannot_be_charged_until_it_is_restored(capsys, b
     [
         (["--all"], 0, "epsilon=3.75"),
         (["--spent-since", "epsilon=5"], 0, "epsilon=5.75"),
+        (["--spent-since", "epsilon=2", "epsilon=3"], 0, "epsilon=5.75"),
         (["--spent-since", "epsilon=0"], 0, "epsilon=0.75"),
         (["--spent-since", "epsilon=0.5", "rho=0.1", "delta=1e-7"], 0, "epsilon=0.75 and Gaussian noise"),
         (["--spent-since", "0.5"], 2, None),

@@ -159,7 +159,10 @@ def test_growing_data_under_new_versions_continues_the_budget(job):
 
 
 def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
-    (job.path / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 0.6"))
+    """It would pay the last question, which nobody asks after one that it does not pay."""
+    plan = PLAN.replace("epsilon = 3", "epsilon = 0.6").replace("epsilon = 0.25 }\ncalls", "epsilon = 0.1 }\ncalls")
+    assert plan.count("0.1 }") == 1
+    (job.path / "plan.toml").write_text(plan)
     dry = job("--dry-run")
     assert dry.returncode == 3
     assert dry.stdout.count("NOT PAID") == 2

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import each_kind
 from support.elsewhere import ADDITIVE, ROWS, SAME, answer, chunked, frame_of, with_nulls
-from support.looks import plain, record_looks
+from support.looks import plain
 from support.questions import ROW_BY_ROW, table
 
 import pandas_dp.dask  # noqa: F401 - for the accessor
@@ -45,12 +46,6 @@ def here() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the looks of the question asked last hand to their mechanisms."""
-    return record_looks(monkeypatch)
-
-
 def cut(frame: pd.DataFrame, cuts: tuple[int, ...] = CUTS) -> Any:
     """A Dask DataFrame of the rows between cuts."""
     text = {name: "str" for name, dtype in frame.dtypes.items() if dtype.kind == "O"}
@@ -58,7 +53,7 @@ def cut(frame: pd.DataFrame, cuts: tuple[int, ...] = CUTS) -> Any:
     return dd.from_map(lambda place: parts[place], range(len(parts)), meta=frame.astype(text).iloc[:0])
 
 
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("name", each_kind.questions(FAST))
 def test_partitions_give_the_integers_of_memory(name, looks):
     first, exact = answer(name, with_nulls(), steps=name not in ROW_BY_ROW), looks[0]
     assert type(answer(name, cut(with_nulls()), steps=name not in ROW_BY_ROW)) is type(first)

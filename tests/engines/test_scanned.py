@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import each_kind
 from support.elsewhere import (
     ADDITIVE,
     DRAWN,
@@ -25,7 +26,7 @@ from support.elsewhere import (
     with_nulls,
 )
 from support.frames import fresh
-from support.looks import plain, record_looks
+from support.looks import plain
 from support.parquet import write
 from support.questions import ROW_BY_ROW, table
 
@@ -43,11 +44,11 @@ from pandas_dp.engines.scanned import ScannedView
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the looks of the question asked last hand to their mechanisms; batches and buckets of units have few rows."""
+def looks(looks: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Here batches and buckets of units have few rows."""
     monkeypatch.setattr(scans, "BATCH", 40)
     monkeypatch.setattr(scans, "WHOLE", 1500)
-    return record_looks(monkeypatch)
+    return looks
 
 
 @pytest.fixture(scope="module")
@@ -62,18 +63,27 @@ def patterns(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_files_give_the_integers_of_memory(name, looks, patterns, monkeypatch):
-    once = name in DRAWN or name in ROW_BY_ROW  # integers are random, or steps refused
-    for at, (nulls, steps, unit) in enumerate([(0, 0, 0), (1, 1, 0), (1, 1, 1)][: 1 if once else 3]):
-        make = with_nulls if nulls else table
-        first, exact = answer(name, make(), unit, steps), looks[0]
-        for coded in (0, 10**6):  # no text comes in dictionaries, and all of it
-            monkeypatch.setattr(scans, "CODED", coded)
-            scan = pandas_dp.scan_parquet(patterns[at])
-            assert type(answer(name, scan, unit, steps)) is type(first)
-            if name not in DRAWN:
-                assert looks[0] == exact, (nulls, steps, unit, coded)
+WAYS = ("as it is", "after steps", "by unit after steps")  # the last two with missing values
+ONCE = {*DRAWN, *ROW_BY_ROW}  # integers are random, or steps refused
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        each_kind.case(name, way, slow=name not in ONCE and way != WAYS[2], id=f"{name}-{way}")
+        for name in QUESTIONS
+        for way in (WAYS[:1] if name in ONCE else WAYS)
+    ],
+)
+def test_files_give_the_integers_of_memory(name, way, looks, patterns, monkeypatch):
+    at = WAYS.index(way)
+    first, exact = answer(name, (with_nulls if at else table)(), at == 2, at > 0), looks[0]
+    for coded in (0, 10**6):  # no text comes in dictionaries, and all of it
+        monkeypatch.setattr(scans, "CODED", coded)
+        scan = pandas_dp.scan_parquet(patterns[at])
+        assert type(answer(name, scan, at == 2, at > 0)) is type(first)
+        if name not in DRAWN:
+            assert looks[0] == exact, coded
 
 
 @pytest.mark.parametrize("rows", [0, 1])

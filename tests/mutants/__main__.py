@@ -1,22 +1,31 @@
-"""Plant one fault after the other in a copy of the package and run its tests: ``python -m tests.mutants [name ...]``."""
+"""Plant one fault after the other in a copy of the package and run its tests: ``python -m tests.mutants [name ...]``.
+
+First the tests run once without any fault: what fails there finds nothing, and a fault that names it does not count as killed.
+Two faults are tried at a time, as plain ``pytest`` would run their tests; those of a fault that is ``slow`` are marked so.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.mutants.faults import FAULTS, Fault, planted
 
 ROOT = Path(__file__).parents[2]
+READ = ("pandas_dp", "tests", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")  # what tests read
 LONGEST = 900  # seconds for the tests of one fault
-FAILED = 1  # pytest's exit code where tests failed; others mean that it could not run them
+AT_A_TIME = 2
+PASSED, FAILED = 0, 1  # pytest's exit codes; others mean that it could not run the tests
+FAST, SLOW = "not slow and not nightly", "slow and not nightly"
 
 
 def main(names: list[str]) -> int:
@@ -26,46 +35,92 @@ def main(names: list[str]) -> int:
         print(f"no such fault: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     chosen = [fault for fault in FAULTS if not names or fault.name in names]
-    survivors = []
-    for fault in chosen:
-        start = time.monotonic()
-        found = _found(fault)
-        survivors += [] if found else [fault.name]
-        seconds = time.monotonic() - start
-        print(f"{'killed  ' if found else 'SURVIVED'} {seconds:5.0f} s  {fault.name}: {fault.what}", flush=True)
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} killed")
-    return 1 if survivors else 0
-
-
-def _found(fault: Fault) -> bool:
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder)
-        for part in ("pandas_dp", "tests", "pyproject.toml", "README.md", "CONTRIBUTING.md", "docs"):
-            source = ROOT / part
-            if source.is_dir():
-                shutil.copytree(source, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
-            elif source.exists():
-                shutil.copy(source, copy / part)
+        clean = Path(folder) / "clean"
+        _copy(clean)
+        broken = _control(clean, chosen)
+        with ThreadPoolExecutor(AT_A_TIME) as pool:
+            killed = sum(pool.map(lambda fault: _shown(fault, clean, broken), chosen))
+    print(f"{killed} of {len(chosen)} killed")
+    return 0 if killed == len(chosen) else 1
+
+
+def _copy(clean: Path) -> None:
+    clean.mkdir()
+    for part in READ:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, clean / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / part, clean / part)
+
+
+def _control(clean: Path, chosen: list[Fault]) -> set[str]:
+    """The tests that fail without a fault; running them leaves compiled files, which the copies share."""
+    failing: set[str] = set()
+    for mark in sorted({_mark(fault) for fault in chosen}):
+        paths = sorted({path for fault in chosen if _mark(fault) == mark for path in fault.tests})
+        code, shown = _run(clean, mark, paths, "-n", str(AT_A_TIME))
+        failing |= _failed(shown)
+        if code == FAILED and not failing:
+            raise RuntimeError(shown[-2000:])
+    for test in sorted(failing):
+        print(f"fails without a fault: {test}", flush=True)
+    return failing
+
+
+def _shown(fault: Fault, clean: Path, broken: set[str]) -> bool:
+    """Try a fault and tell how it went, with the test that found it."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        shutil.copytree(clean, copy)
         file = copy / "pandas_dp" / fault.file
         file.write_text(planted(file.read_text(), fault))
-        paths = [f"tests/{path}" for path in fault.tests]
-        command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "-p", "no:cacheprovider", *paths]
-        return _run(command, copy) == FAILED
+        code, shown = _run(copy, _mark(fault), fault.tests, "-n", "0", "-x")
+    found = _failed(shown)
+    killed = code == FAILED and not any(_named(path, test) for test in broken for path in fault.tests)
+    seconds = time.monotonic() - start
+    by = f" by {'; '.join(sorted(found))}" if found else ""
+    print(
+        f"{'killed  ' if killed else 'SURVIVED'} {seconds:5.0f} s  {fault.name}: {fault.what.strip()}{by}", flush=True
+    )
+    return killed
 
 
-def _run(command: list[str], folder: Path) -> int:
-    """Return the exit code; whatever the tests started ends with them, as a broken package may never."""
+def _named(path: str, test: str) -> bool:
+    """Whether a path names a test, or the tests of its case, file or folder."""
+    return test == path or test.startswith((f"{path}[", f"{path}::", f"{path}/"))
+
+
+def _mark(fault: Fault) -> str:
+    return SLOW if fault.slow else FAST
+
+
+def _failed(shown: str) -> set[str]:
+    """The tests, below ``tests/``, that pytest's summary names."""
+    return set(re.findall(r"^(?:FAILED|ERROR) tests/(\S.*?)(?: - .*)?$", shown, re.MULTILINE))
+
+
+def _run(folder: Path, mark: str, paths: list[str], *options: str) -> tuple[int, str]:
+    """Return the exit code and what was printed; whatever the tests started ends with them, as a broken package may never."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, *options]
     with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        [*command, *(f"tests/{path}" for path in paths)],
+        cwd=folder,
+        env={**os.environ, "PANDAS_DP_TESTS": "", "PYTHONPATH": str(folder)},  # tests start interpreters of their own
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     ) as tests:
         try:
             shown, _ = tests.communicate(timeout=LONGEST)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(tests.pid, signal.SIGKILL)
-    if tests.returncode not in (0, FAILED):
-        raise RuntimeError(shown[-2000:])
-    return tests.returncode
+    if tests.returncode not in (PASSED, FAILED):
+        raise RuntimeError(f"{paths}: {shown[-2000:]}")
+    return tests.returncode, shown
 
 
 if __name__ == "__main__":

@@ -20,9 +20,11 @@ class Fault(NamedTuple):
     old, new : str
         The one place in the file, and what stands there instead.
     tests : list of str
-        Paths below ``tests/``.
+        Paths below ``tests/``, the test that is the first to notice in front.
     also : pair of str, optional
         A second place and what stands there instead.
+    slow : bool
+        Whether tests marked slow are the only ones that notice.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Fault(NamedTuple):
     new: str
     tests: list[str]
     also: tuple[str, str] | None = None
+    slow: bool = False
 
 
 def planted(text: str, fault: Fault) -> str:

@@ -7,45 +7,23 @@ at random: their answers are compared in type alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support import each_kind
+from support.elsewhere import DRAWN, QUESTIONS, with_nulls
 from support.frames import fresh
-from support.looks import record_looks
-from support.questions import (
-    ADDITIVE,
-    BY_DATA,
-    BY_ROWS,
-    BY_UNIT,
-    FEW_BLOCKS,
-    FOUND,
-    FROM_BLOCKS,
-    GUARANTEED,
-    ROW_BY_ROW,
-    SEVERAL,
-    TOGETHER,
-    table,
-)
+from support.questions import BY_UNIT, FOUND, ROW_BY_ROW, table
 
-QUESTIONS = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | FOUND | ROW_BY_ROW | BY_UNIT
-QUESTIONS |= FEW_BLOCKS
-DRAWN = {*FROM_BLOCKS, "vote", "median of blocks", "winsorized mean", "winsorized blocks", "smooth blocks"}
-DRAWN |= {"groups by noisy size"}
+from pandas_dp.core import gate
+
 SORTED = {"value_counts", "value_counts as shares"}  # by the noisy counts
 PRICE = {"epsilon": 10**5, "delta": 1e-6}
 PURE = {"epsilon": 10**5}
-
-
-def with_nulls() -> pd.DataFrame:
-    """Every fifth cost, every seventh age and every eleventh ward are missing."""
-    frame = table()
-    frame["cost"] = frame["cost"].astype("float64").mask(frame.index % 5 == 0)
-    frame["age"] = frame["age"].mask(frame.index % 7 == 0)
-    frame.loc[frame.index % 11 == 0, "ward"] = None
-    return frame
 
 
 ARROW = {"i": "int64[pyarrow]", "f": "double[pyarrow]", "M": pd.ArrowDtype(pa.timestamp("us")), "O": "string[pyarrow]"}
@@ -140,13 +118,12 @@ def equal_shape(one: Any, other: Any) -> bool:
     return first[0] == second[0] and first[1].equals(second[1]) and first[2:] == second[2:]
 
 
-@pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the looks of the question asked last hand to their mechanisms."""
-    return record_looks(monkeypatch)
-
-
-CASES = [(name, make) for name in QUESTIONS for make in (table, with_nulls) if make is with_nulls or name not in DRAWN]
+CASES = [
+    each_kind.case(name, make, slow=make is table, id=f"{name}-{make.__name__}")
+    for name in QUESTIONS
+    for make in (table, with_nulls)
+    if make is with_nulls or name not in DRAWN
+]
 
 
 @pytest.mark.parametrize(("name", "make"), CASES)
@@ -161,7 +138,9 @@ def test_the_same_table_in_another_form_has_the_same_integers(name, make, looks)
             assert name in FOUND or equal_shape(first, other) or name in SORTED, form
 
 
-@pytest.mark.parametrize("name", [name for name in QUESTIONS if name not in ROW_BY_ROW])  # those answer each row
+@pytest.mark.parametrize(
+    "name", each_kind.questions(n for n in QUESTIONS if n not in ROW_BY_ROW)
+)  # those answer each row
 @pytest.mark.parametrize("rows", [0, 1])
 def test_no_rows_and_one_row_are_answered_in_the_same_shape(name, rows):
     whole = answer(name, table())
@@ -174,3 +153,30 @@ def test_no_rows_and_one_row_are_answered_in_the_same_shape(name, rows):
             continue
         assert equal_shape(whole, few) or name in SORTED or name in DRAWN, form
         assert type(few) is type(whole), form
+
+
+def kinds(part: Any) -> str:
+    """Of what a statistic is made: its class, and those of its partition and of the statistics in it."""
+    if isinstance(part, tuple):
+        return " ".join(sorted({kinds(one) for one in part}))
+    if not type(part).__module__.startswith(("pandas_dp.core.statistics", "pandas_dp.core.partition")):
+        return ""
+    held = [kinds(getattr(part, field.name)) for field in fields(part)]
+    return f"{type(part).__name__}({' '.join(sorted({each for each in held if each}))})"
+
+
+@pytest.mark.slow
+def test_plain_pytest_asks_for_every_kind_of_statistic(monkeypatch):
+    """Without these names it would compare fewer of them than there are."""
+    seen: dict[str, set[str]] = {}
+    compute = gate.computed
+
+    def computed(statistic: Any, *view: Any) -> Any:
+        seen.setdefault(name, set()).add(kinds(statistic))
+        return compute(statistic, *view)
+
+    monkeypatch.setattr(gate, "computed", computed)
+    for name in QUESTIONS:
+        answer(name, table())
+    assert seen.keys() >= each_kind.ONE
+    assert set().union(*seen.values()) == set().union(*(seen[name] for name in each_kind.ONE))

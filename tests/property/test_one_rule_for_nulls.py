@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from support import each_kind
 from support.frames import fresh
-from support.looks import record_looks
 from support.questions import (
     ADDITIVE,
     BY_DATA,
@@ -222,12 +222,6 @@ SAME = {
 EXPRESSIONS = {"after steps", "select"}  # these see a missing value, whatever it counts as for sums
 
 
-@pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What the looks of the question asked last hand to their mechanisms."""
-    return record_looks(monkeypatch)
-
-
 def asked(name: str, frame: pd.DataFrame, looks: list[Any], unit: bool = False, schema: Any = None) -> list[Any]:
     """Exact integers of the looks that a question takes at a table."""
     terms: dict[str, Any] = {"unit": "uid", "max_rows": 4} if unit or name in BY_UNIT else {}
@@ -245,7 +239,7 @@ def first(name: str, *args: Any, **options: Any) -> Any:
 
 
 def cases(uses: dict[str, tuple[str, ...]]) -> list[Any]:
-    return [pytest.param(name, column, id=f"{name}-{column}") for name, columns in uses.items() for column in columns]
+    return [each_kind.case(name, col, id=f"{name}-{col}") for name, columns in uses.items() for col in columns]
 
 
 def test_every_question_has_its_place():
@@ -262,7 +256,7 @@ def test_a_row_with_a_missing_value_is_left_out(name, column, looks):
         assert first(name, holed, looks) == expected, way
 
 
-@pytest.mark.parametrize("name", [name for name in USES if name not in BY_UNIT])
+@pytest.mark.parametrize("name", each_kind.questions(name for name in USES if name not in BY_UNIT))
 def test_what_is_missing_in_other_columns_changes_nothing(name, looks):
     whole = first(name, table(), looks)
     for column in WAYS.keys() - {*USES[name], *PARTS.get(name, ())}:

@@ -15,7 +15,7 @@ from support.frames import fresh, people, protected
 import pandas_dp
 from pandas_dp.__main__ import main
 from pandas_dp.commands.answer_files import AnswerFiles
-from pandas_dp.report import files
+from pandas_dp.report import csv_text, files
 
 PACKAGE = Path(pandas_dp.__file__).parent
 
@@ -174,3 +174,10 @@ def test_csv_goes_to_text_files_and_in_other_encodings(tmp_path):
         answer.to_csv(file)
     assert (tmp_path / "b.csv").read_text(encoding="utf-8") == answer.to_csv()
     assert isinstance(answer.table(), pd.DataFrame)
+
+
+def test_a_comment_stays_above_the_numbers_whatever_is_in_it():
+    text = csv_text.write_csv(
+        pd.Series([1], index=["a"]), ["of two\nlines,\r\n9,9", "x\u2028y"], None, {"header": False}
+    )
+    assert text == "# of two lines, 9,9\n# x y\na,1\n"

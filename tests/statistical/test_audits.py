@@ -44,10 +44,17 @@ MEDIAN_RARELY = (  # others of their kind are audited each day: the other end, e
     *("all high, one low", "at the edge 0", "at the edge 10", "across the edge 0", "across the edge 10", "-inf added"),
     *("becomes -inf", "first row removed", "first row", "duplicate row", "two rows, one moved", "one row, two"),
 )
+GROUPED = ("groupby mean", "groupby_mean_sa")
+GROUPED_OFTEN = (*MEDIAN_OFTEN, "missing key", "key seen once", "unlisted key", "unit of many rows and keys")
 
 
 def marks(method: Method, pair: Pair) -> list[pytest.MarkDecorator]:
-    """A quantile has no vector form: most of its pairs wait for the whole suite, and further ones of a kind for the night."""
+    """A quantile has no vector form: most of its pairs wait for the whole suite, and further ones of a kind for the night.
+
+    So do pairs for means of groups that say nothing of keys.
+    """
+    if method.name in GROUPED and pair.name not in GROUPED_OFTEN:
+        return [pytest.mark.slow]
     if method.name == "median" and pair.name in MEDIAN_RARELY:
         return [pytest.mark.nightly]
     return [pytest.mark.slow] if method.name == "median" and pair.name not in MEDIAN_OFTEN else []

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from pandas_dp.core import gate
-from pandas_dp.core.measurement import computed
 
 
 def plain(exact: Any) -> Any:
@@ -27,13 +26,18 @@ def plain(exact: Any) -> Any:
 def record_looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """A list that holds, after each question, the exact integers of its looks in turn."""
     seen: list[Any] = []
-    original = gate._Run._look
+    original, compute = gate._Run._look, gate.computed
 
     def look(run: Any, measurement: Any) -> Any:
         if not run.transcript:
             seen.clear()
-        seen.append(plain(computed(measurement.statistic, run.view, run.request.unit).open()))
         return original(run, measurement)
 
+    def computed(*look: Any) -> Any:
+        exact = compute(*look)
+        seen.append(plain(exact.open()))
+        return exact
+
     monkeypatch.setattr(gate._Run, "_look", look)
+    monkeypatch.setattr(gate, "computed", computed)
     return seen

@@ -152,8 +152,7 @@ def test_discrete_gaussian_in_coarse_tables(variance: F, cells: int, guide: int,
     assert chi_squared(draws, discrete_gaussian_law(variance)) > FALSE_ALARM
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("cells", [2, 16])
+@pytest.mark.parametrize("cells", [pytest.param(2, marks=pytest.mark.slow), 16])
 def test_a_million_of_the_discrete_gaussian_by_few_cells(cells: int) -> None:
     """Few cells: the comparison of weights decides every tenth draw."""
     draws = coarse_gaussian(F(1000), MILLION, cells)

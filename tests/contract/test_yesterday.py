@@ -1,0 +1,65 @@
+"""Nothing that users typed, stored or pickled is lost with a change inside the package."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import pickle
+import shutil
+
+import pytest
+from support import yesterday
+from support.questions import STREAMS, table
+
+SURFACE, TEXTS = (json.loads(path.read_text()) for path in (yesterday.SURFACE, yesterday.TEXTS))
+RENEW = "meant? python -m tests.support.yesterday"
+
+
+def test_public_names_signatures_and_first_lines_of_help_are_those_on_record():
+    found = yesterday.surface()
+    assert sorted(found) == sorted(SURFACE), RENEW
+    assert {name: told for name, told in found.items() if told != SURFACE[name]} == {}, RENEW
+
+
+def test_every_question_has_its_texts_on_record():
+    assert set(TEXTS) == set(yesterday.QUESTIONS), RENEW
+
+
+@pytest.mark.parametrize("name", yesterday.QUESTIONS)
+def test_the_books_and_plans_say_what_they_said(name):
+    told, query = TEXTS[name], yesterday.query_of(name)
+    assert yesterday.answered(name)[1] == told["books"], RENEW
+    assert str(query) == told["query"], RENEW
+    if told["plan"] is not None:
+        for made in (query, type(query).from_dict(told["plan"])):
+            assert json.loads(json.dumps(made.to_dict())) == told["plan"], RENEW
+
+
+@pytest.mark.parametrize("day", yesterday.days(), ids=lambda day: day.name)
+def test_pickled_answers_of_that_day_show_what_they_showed(day):
+    kept = pickle.loads(lzma.decompress((day / "releases.pickle.xz").read_bytes()))
+    assert len(kept) >= 80
+    for name, (pickled, said) in kept.items():
+        assert name not in STREAMS
+        assert yesterday.said(pickle.loads(pickled)) == said, name
+
+
+@pytest.mark.parametrize("day", yesterday.days(), ids=lambda day: day.name)
+def test_a_ledger_of_that_day_answers_for_nothing_what_it_answered(day, tmp_path):
+    path = tmp_path / "visits.dpledger"
+    shutil.copy(day / path.name, path)
+    told = json.loads((day / "visits.json").read_text())
+    frame = table()
+    session = yesterday.charge(frame, path)
+    assert len(told) >= 60
+    found = yesterday.ask_all(frame)
+    assert {name for name, said in told.items() if json.loads(found[name]) != said} == set()
+    assert len(session.releases) > len(told)
+    session.close()
+
+
+def test_a_name_that_is_lost_is_noticed(monkeypatch):
+    cls = yesterday.users_classes()["df.dp(epsilon=1)"]
+    monkeypatch.delattr(next(base for base in cls.__mro__ if "best_price" in vars(base)), "best_price")
+    found = yesterday.surface()
+    assert {name for name in SURFACE if name not in found} == {"df.dp(epsilon=1).best_price"}
