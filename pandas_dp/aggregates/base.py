@@ -11,12 +11,14 @@ from typing import Any, ClassVar, TypeVar
 
 import pandas as pd
 
+from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit, noisy
 from pandas_dp.core.measurement import Measurement, Noisy, Reply, Statistic
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.uncertainty import ErrorModel, Noise, RankBound, ScoreGap
+from pandas_dp.uncertainty import LEVEL, ErrorModel, RankBound, ScoreGap
 
 Steps = Generator[Measurement | Reply, Any, "Answer"]
 A = TypeVar("A")
@@ -45,6 +47,10 @@ class Terms:
     pure: bool = True
     public_rows: int | None = None
     counted: bool = False
+
+    def about(self, rows: int | None) -> int | None:
+        """About how many rows there are: what the caller says, or a public number."""
+        return self.public_rows if rows is None else rows
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,11 @@ class Guarantee:
     def at(self, level: float) -> RankBound | ScoreGap:
         """Return the bound that holds with probability `level`."""
         return self.make((self.log_candidates - math.log(1 - level)) / self.rate, level)
+
+    def expected(self, mechanism: str, unit: Unit = IN_ROWS, notes: tuple[str, ...] = ()) -> ExpectedError:
+        """What it says beforehand of a mechanism."""
+        bound = self.at(LEVEL)
+        return ExpectedError(mechanism, f"scale {unit.text(1 / self.rate)}", str(bound), float(bound[0]), notes)
 
 
 class Caution(str):
@@ -179,6 +190,10 @@ class Aggregate(ABC):
     def steps(self, terms: Terms) -> Steps:
         """Yield looks, receive noisy integers, return the answer."""
 
+    @abstractmethod
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Say what is known of the noise of the answer beforehand, where about so many rows count, as the caller says."""
+
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Return the epsilon that buys a wanted accuracy, from public facts alone; see `least_epsilon`.
 
@@ -235,6 +250,21 @@ class SingleLook(Aggregate):
         look = self._look(terms)
         noisy = yield look
         return self.answer(noisy, look, terms)
+
+
+class Counts(SingleLook):
+    """Whole numbers, each with the same noise on top."""
+
+    each = "each "  # of several
+    unit = IN_ROWS
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The noise."""
+        return noisy(noise_of(self.look(terms)), Fraction(1), self.unit, self.each)
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the half-width of the noise of each number."""
+        return least_noised(self, Fraction(1), wanted, terms)
 
 
 def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
@@ -305,7 +335,6 @@ def least_noised(
 
 def noise_of(look: Measurement) -> Noise:
     """Return the noise of a measurement made by `noised`."""
-    noise = look.mechanism
-    if not isinstance(noise, DiscreteLaplace | DiscreteGaussian):
+    if not isinstance(look.mechanism, Noise):
         raise TypeError("this measurement does not add noise")
-    return noise
+    return look.mechanism

@@ -23,6 +23,7 @@ from pandas_dp.aggregates.base import (
     pure_epsilon,
 )
 from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
@@ -33,6 +34,7 @@ from pandas_dp.core.statistics.scores import FrameScores, RowScores
 from pandas_dp.uncertainty import ScoreGap
 
 Weights = tuple[int, ...]
+UNITS = {"count": IN_ROWS, "score": Unit("in score"), "revenue": Unit("of revenue")}
 FINENESS = 1 << 20  # steps of a score of the whole table within its sensitivity
 
 
@@ -90,6 +92,7 @@ class Choice(SingleLook):
         """Return the answer from the places of the picks."""
 
     picks = 1
+    each = ""  # of several "each: "
     weights: Weights | None = None
 
     def assumed(self, terms: Terms) -> str | None:
@@ -112,6 +115,14 @@ class Choice(SingleLook):
         """Return what was picked."""
         error = self._error(look)
         return Answer(self.chosen(noisy), _picking(look).name, error, self.notes(error), assumes=self.assumed(terms))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the gap."""
+        look, assumed = self.look(terms), self.assumed(terms)
+        error = self._error(look)
+        notes = self.notes(error) if assumed is None else (*self.notes(error), f"assumes {assumed}")
+        found = error.expected(_picking(look).name, UNITS[self.gap.what], notes)
+        return replace(found, error=self.each + found.error)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the gap."""
@@ -145,6 +156,7 @@ class TopK(Choice):
     k: int
 
     name = "top_k"
+    each = "each: "
 
     @property
     def picks(self) -> int:  # type: ignore[override]  # a number where it is no argument

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -12,26 +11,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import (
-    Accuracy,
-    Answer,
-    Caution,
-    SingleLook,
-    Steps,
-    Terms,
-    least_noised,
-    noise_of,
-    noised,
-)
+from pandas_dp.aggregates.base import Answer, Caution, Counts, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Bins, Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics import counts
 from pandas_dp.uncertainty import Additive, HalfWidth, NoError
 
+PUBLIC = "none: the number is public"
+
 
 @dataclass(frozen=True)
-class Count(SingleLook):
+class Count(Counts):
     """Number of rows, or of non-null rows of a column.
 
     Where the owner said that the number of rows is public, under replace-one, that of the unfiltered table is returned as it
@@ -41,6 +33,7 @@ class Count(SingleLook):
     column: str | None = None
 
     totals = True
+    each = ""
 
     def _public(self, terms: Terms) -> int | None:
         return terms.public_rows if self.column is None else None
@@ -54,8 +47,14 @@ class Count(SingleLook):
         rows = self._public(terms)
         if rows is not None:
             note = "exact and free: the owner says that the number of rows is public, rows="
-            return Answer(rows, "none: the number is public", NoError(), (note,))
+            return Answer(rows, PUBLIC, NoError(), (note,))
         return (yield from super().steps(terms))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Nothing for a public number."""
+        if self._public(terms) is not None:
+            return ExpectedError(PUBLIC, None, "exact", 0)
+        return super().expected(terms, rows)
 
     def look(self, terms: Terms) -> Measurement:
         """One integer."""
@@ -66,13 +65,9 @@ class Count(SingleLook):
         noise = noise_of(look)
         return Answer(noisy[0], noise.name, Additive(noise))
 
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the noise's half-width."""
-        return least_noised(self, Fraction(1), wanted, terms)
-
 
 @dataclass(frozen=True)
-class CountBy(SingleLook):
+class CountBy(Counts):
     """Number of rows in each public part, or of rows with a value in `column`.
 
     Parameters
@@ -116,10 +111,6 @@ class CountBy(SingleLook):
         keys, bins = "keys are spelt or typed otherwise in the column", "bins lie beside the data"
         beside = dict.fromkeys(keys if isinstance(factor, Keys) else bins for factor in factors)
         return (Caution(f"no count is above what noise alone makes of 0: perhaps the {' or the '.join(beside)}"),)
-
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the half-width of the noise of each count."""
-        return least_noised(self, Fraction(1), wanted, terms)
 
 
 @dataclass(frozen=True)

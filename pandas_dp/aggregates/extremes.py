@@ -18,6 +18,7 @@ from pandas_dp.aggregates.base import (
     noised,
     pure_epsilon,
 )
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
@@ -29,7 +30,7 @@ from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import RankBound
 
 SIZE_SHARE = Fraction(1, 10)  # of the price, for the number of rows
-LEVEL = 0.95  # chance that the answer is not beyond all rows
+INSIDE = 0.95  # chance that the answer is not beyond all rows
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,11 @@ class Extreme(Aggregate):
         q = level_of(rank, rows)
         answer = yield from self._quantile(1 - q if self.largest else q).steps(rest)
         return replace(answer, error=self._error(terms), notes=(*answer.notes, *self._notes(rank, rows, q)))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the rank."""
+        (mechanism,) = self._quantile(Fraction(1, 2))._mechanisms(rest_of(terms))
+        return self._error(terms).expected(mechanism.name)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the rank."""
@@ -108,9 +114,9 @@ def rest_of(terms: Terms) -> Terms:
 
 
 def nearest_rank(lattice: Lattice | Grid, epsilon: Fraction, unit: PrivacyUnit) -> int:
-    """The rank that a choice at this price misses by less than itself with probability `LEVEL`."""
+    """The rank that a choice at this price misses by less than itself with probability `INSIDE`."""
     log_points = math.log(lattice.cells + 1)
-    return math.ceil((log_points - math.log(1 - LEVEL)) * 2 * unit.rows / float(epsilon))
+    return math.ceil((log_points - math.log(1 - INSIDE)) * 2 * unit.rows / float(epsilon))
 
 
 def level_of(rank: int, rows: int) -> Fraction:

@@ -23,15 +23,17 @@ from pandas_dp.aggregates.base import (
     noised,
 )
 from pandas_dp.aggregates.count import CrossLabels, Labels
+from pandas_dp.aggregates.expected import AT, OF_GROUP, PLAIN, SAY, ExpectedError, over_rows, scale_of, unit_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import EachOf, Ends, Noise, Ratio, Spread
+from pandas_dp.uncertainty import LEVEL, EachOf, Ends, Ratio, Spread
 
-LEVEL, NEAR = 0.95, 1 / 20  # of the interval that notes speak of; of the bounds
+NEAR = 1 / 20  # of the bounds
 ROWS_TOLD = 4  # errors of its noise that the noisy total of a group must have, or its mean is noise alone
 MOST_LOOKED_AT = 1000  # groups
 
@@ -87,6 +89,13 @@ class Mean(SingleLook):
             all(low and high for _, low, high in reached),
         )
 
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of one row over the number of rows."""
+        noise, step, unit = noise_of(self.look(terms)), self.lattice.step, unit_of(self.kind)
+        scale = f"{scale_of(noise, step, unit)}, on sums whose ratio is the mean"
+        known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
+        return over_rows(noise.name, scale, self.error_of_one_row(noise, LEVEL), known, unit, of)
+
     def error_of_one_row(self, noise: Noise, level: float) -> float:
         """Error t step of a mean of one row; with n rows it is an n-th of it, to the first order, see `Ratio`."""
         return (noise.tail(level) + 1) * float(self.lattice.step)
@@ -141,6 +150,26 @@ class Variance(SingleLook):
             return Answer(values[0], noise.name, errors[0])
         series = pd.Series(values, index=self.labels.index(), name=self.column)
         return Answer(series, noise.name, EachOf(errors))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Error of at most t' step^2 / n to the first order, t' the noise of each of three features in exact data.
+
+        With shares p = F3 / n and d = (F1 - F2) / n the derivatives of the f of `Spread` are 2 (p - d + d^2) / n,
+        2 (p + d + d^2) / n and -2 (1 - p - d^2) / n; as |d| <= 1 - p the sum of their sizes is at most 4 / n. A variance is
+        f (width / 2)^2, and n rows have n cells^2.
+        """
+        noise, step = noise_of(self.look(terms)), float(self.lattice.step)
+        scale = f"{scale_of(noise, self.lattice.step**2, PLAIN)}, on sums of which the variance is made"
+        size = (noise.tail(1 - (1 - LEVEL) / 3) + 1) * step**2
+        known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
+        if not self.root:
+            return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about")
+        # the error of a root is that of the variance over twice the root itself, which only the answer tells
+        if known:
+            error = f"at most about ± {PLAIN.text(size / 2 / known)} / standard deviation, with {known:,} rows{of} {AT}"
+        else:
+            error = f"at most about ± {PLAIN.text(size / 2)} / (rows{of} × standard deviation) {AT}; {SAY}"
+        return ExpectedError(noise.name, scale, error)
 
     def error(self, triple: tuple[int, int, int], noise: Noise) -> Spread:
         """Of the answer from three noisy features."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pandas_dp.aggregates.base import Aggregate, Caution, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.sums import Sum
@@ -98,6 +99,13 @@ class PrivateBounds(Aggregate):
         answer = yield from question.steps(_rest(terms))
         notes = (*answer.notes, note, *unseen(found, least, terms.public_rows))
         return replace(answer, notes=notes, found=shown)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of a quantile, but for the number of points in the bounds; of others it depends on the bounds."""
+        found = self.question.expected(_rest(terms), rows)
+        ranks = isinstance(self.question, QuantileOf)
+        error = f"about: {found.error}" if ranks else "not known in advance: it depends on the bounds that are bought"
+        return ExpectedError(found.mechanism, None, error, None, (f"{show(100 * SHARE)} % of the price buys bounds",))
 
 
 def threshold(look: Measurement, bins: int) -> int:

@@ -27,6 +27,7 @@ from pandas_dp.aggregates.base import (
 )
 from pandas_dp.aggregates.choices import Choice, Gap
 from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import TIES, Quantile, RecursiveQuantiles
@@ -82,6 +83,7 @@ class GroupModes(Choice):
     labels: Labels | CrossLabels
 
     name = "mode"
+    each = "each: "
 
     @property
     def statistic(self) -> Count:
@@ -178,6 +180,12 @@ class QuantileOf(Aggregate):
         if self.labels is None:
             return levels.index()
         return self.labels.index() if self.scalar else crossed(self.labels, levels).index()
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the rank."""
+        found = self._error(terms).expected(self._mechanisms(terms)[-1].name)
+        alone = self.scalar and self.labels is None
+        return found if alone else replace(found, error=f"each: {found.error}")
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the bound on the rank."""

@@ -9,6 +9,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_noised, noise_of, noised
 from pandas_dp.aggregates.count import CrossLabels, Labels
+from pandas_dp.aggregates.expected import ExpectedError, noisy, unit_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
@@ -45,6 +46,11 @@ class Sum(SingleLook):
         if self.labels is None:
             return Answer(values[0], noise.name, error)
         return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The noise of each sum."""
+        each = "" if self.labels is None else "each "
+        return noisy(noise_of(self.look(terms)), self.lattice.step, unit_of(self.kind), each)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the noise's half-width."""
