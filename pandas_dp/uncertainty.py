@@ -26,7 +26,7 @@ Ends = tuple[Any, Any]
 NUMBER = Kind("number")
 MOST_NANOSECONDS = Fraction(9 * 10**18)  # dates and durations beyond it do not fit into pandas' 64 bits
 MOST_INTEGER = 2**62
-DURATIONS = (
+DURATION_UNITS = (
     ("days", pd.Timedelta(days=1)),
     ("h", pd.Timedelta(hours=1)),
     ("min", pd.Timedelta(minutes=1)),
@@ -311,7 +311,7 @@ def rounded_up(x: float) -> str:
 
 def duration_unit(length: pd.Timedelta) -> tuple[str, pd.Timedelta]:
     """Return the largest unit that is not longer than a duration."""
-    return next((unit for unit in DURATIONS if length >= unit[1]), DURATIONS[-1])
+    return next((unit for unit in DURATION_UNITS if length >= unit[1]), DURATION_UNITS[-1])
 
 
 def _variance(f1: float, f2: float, f3: float) -> float:

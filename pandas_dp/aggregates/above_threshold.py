@@ -21,7 +21,7 @@ from pandas_dp.steps.expression import Expression
 from pandas_dp.uncertainty import LEVEL
 
 ANY = CountWhere(None)  # all conditions have one sensitivity
-QUESTIONS = 100  # for an example of the margin
+ASKED = 100  # questions, in the example of a margin that a preview gives
 
 
 class Stream(Aggregate):
@@ -83,13 +83,11 @@ class AboveThreshold(Stream):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The margin of an example of so many questions."""
-        test, margin = self.test(terms), self.margin(terms, QUESTIONS, LEVEL)
+        test, margin = self.test(terms), self.margin(terms, ASKED, LEVEL)
         scale = (
             f"scale {IN_ROWS.text(test.question_scale)} a question, {IN_ROWS.text(test.threshold_scale)} the threshold"
         )
-        error = (
-            f"with {QUESTIONS} questions no answer is wrong for counts {margin:,} rows or more off the threshold {AT}"
-        )
+        error = f"with {ASKED} questions no answer is wrong for counts {margin:,} rows or more off the threshold {AT}"
         return ExpectedError(test.name, scale, error, margin)
 
     def margin(self, terms: Terms, questions: int, level: float) -> int:

@@ -143,8 +143,9 @@ class Aggregate(ABC):
     ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
     out no row of a unit with many, ``by_rows`` True for those that are drawn in another way where the number of rows is
     public. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or
-    ``"cells and sums"``. ``mixed`` is True where each row of the answer is about another function. ``without_interval``
-    says what is known of an answer that has none.
+    ``"cells and sums"``. ``mixed`` is True where each row of the answer is about another function, ``counts_rows`` for
+    numbers of rows, ``own_unit`` for what is in no unit of its column, as sums and variances are. ``without_interval`` says
+    what is known of an answer that has none.
 
     ``version`` is part of the key, too: whoever changes which noisy integers a recipe takes, in which order or at which scale,
     or what it makes of them, raises it, or stored ones would be replayed as another answer. Golden transcripts in
@@ -157,6 +158,8 @@ class Aggregate(ABC):
     by_rows = False
     drawing = "bars"
     mixed = False
+    counts_rows = False
+    own_unit = False
     without_interval = "no interval known"
 
     @property
@@ -252,6 +255,21 @@ class SingleLook(Aggregate):
         return self.answer(noisy, look, terms)
 
 
+class Guaranteed(Aggregate):
+    """An answer that comes with a bound on its rank or score."""
+
+    @abstractmethod
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """Return the bound, from public facts alone."""
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the bound."""
+        in_numbers(wanted)
+        return least_epsilon(
+            lambda epsilon: self.guarantee(replace(terms, price=Price(epsilon))).at(wanted.level)[0] <= wanted.within
+        )
+
+
 class Counts(SingleLook):
     """Whole numbers, each with the same noise on top."""
 
@@ -264,7 +282,8 @@ class Counts(SingleLook):
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the half-width of the noise of each number."""
-        return least_noised(self, Fraction(1), wanted, terms)
+        in_numbers(wanted)
+        return least_noised(lambda offer: noise_of(self.look(offer)).half_width(wanted.level), wanted, terms)
 
 
 def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
@@ -318,17 +337,13 @@ def in_numbers(wanted: Accuracy, duration: bool = False) -> Accuracy:
     return wanted
 
 
-def least_noised(
-    aggregate: SingleLook, step: Fraction, wanted: Accuracy, terms: Terms, duration: bool = False
-) -> Fraction:
-    """Least epsilon at which the noise of each entry, times `step`, stays within what is wanted."""
-    in_numbers(wanted, duration)
+def least_noised(half_width: Callable[[Terms], Any], wanted: Accuracy, terms: Terms) -> Fraction:
+    """Least epsilon at which an error, known from the terms, stays within what is wanted."""
 
     def fits(epsilon: Fraction) -> bool:
         if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
             return False
-        look = aggregate.look(replace(terms, price=Price(epsilon, wanted.delta)))
-        return noise_of(look).half_width(wanted.level) * step <= wanted.within
+        return bool(half_width(replace(terms, price=Price(epsilon, wanted.delta))) <= wanted.within)
 
     return least_epsilon(fits)
 

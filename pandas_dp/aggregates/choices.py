@@ -12,23 +12,14 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    Accuracy,
-    Answer,
-    Guarantee,
-    SingleLook,
-    Terms,
-    in_numbers,
-    least_epsilon,
-    pure_epsilon,
-)
+from pandas_dp.aggregates.base import Answer, Guarantee, Guaranteed, SingleLook, Terms, pure_epsilon
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
 from pandas_dp.core.partition import Keys
-from pandas_dp.core.privacy import Price, show
+from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
 from pandas_dp.uncertainty import ScoreGap
@@ -58,7 +49,7 @@ class Gap:
     best: str = "the largest"
 
 
-class Choice(SingleLook):
+class Choice(SingleLook, Guaranteed):
     """Picks by permute-and-flip, or by the exponential mechanism.
 
     A session that counts pure epsilons uses permute-and-flip, never worse than the exponential mechanism; one with
@@ -124,14 +115,9 @@ class Choice(SingleLook):
         found = error.expected(_picking(look).name, UNITS[self.gap.what], notes)
         return replace(found, error=self.each + found.error)
 
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the bound on the gap."""
-        in_numbers(wanted)
-
-        def fits(epsilon: Fraction) -> bool:
-            return self._error(self.look(replace(terms, price=Price(epsilon)))).at(wanted.level)[0] <= wanted.within
-
-        return least_epsilon(fits)
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """The bound on the gap."""
+        return self._error(self.look(terms))
 
     def _error(self, look: Measurement) -> Guarantee:
         gap = self.gap

@@ -33,6 +33,7 @@ class Count(Counts):
     column: str | None = None
 
     totals = True
+    counts_rows = True
     each = ""
 
     def _public(self, terms: Terms) -> int | None:
@@ -89,6 +90,7 @@ class CountBy(Counts):
     sort: bool = False
 
     totals = True
+    counts_rows = True
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each part."""
@@ -101,6 +103,14 @@ class CountBy(Counts):
             series = series.sort_values(ascending=False, kind="stable")
         noise = noise_of(look)
         return Answer(series, noise.name, Additive(noise), self.notes(noisy, noise))
+
+    def of_cell(self, cell: Noisy) -> int:
+        """The count of one part: only noise at the smallest prices could leave 64 bits."""
+        return min(max(cell[0], -(1 << 63)), (1 << 63) - 1)
+
+    def error_of_cell(self, cell: Noisy, noise: HalfWidth) -> Additive:
+        """That of every part alike."""
+        return Additive(noise)
 
     def notes(self, noisy: Noisy, noise: HalfWidth) -> tuple[Caution, ...]:
         """Say so where all listed parts may be empty: from released counts alone, so it is free."""

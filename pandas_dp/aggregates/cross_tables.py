@@ -21,7 +21,7 @@ from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.kinds import is_missing
-from pandas_dp.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel, Ratio
+from pandas_dp.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
 
 ALL = "All"  # as pandas calls its margins
 Cells = NDArray[Any]
@@ -175,11 +175,11 @@ class CrossTable(SingleLook):
             return Answer(
                 _table([[s.value for s in row] for row in shares], rows, columns), noise.name, error, found.notes
             )
-        table = _table([[self._value(cell) for cell in row] for row in sums.tolist()], rows, columns)
+        table = _table([[self.question.of_cell(cell) for cell in row] for row in sums.tolist()], rows, columns)
         if not self.margins and isinstance(found.error, Additive):  # of every cell alike
             return Answer(table, noise.name, found.error, found.notes)
         pairs = (zip(*row, strict=True) for row in zip(sums.tolist(), counts.tolist(), strict=True))
-        models = [[self._model(cell, terms, noise) for cell, (terms,) in row] for row in pairs]
+        models = [[self.question.error_of_cell(cell, SumOf(noise, terms)) for cell, (terms,) in row] for row in pairs]
         return Answer(table, noise.name, CellErrors.of(columns, models), found.notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
@@ -212,22 +212,6 @@ class CrossTable(SingleLook):
             return index
         dtype = index.dtype if isinstance(index.dtype, pd.StringDtype) else object
         return pd.Index([*index, ALL], dtype=dtype, name=index.name, tupleize_cols=False)
-
-    def _value(self, cell: list[int]) -> Any:
-        if isinstance(self.question, Mean):
-            return self.question._mean(*cell)
-        if isinstance(self.question, Sum):
-            top, bottom = self.question.lattice.step.as_integer_ratio()
-            return self.question.kind.ratio(cell[0] * top, bottom)
-        return min(max(cell[0], -(1 << 63)), (1 << 63) - 1)  # only noise at the smallest prices could leave it
-
-    def _model(self, cell: list[int], terms: int, noise: Noise) -> ErrorModel:
-        of = SumOf(noise, terms)
-        if isinstance(self.question, Mean):
-            return Ratio(((cell[0], cell[1]),), of, self.question.lattice, self.question.kind)
-        if isinstance(self.question, Sum):
-            return Additive(of, self.question.lattice.step, self.question.kind)
-        return Additive(of)
 
     def _shares(self, sums: Cells, counts: Cells, noise: Noise) -> list[list[Share]]:
         """Each cell, and each margin, in the sum of its row, of its column or of all."""

@@ -36,6 +36,7 @@ class DistinctCount(Counts):
 
     each = ""
     unit = Unit("values")
+    own_unit = True
 
     def look(self, terms: Terms) -> Measurement:
         """One integer."""

@@ -6,24 +6,13 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import (
-    Accuracy,
-    Aggregate,
-    Caution,
-    Guarantee,
-    Steps,
-    Terms,
-    in_numbers,
-    least_epsilon,
-    noised,
-    pure_epsilon,
-)
+from pandas_dp.aggregates.base import Caution, Guarantee, Guaranteed, Steps, Terms, noised, pure_epsilon
 from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.quantiles import FINEST
-from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.kinds import Kind
@@ -34,7 +23,7 @@ INSIDE = 0.95  # chance that the answer is not beyond all rows
 
 
 @dataclass(frozen=True)
-class Extreme(Aggregate):
+class Extreme(Guaranteed):
     """The value with so many rows beyond it that the choice does not fall off the data, at either end of a column.
 
     A choice among N points errs by at most r = (ln N + ln(1 / 0.05)) 2 k / epsilon rows with probability 95 %, k the rows of
@@ -67,19 +56,12 @@ class Extreme(Aggregate):
         rank = nearest_rank(self.lattice, pure_epsilon(rest.price, "a quantile"), terms.unit)
         q = level_of(rank, rows)
         answer = yield from self._quantile(1 - q if self.largest else q).steps(rest)
-        return replace(answer, error=self._error(terms), notes=(*answer.notes, *self._notes(rank, rows, q)))
+        return replace(answer, error=self.guarantee(terms), notes=(*answer.notes, *self._notes(rank, rows, q)))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The bound on the rank."""
         (mechanism,) = self._quantile(Fraction(1, 2))._mechanisms(rest_of(terms))
-        return self._error(terms).expected(mechanism.name)
-
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the bound on the rank."""
-        in_numbers(wanted)
-        return least_epsilon(
-            lambda epsilon: self._error(replace(terms, price=Price(epsilon))).at(wanted.level)[0] <= wanted.within
-        )
+        return self.guarantee(terms).expected(mechanism.name)
 
     def _size(self, terms: Terms) -> Measurement:
         pure_epsilon(terms.price, "a quantile")
@@ -88,7 +70,8 @@ class Extreme(Aggregate):
     def _quantile(self, q: Fraction) -> QuantileOf:
         return QuantileOf(self.column, (q,), self.lattice, self.kind, scalar=True)
 
-    def _error(self, terms: Terms) -> Guarantee:
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """Return the bound on the rank."""
         epsilon = pure_epsilon(rest_of(terms).price, "a quantile")
         return Guarantee(RankBound, math.log(self.lattice.cells + 1), float(epsilon) / (2 * terms.unit.rows))
 

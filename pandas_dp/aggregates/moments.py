@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -31,7 +31,7 @@ from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import LEVEL, EachOf, Ends, Ratio, Spread
+from pandas_dp.uncertainty import LEVEL, EachOf, Ends, Ratio, Spread, Tail
 
 NEAR = 1 / 20  # of the bounds
 ROWS_TOLD = 4  # errors of its noise that the noisy total of a group must have, or its mean is noise alone
@@ -61,7 +61,7 @@ class Mean(SingleLook):
         """Return the ratio, within the public bounds whatever the noise was."""
         noise = noise_of(look)
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
-        values = [self._mean(*pair) for pair in pairs]
+        values = list(map(self.of_cell, pairs))
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
         notes = (
             self.notes(values, error.each(values, LEVEL), [sum(pair) for pair in pairs], noise)
@@ -110,13 +110,17 @@ class Mean(SingleLook):
 
         return least_epsilon(fits)
 
-    def _mean(self, first: int, second: int) -> Any:
+    def of_cell(self, cell: Sequence[int]) -> Any:
         """Return lower + width F1 / max(n, 1 row), the quotient cut to [0, 1]: one quotient of integers."""
         low, cells = self.lattice.low, self.lattice.cells
-        n = max(first + second, cells)
-        inside = min(max(first, 0), n)
+        n = max(sum(cell), cells)
+        inside = min(max(cell[0], 0), n)
         top, bottom = self.lattice.step.as_integer_ratio()
         return self.kind.ratio(top * (low * n + cells * inside), bottom * n)
+
+    def error_of_cell(self, cell: Sequence[int], noise: Tail) -> Ratio:
+        """That of the mean of one part."""
+        return Ratio(((cell[0], cell[1]),), noise, self.lattice, self.kind)
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,11 @@ class Variance(SingleLook):
     root: bool = False
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
+
+    @property
+    def own_unit(self) -> bool:  # type: ignore[override]
+        """Squares of it."""
+        return not self.root
 
     def look(self, terms: Terms) -> Measurement:
         """Three integers, or three for each group."""

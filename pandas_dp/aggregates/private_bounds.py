@@ -64,6 +64,11 @@ class PrivateBounds(Aggregate):
         return self.question.totals
 
     @property
+    def own_unit(self) -> bool:  # type: ignore[override]
+        """As its question."""
+        return self.question.own_unit
+
+    @property
     def edges(self) -> tuple[float, ...]:
         """Edges of the bins, the ends of which also hold what lies beyond."""
         return WHOLE_EDGES if self.whole else EDGES

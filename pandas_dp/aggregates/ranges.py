@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_epsilon, noise_of, noised
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_noised, noise_of, noised
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.expected import AT, IN_ROWS, ExpectedError, over_rows, scale_of
 from pandas_dp.aggregates.hierarchy import Hierarchy
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Bins
-from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.postprocess import isotonic
@@ -139,21 +138,19 @@ class RangeCounts(RangeLook):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the bin with the widest interval."""
         error = parts_error(self.look(terms), terms.unit)
-        half = float(np.max(error.half_widths(LEVEL)))
+        half = self._widest(error, LEVEL)
         words = f"each bin at most ± {IN_ROWS.text(half)} {AT}; sums over bins: .range_sum() of the answer"
         return ExpectedError(error.name, scale_of(error.noise, Fraction(1), IN_ROWS), words, half)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the widest of the bins' half-widths."""
         in_numbers(wanted)
+        return least_noised(
+            lambda offer: self._widest(parts_error(self.look(offer), offer.unit), wanted.level), wanted, terms
+        )
 
-        def fits(epsilon: Fraction) -> bool:
-            if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
-                return False
-            priced = replace(terms, price=Price(epsilon, wanted.delta))
-            return float(np.max(parts_error(self.look(priced), terms.unit).half_widths(wanted.level))) <= wanted.within
-
-        return least_epsilon(fits)
+    def _widest(self, error: PartsError, level: float) -> float:
+        return float(np.max(error.half_widths(level)))
 
 
 @dataclass(frozen=True)

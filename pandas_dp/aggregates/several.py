@@ -11,13 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Guarantee, Steps, Terms, once
-from pandas_dp.aggregates.count import Count, CountBy
-from pandas_dp.aggregates.distinct import DistinctCount
 from pandas_dp.aggregates.expected import SAY, ExpectedError
-from pandas_dp.aggregates.moments import Variance
-from pandas_dp.aggregates.private_bounds import PrivateBounds
 from pandas_dp.aggregates.shared_moments import Moment, SharedMoments, sharing
-from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.uncertainty import LEVEL, Ends, ErrorModel
 
@@ -127,15 +122,13 @@ class Several(Aggregate):
     @property
     def counting(self) -> frozenset[Hashable]:
         """Labels of its counts, and of those that come with a question."""
-        own = {self._label(part) for part in self.parts if isinstance(part.question, Count | CountBy)}
+        own = {self._label(part) for part in self.parts if part.question.counts_rows}
         return frozenset(own.union(*(part.question.counting for part in self.parts)))
 
     def scale_of(self, row: Hashable) -> Hashable:
-        """Sums, variances and numbers of distinct values have units of their own, and so has each column of a Series."""
-        asked = next((part.question for part in self.parts if self._label(part) == row), None)
-        asked = asked.question if isinstance(asked, PrivateBounds) else asked
-        other = isinstance(asked, Sum | DistinctCount) or (isinstance(asked, Variance) and not asked.root)
-        return super().scale_of(row) if row in self.counting or other or self.single else ""
+        """Some answers have a unit of their own, and so has each column of a Series."""
+        own = next((part.question.own_unit for part in self.parts if self._label(part) == row), False)
+        return super().scale_of(row) if row in self.counting or own or self.single else ""
 
     def _label(self, part: Part) -> Hashable:
         """Of the row of a part."""
