@@ -9,7 +9,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from pandas_dp.core.measurement import Exact, Noisy
-from pandas_dp.core.mechanisms.noise import add_noise
+from pandas_dp.core.mechanisms.noise import Noise, add_noise
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes
 from pandas_dp.core.samplers.enclosure import exp_bounds
@@ -23,7 +23,7 @@ TWO_PI = Fraction(314159265358979, 50 * 10**12)  # rounded down
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian:
+class DiscreteGaussian(Noise):
     """Adds Z / 2**refine with P(Z = z) proportional to exp(-z^2 / (2 variance)), then rounds to an integer.
 
     The noise lives on a lattice 2**refine times finer than the integers, so that the law is as good as the
@@ -39,7 +39,6 @@ class DiscreteGaussian:
     refine: int = 0
 
     name = "discrete Gaussian"
-    told = "standard_deviation"
 
     @classmethod
     def calibrate(
@@ -88,8 +87,7 @@ class DiscreteGaussian:
         if self.refine == 0:
             return self.tail(level)
         q = ROUNDING_SHARE * (1 - level)
-        z = NormalDist().inv_cdf(1 - (1 - level - q) / 2)
-        return self.standard_deviation * z + math.sqrt(math.log(2 / q) / 2)
+        return self.standard_deviation * NormalDist().inv_cdf(1 - (1 - level - q) / 2) + math.sqrt(math.log(2 / q) / 2)
 
     def lifting(self, steps: int, bits: int) -> Fraction:
         """See `Noise`; computed in integers.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pandas_dp.core.measurement import Exact, Noisy
-from pandas_dp.core.mechanisms.noise import add_noise
+from pandas_dp.core.mechanisms.noise import Noise, add_noise
 from pandas_dp.core.privacy import LaplaceLoss, PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes
 from pandas_dp.core.samplers.enclosure import exp_bounds
@@ -19,7 +19,7 @@ FRACTION_SHARE = 0.05  # of the error probability, spent on the fractions betwee
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Noise):
     """Adds Z with P(Z = z) proportional to exp(-|z| / scale) to every entry.
 
     Notes

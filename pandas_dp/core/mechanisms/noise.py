@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,35 +18,37 @@ WIDEST_FOR_TABLES = Fraction(2**49)
 CHUNK = 1 << 18  # entries handled at once: temporaries stay small beside the answer
 
 
-@runtime_checkable
-class Noise(Mechanism, Protocol):
+class Noise(Mechanism):
     """A mechanism that adds independent symmetric noise of one law, in whole steps, to every entry.
 
     Its floats are for display: they decide no draw.
     """
 
     name: str
-    told: str  # which of its attributes people are told of: "scale" or "standard_deviation"
+    told = "standard_deviation"  # which of its attributes tells people how large it is
 
     @property
+    @abstractmethod
     def standard_deviation(self) -> float:
         """Of one draw, at most this."""
 
-    def __hash__(self) -> int:
-        """Of its public parameters."""
-
+    @abstractmethod
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """One noisy integer for each entry."""
 
+    @abstractmethod
     def half_width(self, level: float) -> int:
         """Steps within which one draw stays with this probability."""
 
+    @abstractmethod
     def tail(self, level: float) -> float:
         """Distance within which a convex combination of draws stays with this probability, fractions of steps aside."""
 
+    @abstractmethod
     def combined(self, level: float) -> float:
         """Half-width t for weighted sums S = sum a_i Z_i with |a|_2 = 1, for all weights: P(|S| > t) <= 1 - level."""
 
+    @abstractmethod
     def lifting(self, steps: int, bits: int) -> Fraction:
         """At least the probability that one draw is `steps` or more, for all steps; about `bits` bits of it are right."""
 
