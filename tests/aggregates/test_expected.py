@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from pandas_dp.aggregates.base import Aggregate
-from pandas_dp.aggregates.expected import IN_ROWS, PLAIN, Unit
+from pandas_dp.aggregates.expected import IN_ROWS, PLAIN, Unit, scale_of
+from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 
 HOURS = Unit(duration=True)
 
@@ -40,6 +42,18 @@ def test_no_data_move_a_variance_by_more_than_four_noises_over_the_rows():
     p, d = p[np.abs(d) <= 1 - p], d[np.abs(d) <= 1 - p]
     slopes = np.abs(p - d + d**2) + np.abs(p + d + d**2) + np.abs(1 - p - d**2)
     assert (2 * slopes).max() == pytest.approx(4)
+
+
+@pytest.mark.parametrize(
+    ("noise", "told"),
+    [
+        (DiscreteLaplace(Fraction(3)), "scale 1.5 rows"),
+        (DiscreteGaussian(Fraction(4)), "standard deviation 1 rows"),
+        (DiscreteGaussian(Fraction(64), 2), "standard deviation 1 rows"),
+    ],
+)
+def test_noise_is_told_by_what_people_know_of_it(noise, told):
+    assert scale_of(noise, Fraction(1, 2), IN_ROWS) == told
 
 
 def test_no_recipe_can_do_without():
