@@ -10,7 +10,8 @@ import numpy as np
 from benchmarks.made_tables import make
 from benchmarks.rows import Row
 from benchmarks.timing import Call, Effort, clock, in_turns
-from pandas_dp.core.samplers import discrete_gaussian_vector, discrete_laplace_vector, permute_and_flip
+from pandas_dp.core.samplers.selection import permute_and_flip
+from pandas_dp.core.samplers.vector import discrete_gaussian_vector, discrete_laplace_vector
 
 EXPONENTS = (-3, 0, 3, 6, 9, 12)
 MILLION = 10**6

@@ -24,8 +24,9 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.public_arguments import listed
-from pandas_dp.report.base import LEVEL, checked_level
+from pandas_dp.report.base import checked_level
 from pandas_dp.schema import ColumnFacts
+from pandas_dp.uncertainty import LEVEL
 
 __all__ = ["epsilon_of", "estimate", "randomize"]
 

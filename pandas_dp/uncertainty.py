@@ -18,15 +18,23 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
-from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.kinds import Kind
 
-Noise = DiscreteLaplace | DiscreteGaussian
+LEVEL = 0.95  # of what is said of an answer, unless another one is wanted
 Ends = tuple[Any, Any]
 NUMBER = Kind("number")
 MOST_NANOSECONDS = Fraction(9 * 10**18)  # dates and durations beyond it do not fit into pandas' 64 bits
 MOST_INTEGER = 2**62
+DURATION_UNITS = (
+    ("days", pd.Timedelta(days=1)),
+    ("h", pd.Timedelta(hours=1)),
+    ("min", pd.Timedelta(minutes=1)),
+    ("s", pd.Timedelta(seconds=1)),
+    ("ms", pd.Timedelta(milliseconds=1)),
+    ("µs", pd.Timedelta(microseconds=1)),
+    ("ns", pd.Timedelta(1, unit="ns")),
+)
 
 
 class HalfWidth(Protocol):
@@ -299,6 +307,11 @@ def rounded_up(x: float) -> str:
     digits = max(3, exact.adjusted() + 1) if plain else 3
     cut = Context(prec=digits, rounding=ROUND_CEILING).plus(exact)
     return f"{cut:,f}" if plain else str(cut)
+
+
+def duration_unit(length: pd.Timedelta) -> tuple[str, pd.Timedelta]:
+    """Return the largest unit that is not longer than a duration."""
+    return next((unit for unit in DURATION_UNITS if length >= unit[1]), DURATION_UNITS[-1])
 
 
 def _variance(f1: float, f2: float, f3: float) -> float:

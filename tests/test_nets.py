@@ -26,6 +26,7 @@ import pandas_dp.core.mechanisms
 import pandas_dp.core.samplers
 import pandas_dp.core.statistics
 from pandas_dp.aggregates.base import Answer, SingleLook, Terms
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.statistics.sums import Total
 from pandas_dp.priced.frame import PricedFrame
@@ -172,6 +173,9 @@ def tossed(coin, monkeypatch) -> str:
 
         def answer(self, noisy: Any, look: Measurement, terms: Terms) -> Answer:
             return Answer(float(noisy[0]), "coin", None)
+
+        def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+            return ExpectedError("coin", None, "not known in advance")
 
     def tossed(self: PricedFrame, column: str, *, bounds: Any = None) -> Any:
         _, lattice = self._lattice("sum", column, bounds, None, 16)

@@ -11,14 +11,17 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Steps, Terms
+from pandas_dp.aggregates.expected import AT, IN_ROWS, ExpectedError
 from pandas_dp.core.measurement import Measurement, Reply
 from pandas_dp.core.mechanisms.sparse_vector import SparseVector
 from pandas_dp.core.privacy import Price, PrivacyLoss, Sensitivity
 from pandas_dp.core.statistics.conditions import CountWhere
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps.expression import Expression
+from pandas_dp.uncertainty import LEVEL
 
 ANY = CountWhere(None)  # all conditions have one sensitivity
+ASKED = 100  # questions, in the example of a margin that a preview gives
 
 
 class Stream(Aggregate):
@@ -77,6 +80,15 @@ class AboveThreshold(Stream):
 
     def _words(self, left: int) -> str:
         return f"{left:,} of {self.max_above:,} answers True"
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The margin of an example of so many questions."""
+        test, margin = self.test(terms), self.margin(terms, ASKED, LEVEL)
+        scale = (
+            f"scale {IN_ROWS.text(test.question_scale)} a question, {IN_ROWS.text(test.threshold_scale)} the threshold"
+        )
+        error = f"with {ASKED} questions no answer is wrong for counts {margin:,} rows or more off the threshold {AT}"
+        return ExpectedError(test.name, scale, error, margin)
 
     def margin(self, terms: Terms, questions: int, level: float) -> int:
         """Rows by which a count may lie on the other side of the threshold; see `ThresholdStream.margin`.

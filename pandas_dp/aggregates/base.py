@@ -11,12 +11,14 @@ from typing import Any, ClassVar, TypeVar
 
 import pandas as pd
 
+from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit, noisy
 from pandas_dp.core.measurement import Measurement, Noisy, Reply, Statistic
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.uncertainty import ErrorModel, Noise, RankBound, ScoreGap
+from pandas_dp.uncertainty import LEVEL, ErrorModel, RankBound, ScoreGap
 
 Steps = Generator[Measurement | Reply, Any, "Answer"]
 A = TypeVar("A")
@@ -45,6 +47,10 @@ class Terms:
     pure: bool = True
     public_rows: int | None = None
     counted: bool = False
+
+    def about(self, rows: int | None) -> int | None:
+        """About how many rows there are: what the caller says, or a public number."""
+        return self.public_rows if rows is None else rows
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,11 @@ class Guarantee:
     def at(self, level: float) -> RankBound | ScoreGap:
         """Return the bound that holds with probability `level`."""
         return self.make((self.log_candidates - math.log(1 - level)) / self.rate, level)
+
+    def expected(self, mechanism: str, unit: Unit = IN_ROWS, notes: tuple[str, ...] = ()) -> ExpectedError:
+        """What it says beforehand of a mechanism."""
+        bound = self.at(LEVEL)
+        return ExpectedError(mechanism, f"scale {unit.text(1 / self.rate)}", str(bound), float(bound[0]), notes)
 
 
 class Caution(str):
@@ -132,8 +143,9 @@ class Aggregate(ABC):
     ``stored`` is False for questions with user code in them, which have no canonical text, ``bounded`` for those that leave
     out no row of a unit with many, ``by_rows`` True for those that are drawn in another way where the number of rows is
     public. ``drawing`` says how a plot shows the answer: ``"bars"``, ``"steps"``, ``"cells"`` or
-    ``"cells and sums"``. ``mixed`` is True where each row of the answer is about another function. ``without_interval``
-    says what is known of an answer that has none.
+    ``"cells and sums"``. ``mixed`` is True where each row of the answer is about another function, ``counts_rows`` for
+    numbers of rows, ``own_unit`` for what is in no unit of its column, as sums and variances are. ``without_interval`` says
+    what is known of an answer that has none.
 
     ``version`` is part of the key, too: whoever changes which noisy integers a recipe takes, in which order or at which scale,
     or what it makes of them, raises it, or stored ones would be replayed as another answer. Golden transcripts in
@@ -146,6 +158,8 @@ class Aggregate(ABC):
     by_rows = False
     drawing = "bars"
     mixed = False
+    counts_rows = False
+    own_unit = False
     without_interval = "no interval known"
 
     @property
@@ -178,6 +192,10 @@ class Aggregate(ABC):
     @abstractmethod
     def steps(self, terms: Terms) -> Steps:
         """Yield looks, receive noisy integers, return the answer."""
+
+    @abstractmethod
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Say what is known of the noise of the answer beforehand, where about so many rows count, as the caller says."""
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Return the epsilon that buys a wanted accuracy, from public facts alone; see `least_epsilon`.
@@ -237,6 +255,37 @@ class SingleLook(Aggregate):
         return self.answer(noisy, look, terms)
 
 
+class Guaranteed(Aggregate):
+    """An answer that comes with a bound on its rank or score."""
+
+    @abstractmethod
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """Return the bound, from public facts alone."""
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the bound."""
+        in_numbers(wanted)
+        return least_epsilon(
+            lambda epsilon: self.guarantee(replace(terms, price=Price(epsilon))).at(wanted.level)[0] <= wanted.within
+        )
+
+
+class Counts(SingleLook):
+    """Whole numbers, each with the same noise on top."""
+
+    each = "each "  # of several
+    unit = IN_ROWS
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The noise."""
+        return noisy(noise_of(self.look(terms)), Fraction(1), self.unit, self.each)
+
+    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
+        """Invert the half-width of the noise of each number."""
+        in_numbers(wanted)
+        return least_noised(lambda offer: noise_of(self.look(offer)).half_width(wanted.level), wanted, terms)
+
+
 def least_epsilon(fits: Callable[[Fraction], bool]) -> Fraction:
     """An epsilon of four digits at most 0.4 % above the least that fits, for a test that stays true once it is.
 
@@ -288,24 +337,19 @@ def in_numbers(wanted: Accuracy, duration: bool = False) -> Accuracy:
     return wanted
 
 
-def least_noised(
-    aggregate: SingleLook, step: Fraction, wanted: Accuracy, terms: Terms, duration: bool = False
-) -> Fraction:
-    """Least epsilon at which the noise of each entry, times `step`, stays within what is wanted."""
-    in_numbers(wanted, duration)
+def least_noised(half_width: Callable[[Terms], Any], wanted: Accuracy, terms: Terms) -> Fraction:
+    """Least epsilon at which an error, known from the terms, stays within what is wanted."""
 
     def fits(epsilon: Fraction) -> bool:
         if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
             return False
-        look = aggregate.look(replace(terms, price=Price(epsilon, wanted.delta)))
-        return noise_of(look).half_width(wanted.level) * step <= wanted.within
+        return bool(half_width(replace(terms, price=Price(epsilon, wanted.delta))) <= wanted.within)
 
     return least_epsilon(fits)
 
 
 def noise_of(look: Measurement) -> Noise:
     """Return the noise of a measurement made by `noised`."""
-    noise = look.mechanism
-    if not isinstance(noise, DiscreteLaplace | DiscreteGaussian):
+    if not isinstance(look.mechanism, Noise):
         raise TypeError("this measurement does not add noise")
-    return noise
+    return look.mechanism

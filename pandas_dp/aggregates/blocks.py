@@ -8,7 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Caution, Guarantee, SingleLook, Terms, end_notes, least_epsilon, noise_of, noised
+from pandas_dp.aggregates.base import (
+    Answer,
+    Caution,
+    Guarantee,
+    SingleLook,
+    Terms,
+    end_notes,
+    least_epsilon,
+    noise_of,
+    noised,
+)
+from pandas_dp.aggregates.expected import FITS, PLAIN, ExpectedError, Unit, noisy
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -21,7 +32,7 @@ from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResul
 from pandas_dp.core.statistics.centre import CentreOfAttention
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Additive, RankBound, ScoreGap, percent
+from pandas_dp.uncertainty import LEVEL, Additive, RankBound, ScoreGap, percent
 
 FEW_BLOCKS, MORE_BLOCKS, MOST_BLOCKS = 25, 50, 100_000
 ROWS_A_BLOCK = 5  # with fewer, empty blocks (which count as the middle of the bounds) pull the answer
@@ -31,10 +42,15 @@ WANTED = {"winsorized": 800}  # blocks times epsilon
 WANTED_ELSE = 100
 HALF = Fraction(1, 2)
 TUKEY = Fraction(3, 2)
-LEVEL = 0.95  # of what notes say
 REMEDY = "give rows=, more blocks or a larger epsilon"
 MORE_OR_ROWS = "more blocks=, or rows= (about how many there are, if that is public)"
 WORTH_A_NOTE = Fraction(1, 10)  # of the bounds
+ALONE = "noise alone: "
+WINSORIZED = ExpectedError(
+    f"sample and aggregate, {WinsorizedSum.name}",
+    None,
+    "not known in advance: it grows with the distance of two private quartiles",
+)
 
 
 class FromBlocks(SingleLook):
@@ -62,7 +78,7 @@ class FromBlocks(SingleLook):
         ------
         ArgumentValueError
         """
-        blocks, rows = self.number(terms), known_rows(self.rows, terms)
+        blocks, rows = self.number(terms), terms.about(self.rows)
         if rows is not None and blocks > rows:
             raise ArgumentValueError(
                 f"{self.name}() with {blocks:,} blocks of {rows:,} rows would leave most blocks without a row: type "
@@ -155,11 +171,6 @@ def two_fifths(rows: int) -> int:
     while least**5 < rows**2:
         least += 1
     return least
-
-
-def known_rows(given: int | None, terms: Terms) -> int | None:
-    """About how many rows there are: what the caller says, or a public number."""
-    return terms.public_rows if given is None else given
 
 
 def look_at(
@@ -276,3 +287,20 @@ def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
 def gap_of(mechanism: PermuteAndFlip | ExponentialMechanism, keys: int) -> Guarantee:
     """How far the votes of the choice may be below the most."""
     return Guarantee(ScoreGap, math.log(keys), float(mechanism.rate))
+
+
+def expected_of(answer: Answer, look: Measurement, unit: Unit = PLAIN, each: str = "") -> ExpectedError:
+    """The noise of the combination of block results; what the blocks differ by comes on top."""
+    if isinstance(answer.error, Guarantee):
+        found = answer.error.expected(answer.mechanism, Unit("blocks"), answer.notes)
+        return replace(found, error=f"{each}among the blocks, {found.error}")
+    if isinstance(answer.error, Additive):
+        found = noisy(noise_of(look), answer.error.step, unit, f"{ALONE}{each}")
+        return replace(found, mechanism=answer.mechanism, notes=answer.notes)
+    return ExpectedError(answer.mechanism, None, FITS, None, answer.notes)
+
+
+def middle(look: Measurement, lattice: Lattice) -> int:
+    """Invented noisy integer of an answer in the middle of its bounds, of which there is nothing to note."""
+    blocks = look.statistic.means.blocks if isinstance(look.statistic, BlockSums) else 1
+    return blocks * lattice.cells // 2

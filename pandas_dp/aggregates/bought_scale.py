@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.samplers.smooth import POWER
 from pandas_dp.core.statistics.smooth import LOG_BITS, SCALE_SHIFT
-from pandas_dp.uncertainty import Noise
 
 
 @dataclass(frozen=True)

@@ -12,27 +12,20 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    Accuracy,
-    Answer,
-    Guarantee,
-    SingleLook,
-    Terms,
-    in_numbers,
-    least_epsilon,
-    pure_epsilon,
-)
+from pandas_dp.aggregates.base import Answer, Guarantee, Guaranteed, SingleLook, Terms, pure_epsilon
 from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
 from pandas_dp.core.partition import Keys
-from pandas_dp.core.privacy import Price, show
+from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
 from pandas_dp.uncertainty import ScoreGap
 
 Weights = tuple[int, ...]
+UNITS = {"count": IN_ROWS, "score": Unit("in score"), "revenue": Unit("of revenue")}
 FINENESS = 1 << 20  # steps of a score of the whole table within its sensitivity
 
 
@@ -56,7 +49,7 @@ class Gap:
     best: str = "the largest"
 
 
-class Choice(SingleLook):
+class Choice(SingleLook, Guaranteed):
     """Picks by permute-and-flip, or by the exponential mechanism.
 
     A session that counts pure epsilons uses permute-and-flip, never worse than the exponential mechanism; one with
@@ -90,6 +83,7 @@ class Choice(SingleLook):
         """Return the answer from the places of the picks."""
 
     picks = 1
+    each = ""  # of several "each: "
     weights: Weights | None = None
 
     def assumed(self, terms: Terms) -> str | None:
@@ -113,14 +107,17 @@ class Choice(SingleLook):
         error = self._error(look)
         return Answer(self.chosen(noisy), _picking(look).name, error, self.notes(error), assumes=self.assumed(terms))
 
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the bound on the gap."""
-        in_numbers(wanted)
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the gap."""
+        look, assumed = self.look(terms), self.assumed(terms)
+        error = self._error(look)
+        notes = self.notes(error) if assumed is None else (*self.notes(error), f"assumes {assumed}")
+        found = error.expected(_picking(look).name, UNITS[self.gap.what], notes)
+        return replace(found, error=self.each + found.error)
 
-        def fits(epsilon: Fraction) -> bool:
-            return self._error(self.look(replace(terms, price=Price(epsilon)))).at(wanted.level)[0] <= wanted.within
-
-        return least_epsilon(fits)
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """The bound on the gap."""
+        return self._error(self.look(terms))
 
     def _error(self, look: Measurement) -> Guarantee:
         gap = self.gap
@@ -145,6 +142,7 @@ class TopK(Choice):
     k: int
 
     name = "top_k"
+    each = "each: "
 
     @property
     def picks(self) -> int:  # type: ignore[override]  # a number where it is no argument

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -12,26 +11,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import (
-    Accuracy,
-    Answer,
-    Caution,
-    SingleLook,
-    Steps,
-    Terms,
-    least_noised,
-    noise_of,
-    noised,
-)
+from pandas_dp.aggregates.base import Answer, Caution, Counts, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Bins, Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics import counts
 from pandas_dp.uncertainty import Additive, HalfWidth, NoError
 
+PUBLIC = "none: the number is public"
+
 
 @dataclass(frozen=True)
-class Count(SingleLook):
+class Count(Counts):
     """Number of rows, or of non-null rows of a column.
 
     Where the owner said that the number of rows is public, under replace-one, that of the unfiltered table is returned as it
@@ -41,6 +33,8 @@ class Count(SingleLook):
     column: str | None = None
 
     totals = True
+    counts_rows = True
+    each = ""
 
     def _public(self, terms: Terms) -> int | None:
         return terms.public_rows if self.column is None else None
@@ -54,8 +48,14 @@ class Count(SingleLook):
         rows = self._public(terms)
         if rows is not None:
             note = "exact and free: the owner says that the number of rows is public, rows="
-            return Answer(rows, "none: the number is public", NoError(), (note,))
+            return Answer(rows, PUBLIC, NoError(), (note,))
         return (yield from super().steps(terms))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Nothing for a public number."""
+        if self._public(terms) is not None:
+            return ExpectedError(PUBLIC, None, "exact", 0)
+        return super().expected(terms, rows)
 
     def look(self, terms: Terms) -> Measurement:
         """One integer."""
@@ -66,13 +66,9 @@ class Count(SingleLook):
         noise = noise_of(look)
         return Answer(noisy[0], noise.name, Additive(noise))
 
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the noise's half-width."""
-        return least_noised(self, Fraction(1), wanted, terms)
-
 
 @dataclass(frozen=True)
-class CountBy(SingleLook):
+class CountBy(Counts):
     """Number of rows in each public part, or of rows with a value in `column`.
 
     Parameters
@@ -94,6 +90,7 @@ class CountBy(SingleLook):
     sort: bool = False
 
     totals = True
+    counts_rows = True
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each part."""
@@ -107,6 +104,14 @@ class CountBy(SingleLook):
         noise = noise_of(look)
         return Answer(series, noise.name, Additive(noise), self.notes(noisy, noise))
 
+    def of_cell(self, cell: Noisy) -> int:
+        """The count of one part: only noise at the smallest prices could leave 64 bits."""
+        return min(max(cell[0], -(1 << 63)), (1 << 63) - 1)
+
+    def error_of_cell(self, cell: Noisy, noise: HalfWidth) -> Additive:
+        """That of every part alike."""
+        return Additive(noise)
+
     def notes(self, noisy: Noisy, noise: HalfWidth) -> tuple[Caution, ...]:
         """Say so where all listed parts may be empty: from released counts alone, so it is free."""
         counts = [count for count, wanted in zip(noisy, listed(self.by), strict=True) if wanted]
@@ -116,10 +121,6 @@ class CountBy(SingleLook):
         keys, bins = "keys are spelt or typed otherwise in the column", "bins lie beside the data"
         beside = dict.fromkeys(keys if isinstance(factor, Keys) else bins for factor in factors)
         return (Caution(f"no count is above what noise alone makes of 0: perhaps the {' or the '.join(beside)}"),)
-
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the half-width of the noise of each count."""
-        return least_noised(self, Fraction(1), wanted, terms)
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import Answer, Caution, SingleLook, Terms, noise_of, noised
-from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, over_rows, scale_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.statistics.products import ROW_TOTAL, Products
-from pandas_dp.uncertainty import Ends, Noise
+from pandas_dp.uncertainty import LEVEL, Ends
 
 MANY = 20  # half-widths of the number of rows that rows must be for the first order to tell the error
 FAR = 3  # half-widths of a variance that it must lie above 0, for what is divided by it
@@ -44,7 +45,7 @@ class Linearised:
         Names of the columns; the following tables hold one tuple for each.
     centres : estimates as they follow from the noisy sums, before they were made fit to each other
     lengths : of the weights, in the unit of the answer for one step of the noise
-    most : largest `combined_half_width` at which the first order is enough
+    most : largest `Noise.combined` at which the first order is enough
     ends : least and largest possible value
     """
 
@@ -58,7 +59,7 @@ class Linearised:
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each entry of one column, known by its name."""
         place = self.columns.index(value.name)
-        unit = combined_half_width(self.noise, level)
+        unit = self.noise.combined(level)
         centre, length, most = (np.array(table[place]) for table in (self.centres, self.lengths, self.most))
         least, largest = np.array(self.ends[place]).T
         known = unit <= most  # shape (entries,)
@@ -181,6 +182,15 @@ class Together(SingleLook):
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Turn noisy sums into the answer."""
 
+    by_data: ClassVar[str]
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The noise of the sums, and what else the error depends on."""
+        noise = noise_of(self.look(terms))
+        return ExpectedError(
+            noise.name, _scale(noise), f"not known in advance: it is that of the covariances {self.by_data}"
+        )
+
     @property
     def halves(self) -> Floats:
         """Half the distance of the bounds of each column: what 1 in y is worth."""
@@ -195,6 +205,14 @@ class Covariance(Together):
     """
 
     ddof: int = 1
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of the widest entry, to the first order, at the most that its weights can have in length."""
+        noise, halves = noise_of(self.look(terms)), self.halves
+        apart, alone = largest_lengths(len(halves))
+        worst = np.outer(halves, halves) * np.where(np.eye(len(halves)) > 0, alone, apart)
+        size = noise.combined(LEVEL) * float(worst.max())
+        return over_rows(noise.name, _scale(noise), size, terms.about(rows), about="the widest at most about")
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a DataFrame on the columns, symmetric."""
@@ -215,6 +233,8 @@ class Covariance(Together):
 @dataclass(frozen=True)
 class Correlation(Together):
     """Correlation matrix of the rows that hold a value in every column; no number where no variance is above the noise."""
+
+    by_data = "over the variances"
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a DataFrame on the columns, symmetric, within [-1, 1], 1 on the diagonal."""
@@ -292,6 +312,10 @@ def linearised(
 
     pairs = tuple(tuple(zip(*pair, strict=True)) for pair in zip(rows(least), rows(ends), strict=True))
     return Linearised(noise, columns, rows(centres), rows(lengths), rows(most), pairs)
+
+
+def _scale(noise: Noise) -> str:
+    return f"{scale_of(noise, Fraction(1, ROW_TOTAL), IN_ROWS)}, on nine sums for each pair of columns"
 
 
 def _of_correlation(sums: Sums, i: int, j: int, r: float) -> float:

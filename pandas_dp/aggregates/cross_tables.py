@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, noise_of
 from pandas_dp.aggregates.count import CountBy, CrossLabels, Labels
+from pandas_dp.aggregates.expected import PLAIN, ExpectedError, over_rows
 from pandas_dp.aggregates.moments import Mean
-from pandas_dp.aggregates.ranges import combined_half_width
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.kinds import is_missing
-from pandas_dp.uncertainty import Additive, EachOf, Ends, ErrorModel, Noise, Ratio
+from pandas_dp.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
 
 ALL = "All"  # as pandas calls its margins
 Cells = NDArray[Any]
@@ -41,7 +42,7 @@ class SumOf:
         """The same as a real number."""
         if self.terms == 1:
             return self.noise.tail(level)
-        return combined_half_width(self.noise, level) * math.sqrt(self.terms)
+        return self.noise.combined(level) * math.sqrt(self.terms)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Share:
     """Share of a sum C of n noisy cells in the sum T of m cells, those n among them.
 
     For the true share p the sum C - p T is noise alone: n cells with weight 1 - p and m - n with weight -p. So
-    (C / T - p)^2 <= t^2 (n (1 - p)^2 + (m - n) p^2) with the wanted probability, t that of `combined_half_width` over T: a
+    (C / T - p)^2 <= t^2 (n (1 - p)^2 + (m - n) p^2) with the wanted probability, t that of `Noise.combined` over T: a
     quadratic inequality in p, whose solutions are an interval if t^2 m < 1. Where not, nothing is known of the share.
     Source: Fieller 1954.
     """
@@ -73,7 +74,7 @@ class Share:
             return value, value
         low, high = 0.0, 1.0
         if self.whole > 0:
-            t = float(Fraction(combined_half_width(self.noise, level)) / self.whole)
+            t = float(Fraction(self.noise.combined(level)) / self.whole)
             square = 1 - t**2 * m
             if square > 0:
                 middle, rest = value - t**2 * n, value**2 - t**2 * n
@@ -174,12 +175,25 @@ class CrossTable(SingleLook):
             return Answer(
                 _table([[s.value for s in row] for row in shares], rows, columns), noise.name, error, found.notes
             )
-        table = _table([[self._value(cell) for cell in row] for row in sums.tolist()], rows, columns)
+        table = _table([[self.question.of_cell(cell) for cell in row] for row in sums.tolist()], rows, columns)
         if not self.margins and isinstance(found.error, Additive):  # of every cell alike
             return Answer(table, noise.name, found.error, found.notes)
         pairs = (zip(*row, strict=True) for row in zip(sums.tolist(), counts.tolist(), strict=True))
-        models = [[self._model(cell, terms, noise) for cell, (terms,) in row] for row in pairs]
+        models = [[self.question.error_of_cell(cell, SumOf(noise, terms)) for cell, (terms,) in row] for row in pairs]
         return Answer(table, noise.name, CellErrors.of(columns, models), found.notes)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Errors of cells; of shares to the first order, see `Share`: its weights have a length of at most sqrt(m) there."""
+        found = self.question.expected(terms, rows)
+        if self.normalize is not None:
+            height, width = len(self.rows), len(self.columns)
+            of_all = (height * width, "")
+            cells, of = {"index": (width, " of a row"), "columns": (height, " of a column")}.get(self.normalize, of_all)
+            size = noise_of(self.look(terms)).combined(LEVEL) * math.sqrt(cells)
+            known = rows if of else terms.about(rows)
+            found = over_rows(found.mechanism, found.scale, size, known, PLAIN, of, "each share at most about")
+        notes = ("All: sums of noisy cells, which err by more",) if self.margins else ()
+        return replace(found, notes=(*found.notes, *notes))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """That of the question: each cell is as accurate as wanted."""
@@ -198,22 +212,6 @@ class CrossTable(SingleLook):
             return index
         dtype = index.dtype if isinstance(index.dtype, pd.StringDtype) else object
         return pd.Index([*index, ALL], dtype=dtype, name=index.name, tupleize_cols=False)
-
-    def _value(self, cell: list[int]) -> Any:
-        if isinstance(self.question, Mean):
-            return self.question._mean(*cell)
-        if isinstance(self.question, Sum):
-            top, bottom = self.question.lattice.step.as_integer_ratio()
-            return self.question.kind.ratio(cell[0] * top, bottom)
-        return min(max(cell[0], -(1 << 63)), (1 << 63) - 1)  # only noise at the smallest prices could leave it
-
-    def _model(self, cell: list[int], terms: int, noise: Noise) -> ErrorModel:
-        of = SumOf(noise, terms)
-        if isinstance(self.question, Mean):
-            return Ratio(((cell[0], cell[1]),), of, self.question.lattice, self.question.kind)
-        if isinstance(self.question, Sum):
-            return Additive(of, self.question.lattice.step, self.question.kind)
-        return Additive(of)
 
     def _shares(self, sums: Cells, counts: Cells, noise: Noise) -> list[list[Share]]:
         """Each cell, and each margin, in the sum of its row, of its column or of all."""

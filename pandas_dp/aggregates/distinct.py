@@ -11,20 +11,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, least_noised, noise_of, noised
+from pandas_dp.aggregates.base import Answer, Counts, SingleLook, Terms, noise_of, noised
 from pandas_dp.aggregates.count import CountBy, CrossLabels, Labels, int64s
-from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit, over_rows, scale_of
 from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
-from pandas_dp.uncertainty import Additive, Ends, Noise
+from pandas_dp.uncertainty import LEVEL, Additive, Ends
 
 Floats = NDArray[np.float64]
 TRANSITIVE = "that of three cells whose first equals the second and that the third, the first equals the third"
 
 
 @dataclass(frozen=True)
-class DistinctCount(SingleLook):
+class DistinctCount(Counts):
     """Number of distinct values of a column; of the unit's own column the number of units.
 
     `mixed` says that the column's dtype holds Python objects, whose equality is their own affair.
@@ -32,6 +33,10 @@ class DistinctCount(SingleLook):
 
     column: str
     mixed: bool = False
+
+    each = ""
+    unit = Unit("values")
+    own_unit = True
 
     def look(self, terms: Terms) -> Measurement:
         """One integer."""
@@ -42,19 +47,17 @@ class DistinctCount(SingleLook):
         noise = noise_of(look)
         return Answer(noisy[0], noise.name, Additive(noise), assumes=TRANSITIVE if self.mixed else None)
 
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the noise's half-width."""
-        return least_noised(self, Fraction(1), wanted, terms)
-
 
 @dataclass(frozen=True)
-class DistinctCounts(SingleLook):
+class DistinctCounts(Counts):
     """Number of distinct values of a column in each public part; see `DistinctCount`."""
 
     column: str
     by: Partition
     labels: Labels | CrossLabels
     mixed: bool = False
+
+    unit = Unit("values")
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each part."""
@@ -65,10 +68,6 @@ class DistinctCounts(SingleLook):
         noise = noise_of(look)
         series = pd.Series(int64s(noisy), index=self.labels.index(), name=self.column)
         return Answer(series, noise.name, Additive(noise), assumes=TRANSITIVE if self.mixed else None)
-
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the half-width of the noise of each number."""
-        return least_noised(self, Fraction(1), wanted, terms)
 
 
 def quotient_ends(
@@ -102,7 +101,7 @@ class Proportions:
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each share, cut to [0, 1]."""
-        h, counts = combined_half_width(self.noise, level), np.array(self.counts, dtype=np.float64)
+        h, counts = self.noise.combined(level), np.array(self.counts, dtype=np.float64)
         low, high = quotient_ends(counts, float(sum(self.counts)), h, 1, 1, len(self.counts), (0, 1))
         own = value.to_numpy()
         ends = np.minimum(low, own), np.maximum(high, own)  # where the sum is below one row
@@ -128,7 +127,9 @@ class Shares(SingleLook):
         series = pd.Series(shares, index=found.value.index, name="proportion", dtype=np.float64)
         return Answer(series, found.mechanism, Proportions(noise_of(look), counts), found.notes)
 
-
-def widest(parts: int) -> float:
-    """Largest length of the weights of the error of a share, times the number of rows."""
-    return math.sqrt(max(1, parts - 1))
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Error of F_i - t N over the number of rows, for weights of the largest length; see `Proportions`."""
+        noise = noise_of(self.look(terms))
+        size = noise.combined(LEVEL) * math.sqrt(max(1, self.counts.by.count - 1))
+        scale = f"{scale_of(noise, Fraction(1), IN_ROWS)}, on the counts"
+        return over_rows(noise.name, scale, size, terms.about(rows), about="each share at most about")

@@ -6,34 +6,24 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import (
-    Accuracy,
-    Aggregate,
-    Caution,
-    Guarantee,
-    Steps,
-    Terms,
-    in_numbers,
-    least_epsilon,
-    noised,
-    pure_epsilon,
-)
+from pandas_dp.aggregates.base import Caution, Guarantee, Guaranteed, Steps, Terms, noised, pure_epsilon
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.quantiles import FINEST
-from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import RankBound
 
 SIZE_SHARE = Fraction(1, 10)  # of the price, for the number of rows
-LEVEL = 0.95  # chance that the answer is not beyond all rows
+INSIDE = 0.95  # chance that the answer is not beyond all rows
 
 
 @dataclass(frozen=True)
-class Extreme(Aggregate):
+class Extreme(Guaranteed):
     """The value with so many rows beyond it that the choice does not fall off the data, at either end of a column.
 
     A choice among N points errs by at most r = (ln N + ln(1 / 0.05)) 2 k / epsilon rows with probability 95 %, k the rows of
@@ -66,14 +56,12 @@ class Extreme(Aggregate):
         rank = nearest_rank(self.lattice, pure_epsilon(rest.price, "a quantile"), terms.unit)
         q = level_of(rank, rows)
         answer = yield from self._quantile(1 - q if self.largest else q).steps(rest)
-        return replace(answer, error=self._error(terms), notes=(*answer.notes, *self._notes(rank, rows, q)))
+        return replace(answer, error=self.guarantee(terms), notes=(*answer.notes, *self._notes(rank, rows, q)))
 
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the bound on the rank."""
-        in_numbers(wanted)
-        return least_epsilon(
-            lambda epsilon: self._error(replace(terms, price=Price(epsilon))).at(wanted.level)[0] <= wanted.within
-        )
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the rank."""
+        (mechanism,) = self._quantile(Fraction(1, 2))._mechanisms(rest_of(terms))
+        return self.guarantee(terms).expected(mechanism.name)
 
     def _size(self, terms: Terms) -> Measurement:
         pure_epsilon(terms.price, "a quantile")
@@ -82,7 +70,8 @@ class Extreme(Aggregate):
     def _quantile(self, q: Fraction) -> QuantileOf:
         return QuantileOf(self.column, (q,), self.lattice, self.kind, scalar=True)
 
-    def _error(self, terms: Terms) -> Guarantee:
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """Return the bound on the rank."""
         epsilon = pure_epsilon(rest_of(terms).price, "a quantile")
         return Guarantee(RankBound, math.log(self.lattice.cells + 1), float(epsilon) / (2 * terms.unit.rows))
 
@@ -108,9 +97,9 @@ def rest_of(terms: Terms) -> Terms:
 
 
 def nearest_rank(lattice: Lattice | Grid, epsilon: Fraction, unit: PrivacyUnit) -> int:
-    """The rank that a choice at this price misses by less than itself with probability `LEVEL`."""
+    """The rank that a choice at this price misses by less than itself with probability `INSIDE`."""
     log_points = math.log(lattice.cells + 1)
-    return math.ceil((log_points - math.log(1 - LEVEL)) * 2 * unit.rows / float(epsilon))
+    return math.ceil((log_points - math.log(1 - INSIDE)) * 2 * unit.rows / float(epsilon))
 
 
 def level_of(rank: int, rows: int) -> Fraction:

@@ -21,6 +21,7 @@ from pandas_dp.aggregates.base import (
     least_epsilon,
 )
 from pandas_dp.aggregates.count import CrossLabels, Labels, int64s
+from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, noisy
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.measurement import Listing, Measurement
@@ -111,19 +112,27 @@ class FoundCounts(SingleLook):
         statistic = KeyCounts(sources(self.columns), self.counted)
         return Measurement(statistic, _lowest_threshold(statistic, terms.price, terms.unit))
 
-    def answer(self, noisy: Any, look: Measurement, terms: Terms) -> Answer:
+    def answer(self, listing: Any, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over the listed keys."""
-        noise, least = self.selection(terms).noise, self.selection(terms).threshold
-        index = labels_of(self.columns, noisy).index()
-        series = pd.Series(int64s([count for *_, count in noisy]), index=index, name=self.name)
+        selection = self.selection(terms)
+        least = selection.threshold
+        index = labels_of(self.columns, listing).index()
+        series = pd.Series(int64s([count for *_, count in listing]), index=index, name=self.name)
         if self.sort:
             series = series.sort_values(ascending=False, kind="stable")
         notes: tuple[str, ...] = (
             f"keys with a noisy count of {least:,} or more; one near that may owe it to its noise; {RARE}",
         )
-        if not noisy:
+        if not listing:
             notes = (Caution(f"no key has a noisy count of {least:,} rows, which it takes at this price"),)
-        return Answer(series, f"{noise.name}, keys by threshold", Additive(noise), notes)
+        return Answer(series, _by_threshold(selection), Additive(selection.noise), notes)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The noise of the counts, and from which of them on keys are listed."""
+        selection = self.selection(terms)
+        found = noisy(selection.noise, Fraction(1), IN_ROWS, "each ")
+        least = f"keys are listed from a noisy count of {selection.threshold:,} on"
+        return replace(found, mechanism=_by_threshold(selection), notes=(least,))
 
     def selection(self, terms: Terms) -> NoisyThreshold:
         """Return the mechanism: its noise and its threshold are public."""
@@ -162,6 +171,11 @@ class FoundKeys(SingleLook):
         values = index.to_frame(index=False) if several else pd.Series(index, name=self.columns[0].column)
         return Answer(values, OptimalSelection.name, None, chances(look, terms.unit))
 
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Which keys are seen."""
+        (seen,) = chances(self.look(terms), terms.unit)
+        return ExpectedError(OptimalSelection.name, None, seen)
+
 
 @dataclass(frozen=True)
 class ByFoundKey(Aggregate):
@@ -195,9 +209,11 @@ class ByFoundKey(Aggregate):
         """Return what the question is asked on."""
         return replace(terms, price=Price((1 - SHARE) * _epsilon(terms.price)))
 
-    def by_none(self) -> Sum | Mean:
-        """Return the question before any key is found, for previews."""
-        return replace(self.question, by=Keys(self.columns[0].column, ()), labels=labels_of(self.columns, ()))
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of the question before any key is found, and which keys are seen."""
+        none = replace(self.question, by=Keys(self.columns[0].column, ()), labels=labels_of(self.columns, ()))
+        found = none.expected(self.rest(terms), rows)
+        return replace(found, notes=(*found.notes, *chances(self.keys_look(terms), terms.unit)))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
@@ -285,6 +301,10 @@ def listed_half_the_time(selection: OptimalSelection) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if often(middle) else (middle, high)
     return high
+
+
+def _by_threshold(selection: NoisyThreshold) -> str:
+    return f"{selection.noise.name}, keys by threshold"
 
 
 def _epsilon(price: Price) -> Fraction:

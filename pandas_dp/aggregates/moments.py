@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -23,15 +23,17 @@ from pandas_dp.aggregates.base import (
     noised,
 )
 from pandas_dp.aggregates.count import CrossLabels, Labels
+from pandas_dp.aggregates.expected import AT, OF_GROUP, PLAIN, SAY, ExpectedError, over_rows, scale_of, unit_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import EachOf, Ends, Noise, Ratio, Spread
+from pandas_dp.uncertainty import LEVEL, EachOf, Ends, Ratio, Spread, Tail
 
-LEVEL, NEAR = 0.95, 1 / 20  # of the interval that notes speak of; of the bounds
+NEAR = 1 / 20  # of the bounds
 ROWS_TOLD = 4  # errors of its noise that the noisy total of a group must have, or its mean is noise alone
 MOST_LOOKED_AT = 1000  # groups
 
@@ -59,7 +61,7 @@ class Mean(SingleLook):
         """Return the ratio, within the public bounds whatever the noise was."""
         noise = noise_of(look)
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
-        values = [self._mean(*pair) for pair in pairs]
+        values = list(map(self.of_cell, pairs))
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
         notes = (
             self.notes(values, error.each(values, LEVEL), [sum(pair) for pair in pairs], noise)
@@ -87,6 +89,13 @@ class Mean(SingleLook):
             all(low and high for _, low, high in reached),
         )
 
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of one row over the number of rows."""
+        noise, step, unit = noise_of(self.look(terms)), self.lattice.step, unit_of(self.kind)
+        scale = f"{scale_of(noise, step, unit)}, on sums whose ratio is the mean"
+        known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
+        return over_rows(noise.name, scale, self.error_of_one_row(noise, LEVEL), known, unit, of)
+
     def error_of_one_row(self, noise: Noise, level: float) -> float:
         """Error t step of a mean of one row; with n rows it is an n-th of it, to the first order, see `Ratio`."""
         return (noise.tail(level) + 1) * float(self.lattice.step)
@@ -101,13 +110,17 @@ class Mean(SingleLook):
 
         return least_epsilon(fits)
 
-    def _mean(self, first: int, second: int) -> Any:
+    def of_cell(self, cell: Sequence[int]) -> Any:
         """Return lower + width F1 / max(n, 1 row), the quotient cut to [0, 1]: one quotient of integers."""
         low, cells = self.lattice.low, self.lattice.cells
-        n = max(first + second, cells)
-        inside = min(max(first, 0), n)
+        n = max(sum(cell), cells)
+        inside = min(max(cell[0], 0), n)
         top, bottom = self.lattice.step.as_integer_ratio()
         return self.kind.ratio(top * (low * n + cells * inside), bottom * n)
+
+    def error_of_cell(self, cell: Sequence[int], noise: Tail) -> Ratio:
+        """That of the mean of one part."""
+        return Ratio(((cell[0], cell[1]),), noise, self.lattice, self.kind)
 
 
 @dataclass(frozen=True)
@@ -127,6 +140,11 @@ class Variance(SingleLook):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
+    @property
+    def own_unit(self) -> bool:  # type: ignore[override]
+        """Squares of it."""
+        return not self.root
+
     def look(self, terms: Terms) -> Measurement:
         """Three integers, or three for each group."""
         return noised(Moments(self.column, self.lattice, 2, self.by), terms.price, terms.unit)
@@ -141,6 +159,26 @@ class Variance(SingleLook):
             return Answer(values[0], noise.name, errors[0])
         series = pd.Series(values, index=self.labels.index(), name=self.column)
         return Answer(series, noise.name, EachOf(errors))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Error of at most t' step^2 / n to the first order, t' the noise of each of three features in exact data.
+
+        With shares p = F3 / n and d = (F1 - F2) / n the derivatives of the f of `Spread` are 2 (p - d + d^2) / n,
+        2 (p + d + d^2) / n and -2 (1 - p - d^2) / n; as |d| <= 1 - p the sum of their sizes is at most 4 / n. A variance is
+        f (width / 2)^2, and n rows have n cells^2.
+        """
+        noise, step = noise_of(self.look(terms)), float(self.lattice.step)
+        scale = f"{scale_of(noise, self.lattice.step**2, PLAIN)}, on sums of which the variance is made"
+        size = (noise.tail(1 - (1 - LEVEL) / 3) + 1) * step**2
+        known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
+        if not self.root:
+            return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about")
+        # the error of a root is that of the variance over twice the root itself, which only the answer tells
+        if known:
+            error = f"at most about ± {PLAIN.text(size / 2 / known)} / standard deviation, with {known:,} rows{of} {AT}"
+        else:
+            error = f"at most about ± {PLAIN.text(size / 2)} / (rows{of} × standard deviation) {AT}; {SAY}"
+        return ExpectedError(noise.name, scale, error)
 
     def error(self, triple: tuple[int, int, int], noise: Noise) -> Spread:
         """Of the answer from three noisy features."""

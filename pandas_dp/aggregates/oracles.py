@@ -20,15 +20,16 @@ from numpy.typing import NDArray
 from pandas_dp.aggregates.above_threshold import Stream, calibrate, mean, plain_epsilon
 from pandas_dp.aggregates.base import Answer, Steps, Terms
 from pandas_dp.aggregates.domains import Domain
+from pandas_dp.aggregates.expected import AT, IN_ROWS, SAY, ExpectedError
 from pandas_dp.core.measurement import Measurement, Reply
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.sparse_vector import SparseVector
-from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.conditions import CountWhere, DistanceFrom
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.expression import Expression
-from pandas_dp.uncertainty import Additive, Ends
+from pandas_dp.uncertainty import LEVEL, Additive, Ends
 
 SIZE_SHARE = Fraction(1, 20)  # of epsilon, for the number of rows where it is not public
 SIZE_LEVEL = 0.999
@@ -152,6 +153,23 @@ class Oracle(Stream):
                     guesses.learn(asked, noisy[0] / plan.rows)
                     answer = Answer(noisy[0], plan.noise.name, Additive(plan.noise), (HARD,))
             asked = yield Reply(answer, words(left, plan))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """How far a guess that passes its test, and a correction, may be off."""
+        epsilon, known = plain_epsilon(terms.price, "oracle(...)"), self.rows or terms.public_rows
+        notes: tuple[str, ...] = ()
+        if known is None:
+            notes = (f"{show(100 * SIZE_SHARE)} % of the price buys the number of rows",)
+            epsilon, known = epsilon * (1 - SIZE_SHARE), rows
+        if known is None:
+            words = f"not known in advance: it depends on the number of rows; {SAY}"
+            return ExpectedError(self.name, None, words, None, notes)
+        plan = self.plan(terms, epsilon, known)
+        passed = Passed(plan.test, plan.threshold).bounds(0, LEVEL)[1]
+        scale = f"scale {IN_ROWS.text(plan.test.question_scale)} a test, {IN_ROWS.text(plan.noise.scale)} a correction"
+        hard = plan.noise.half_width(LEVEL)
+        error = f"± {passed:,} rows where a guess passes its test, ± {hard:,} for {plan.updates:,} corrections {AT}"
+        return ExpectedError(self.name, scale, error, passed, notes)
 
     def _spend(self, terms: Terms, epsilon: Fraction, rows: int, updates: int, factor: float) -> Plan:
         """Half of epsilon for tests and half for noisy counts; the threshold is `factor` noise scales of a test."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pandas_dp.aggregates.base import Aggregate, Caution, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.sums import Sum
@@ -63,6 +64,11 @@ class PrivateBounds(Aggregate):
         return self.question.totals
 
     @property
+    def own_unit(self) -> bool:  # type: ignore[override]
+        """As its question."""
+        return self.question.own_unit
+
+    @property
     def edges(self) -> tuple[float, ...]:
         """Edges of the bins, the ends of which also hold what lies beyond."""
         return WHOLE_EDGES if self.whole else EDGES
@@ -98,6 +104,13 @@ class PrivateBounds(Aggregate):
         answer = yield from question.steps(_rest(terms))
         notes = (*answer.notes, note, *unseen(found, least, terms.public_rows))
         return replace(answer, notes=notes, found=shown)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of a quantile, but for the number of points in the bounds; of others it depends on the bounds."""
+        found = self.question.expected(_rest(terms), rows)
+        ranks = isinstance(self.question, QuantileOf)
+        error = f"about: {found.error}" if ranks else "not known in advance: it depends on the bounds that are bought"
+        return ExpectedError(found.mechanism, None, error, None, (f"{show(100 * SHARE)} % of the price buys bounds",))
 
 
 def threshold(look: Measurement, bins: int) -> int:

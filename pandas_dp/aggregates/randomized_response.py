@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from pandas_dp import postprocess
 from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_epsilon, pure_epsilon
 from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.expected import AT, ExpectedError
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.codes import Codes
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.uncertainty import LEVEL, rounded_up
 
 LINE = 'df.dp.protect(epsilon=..., neighbors="replace_one", rows=True)'
 
@@ -48,9 +50,19 @@ class RandomizedAnswers(SingleLook):
             codes[codes == self.by.count - 1] = -1  # no category: what pandas has for missing
         listed = Labels(None, self.labels.values[: self.by.count - self.by.null]).index()
         keys = pd.Categorical.from_codes(codes, categories=listed)
+        return Answer(pd.Series(keys, name=self.by.column), RandomizedResponse.name, None, (self._kept(terms),))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of the proportion of a key, at its widest."""
+        mechanism, known, half, error = self._mechanism(terms.price), terms.public_rows, None, "useless: no key is kept"
+        if mechanism.keep and known:
+            half = widest(mechanism, known, LEVEL)
+            error = f"each proportion of .estimate() at most ± {rounded_up(half)} {AT}"
+        return ExpectedError(RandomizedResponse.name, None, error, half, (self._kept(terms),))
+
+    def _kept(self, terms: Terms) -> str:
         chance = self._mechanism(terms.price).keep / WORD
-        note = f"a key is kept with probability {chance:.4g}, else any key is taken; see .estimate()"
-        return Answer(pd.Series(keys, name=self.by.column), RandomizedResponse.name, None, (note,))
+        return f"a key is kept with probability {chance:.4g}, else any key is taken; see .estimate()"
 
     def estimate(self, answers: pd.Series[Any], price: Price, level: float, project: bool) -> pd.DataFrame:
         """Proportion of each key, from released answers; see `proportions`."""
@@ -59,16 +71,13 @@ class RandomizedAnswers(SingleLook):
         return proportions(codes, self._mechanism(price), self.labels, level, project)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the interval of the proportion of a key, at its widest: the variance is linear in the proportion."""
+        """Invert the interval of the proportion of a key, at its widest."""
         rows = self._rows(terms)
         in_numbers(wanted)
 
         def fits(epsilon: Fraction) -> bool:
             mechanism = RandomizedResponse.calibrate(epsilon, self.by.count)
-            if not mechanism.keep or not rows:
-                return False
-            error = max(standard_error(mechanism, share, rows) for share in (0.0, 1.0))
-            return error * _z(wanted.level) <= float(wanted.within)
+            return bool(mechanism.keep and rows) and widest(mechanism, rows, wanted.level) <= float(wanted.within)
 
         return least_epsilon(fits)
 
@@ -150,6 +159,11 @@ def standard_error(mechanism: RandomizedResponse, share: float, rows: int) -> fl
     """Standard deviation of an estimated proportion, by the randomisation alone."""
     p, q, kept = probabilities(mechanism)
     return math.sqrt((share * p * (1 - p) + (1 - share) * q * (1 - q)) / rows) / kept
+
+
+def widest(mechanism: RandomizedResponse, rows: int, level: float) -> float:
+    """Largest half-width of the interval of a proportion: the variance is linear in the proportion."""
+    return _z(level) * max(standard_error(mechanism, share, rows) for share in (0.0, 1.0))
 
 
 def _z(level: float) -> float:

@@ -3,59 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_epsilon, noise_of, noised
+from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_noised, noise_of, noised
 from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.expected import AT, IN_ROWS, ExpectedError, over_rows, scale_of
 from pandas_dp.aggregates.hierarchy import Hierarchy
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON
-from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Bins
-from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.postprocess import isotonic
-from pandas_dp.uncertainty import Additive, Ends, Noise
+from pandas_dp.uncertainty import LEVEL, Additive, Ends
 
 MOST_BRANCHING = 16
 MANY_PARTS = 1 << 16  # beyond it only two branchings are tried
-ROUNDING_SHARE = 0.1  # of the error probability, spent on the rounding of Gaussian noise
-FRACTION_SHARE = 0.05  # of the error probability, spent on the fractions between discrete and continuous Laplace noise
-
-
-def combined_half_width(noise: Noise, level: float) -> float:
-    """Half-width t for weighted sums S = sum a_i Z_i of independent noise with |a|_2 = 1: P(|S| > t) <= 1 - level.
-
-    Notes
-    -----
-    Laplace: with Exp(b) = G + F, G geometric and F < 1 its independent fraction, discrete Laplace noise R of scale b and an
-    independent symmetric D, the difference of two such F, add up to continuous Laplace noise. So S' = sum a_i (R_i + D_i)
-    has a symmetric log-concave density with variance 2 b^2. The logarithm of G(x) = P(|S'| > x) is concave, so G lies above
-    the chord a^(x/t) up to the t with G(t) = a, and 2 b^2 >= integral 2 x G(x) >= t^2 m(a), m(a) = 2 (1 - a (1 - ln a)) /
-    (ln a)^2. And E exp(sum a_i D_i u) <= exp(u^2 / 12) (ln(sinh x / x) has second derivative at most 1/3), so
-    P(sum a_i D_i < -r) <= exp(-3 r^2) = q and P(|S| > t + r) (1 - q) <= P(|S'| > t).
-
-    Gaussian: the normal quantile for the noise on its fine lattice, and Hoeffding's bound for its rounding, which moves
-    each entry by at most 1/2 independently (halves go up, which shifts an entry by less than a thousandth of its noise).
-    """
-    a = 1 - level
-    if isinstance(noise, DiscreteLaplace):
-        q = FRACTION_SHARE
-        decay = -math.log(a * (1 - q))
-        moment = 2 * (1 - math.exp(-decay) * (1 + decay)) / decay**2
-        return float(noise.scale) * math.sqrt(2 / moment) + math.sqrt(-math.log(q) / 3)
-    if noise.refine == 0:
-        return noise.tail(level)
-    q = ROUNDING_SHARE * a
-    return noise.standard_deviation * NormalDist().inv_cdf(1 - (a - q) / 2) + math.sqrt(math.log(2 / q) / 2)
 
 
 @dataclass(frozen=True)
@@ -66,8 +36,8 @@ class Combination:
     length: float
 
     def bounds(self, value: Any, level: float) -> Ends:
-        """Value minus and plus the half-width; see `combined_half_width`."""
-        half = combined_half_width(self.noise, level) * self.length
+        """Value minus and plus the half-width; see `Noise.combined`."""
+        half = self.noise.combined(level) * self.length
         return value - half, value + half
 
 
@@ -78,6 +48,11 @@ class PartsError:
     noise: Noise
     hierarchy: Hierarchy
 
+    @property
+    def name(self) -> str:
+        """Of the mechanism, and what it measured."""
+        return f"{self.noise.name} on {self.hierarchy}"
+
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each part."""
         half = self.half_widths(level)
@@ -87,7 +62,7 @@ class PartsError:
         """Half-width for each part, shape (parts,); one whole number for all where the parts alone were measured."""
         if self.hierarchy.plain:
             return self.noise.half_width(level)
-        return combined_half_width(self.noise, level) * np.sqrt(self.hierarchy.variances)
+        return self.noise.combined(level) * np.sqrt(self.hierarchy.variances)
 
     def between(self, first: int, last: int) -> Additive | Combination:
         """Error of the sum of parts first..last - 1."""
@@ -113,7 +88,7 @@ class SharesError:
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each edge, cut to [0, 1]; the first and the last share are 0 and 1 by definition."""
         prefixes, total = np.array(self.prefixes), self.prefixes[-1]
-        half = combined_half_width(self.noise, level) * np.array(self.lengths)  # shape (edges,)
+        half = self.noise.combined(level) * np.array(self.lengths)  # shape (edges,)
         low, high = np.zeros(half.size), np.ones(half.size)
         if total > 0:
             low, high = (np.clip((prefixes + side * half) / total, 0, 1) for side in (-1, 1))
@@ -158,19 +133,24 @@ class RangeCounts(RangeLook):
         """Return a Series over all bins."""
         error = parts_error(look, terms.unit)
         series = pd.Series(error.hierarchy.estimates(noisy), index=self.labels.index(), name="count")
-        return Answer(series, f"{error.noise.name} on {error.hierarchy}", error)
+        return Answer(series, error.name, error)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of the bin with the widest interval."""
+        error = parts_error(self.look(terms), terms.unit)
+        half = self._widest(error, LEVEL)
+        words = f"each bin at most ± {IN_ROWS.text(half)} {AT}; sums over bins: .range_sum() of the answer"
+        return ExpectedError(error.name, scale_of(error.noise, Fraction(1), IN_ROWS), words, half)
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
         """Invert the widest of the bins' half-widths."""
         in_numbers(wanted)
+        return least_noised(
+            lambda offer: self._widest(parts_error(self.look(offer), offer.unit), wanted.level), wanted, terms
+        )
 
-        def fits(epsilon: Fraction) -> bool:
-            if wanted.delta and epsilon < SMALLEST_GAUSSIAN_EPSILON:
-                return False
-            priced = replace(terms, price=Price(epsilon, wanted.delta))
-            return float(np.max(parts_error(self.look(priced), terms.unit).half_widths(wanted.level))) <= wanted.within
-
-        return least_epsilon(fits)
+    def _widest(self, error: PartsError, level: float) -> float:
+        return float(np.max(error.half_widths(level)))
 
 
 @dataclass(frozen=True)
@@ -188,11 +168,23 @@ class Ecdf(RangeLook):
         total = float(prefixes[-1])
         shares = np.clip(isotonic(prefixes) / total, 0, 1) if total > 0 else np.linspace(0, 1, prefixes.size)
         shares[0], shares[-1] = 0, 1
-        inner, share = hierarchy.prefixes(np.arange(1, hierarchy.size))
-        lengths = np.sqrt(inner + np.maximum(share, 1 - share) ** 2 * hierarchy.root_variance)  # shape (edges - 2,)
-        known = SharesError(noise, tuple(prefixes.tolist()), (0.0, *lengths.tolist(), 0.0))
+        lengths = np.sqrt(_of_shares(hierarchy)).tolist()
+        known = SharesError(noise, tuple(prefixes.tolist()), (0.0, *lengths, 0.0))
         series = pd.Series(shares, index=self.labels.index(), name="ecdf")
-        return Answer(series, f"{noise.name} on {hierarchy}", known)
+        return Answer(series, error.name, known)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """That of the share with the widest interval; see `SharesError`."""
+        error = parts_error(self.look(terms), terms.unit)
+        scale = scale_of(error.noise, Fraction(1), IN_ROWS)
+        half = error.noise.combined(LEVEL) * math.sqrt(float(np.max(_of_shares(error.hierarchy), initial=0)))
+        return over_rows(error.name, scale, half, terms.about(rows), about="each share at most about")
+
+
+def _of_shares(hierarchy: Hierarchy) -> Any:
+    """Variances of the noise of shares times the total, shape (edges - 2,)."""
+    inner, share = hierarchy.prefixes(np.arange(1, hierarchy.size))
+    return inner + np.maximum(share, 1 - share) ** 2 * hierarchy.root_variance
 
 
 def parts_error(look: Measurement, unit: PrivacyUnit) -> PartsError:

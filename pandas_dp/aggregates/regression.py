@@ -9,7 +9,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Answer, Caution
 from pandas_dp.aggregates.covariance import Floats, Sums, Together, fitted, linearised
-from pandas_dp.uncertainty import Noise
+from pandas_dp.core.mechanisms.noise import Noise
 
 CLEAR = 3  # half-widths of the noise that the least eigenvalue must be, for the first order to tell the error
 INTERCEPT = "intercept"
@@ -31,6 +31,7 @@ class LinearRegression(Together):
     """
 
     mixed = True
+    by_data = "over how much the explaining columns vary"
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a Series: the intercept, then a coefficient for each explaining column."""

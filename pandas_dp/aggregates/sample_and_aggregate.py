@@ -13,6 +13,7 @@ import pandas as pd
 from pandas_dp.aggregates.base import (
     Aggregate,
     Answer,
+    Guarantee,
     Steps,
     Terms,
     noise_of,
@@ -23,31 +24,34 @@ from pandas_dp.aggregates.blocks import (
     REMEDY,
     ROWS_A_BLOCK,
     TUKEY,
+    WINSORIZED,
     Combined,
     FromBlocks,
     choose,
     combined,
+    expected_of,
     gap_of,
-    known_rows,
     look_at,
+    middle,
     refuse_drowned,
     size_note,
 )
 from pandas_dp.aggregates.count import CrossLabels, Labels, int64s
+from pandas_dp.aggregates.expected import ExpectedError, Unit, unit_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.partition import Keys, Partition
-from pandas_dp.core.privacy import PrivacyLoss
+from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockResults, BlockVotes
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.kinds import Kind
+from pandas_dp.uncertainty import NUMBER
 
 SIZES_SHARE = Fraction(1, 10)
 MOST_IN_ALL = 1_000_000  # blocks of all groups of a call
 ANY_ROWS = 10**13  # with as many rows a group gets the most blocks that there may be
-NUMBER = Kind("number")
 SAA = "sample_and_aggregate()"
 NAMES = {"winsorized": "Winsorized mean", "smooth": "smooth median"}
 
@@ -147,6 +151,17 @@ class GroupsOfBlocks(Aggregate):
         note = f"{how}; sizes: {noise_of(first).name}, a tenth of the price"
         return Answer(series, found.mechanism, found.error, (note, *found.notes), extras)
 
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The noise of the look at the blocks, of a group with about so many rows."""
+        notes = (f"{show(100 * SIZES_SHARE)} % of the price buys the sizes of the groups",)
+        if self.blocks is None and rows is None:
+            unknown = "not known in advance: noisy sizes decide the number of blocks; rows= says about how many rows"
+            return ExpectedError("sample and aggregate", None, f"{unknown} a group has", None, (*notes, *self.tried))
+        values, aggregator, look = self.plan(terms, rows or 0)
+        found, how = self.read(values, aggregator, look, [middle(look, values.lattice)] * self.by.count)
+        answer = Answer(None, found.mechanism, found.error, (how, *found.notes, *notes))
+        return expected_of(answer, look, unit_of(self.kind), "each ")
+
     def _left(self, terms: Terms) -> Fraction:
         """Epsilon of the look at the blocks."""
         return pure_epsilon(terms.price, f"{self.name}()") * (1 - SIZES_SHARE)
@@ -221,12 +236,19 @@ class SampleAndAggregate(FromBlocks):
         results = BlockResults(self.function, self.lattice, blocks)
         found = combined(results, look, noisy, NUMBER, REMEDY)
         notes = (f"{blocks:,} blocks, {NAMES.get(aggregator, aggregator)} of the results", *found.notes)
-        sizes = size_note(blocks, known_rows(self.rows, terms))
+        sizes = size_note(blocks, terms.about(self.rows))
         return Answer(NUMBER.value(found.points[0]), found.mechanism, found.error, (*notes, *sizes, *self.tried))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The noise of the combination."""
+        if self._chosen(terms)[1] == "winsorized":
+            return replace(WINSORIZED, notes=self.tried)
+        look = self.look(terms)
+        return expected_of(self.answer([middle(look, self.lattice)], look, terms), look)
 
     def _chosen(self, terms: Terms) -> tuple[int, str]:
         epsilon = pure_epsilon(terms.price, SAA)
-        return choose(self.blocks, self.aggregator, epsilon, known_rows(self.rows, terms))
+        return choose(self.blocks, self.aggregator, epsilon, terms.about(self.rows))
 
 
 def smith_reach(blocks: int) -> Fraction:
@@ -256,15 +278,25 @@ class VoteOfBlocks(FromBlocks):
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the key itself."""
+        name, error, notes = self._known(look, terms)
+        return Answer(self.keys.keys[noisy[0]], name, error, notes)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the gap of votes."""
+        name, error, notes = self._known(self.look(terms), terms)
+        return error.expected(name, Unit("votes"), notes)
+
+    def _known(self, look: Measurement, terms: Terms) -> tuple[str, Guarantee, tuple[str, ...]]:
+        """What is known of every answer: mechanism, error and notes."""
         mechanism, blocks = look.mechanism, self.number(terms)
         if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
             raise TypeError("a vote is a selection")
         error = gap_of(mechanism, self.keys.count)
-        notes = (*size_note(blocks, known_rows(self.rows, terms)), *self.tried)
-        name = f"sample and aggregate, {mechanism.name}"
-        return Answer(self.keys.keys[noisy[0]], name, error, (f"{blocks:,} blocks, vote of the results", *notes))
+        sizes = size_note(blocks, terms.about(self.rows))
+        notes = (f"{blocks:,} blocks, vote of the results", *sizes, *self.tried)
+        return f"sample and aggregate, {mechanism.name}", error, notes
 
     def number(self, terms: Terms) -> int:
         """How many blocks."""
         epsilon = pure_epsilon(terms.price, SAA)
-        return choose(self.blocks, "vote", epsilon, known_rows(self.rows, terms))[0]
+        return choose(self.blocks, "vote", epsilon, terms.about(self.rows))[0]

@@ -12,27 +12,25 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pandas_dp.aggregates.base import (
-    Accuracy,
-    Aggregate,
     Answer,
     Caution,
     Guarantee,
+    Guaranteed,
     Steps,
     Terms,
     end_notes,
-    in_numbers,
-    least_epsilon,
     once,
     pure_epsilon,
 )
 from pandas_dp.aggregates.choices import Choice, Gap
 from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import TIES, Quantile, RecursiveQuantiles
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
 from pandas_dp.core.partition import Cross, Keys, Partition
-from pandas_dp.core.privacy import Price, PrivacyLoss
+from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.kinds import Kind
@@ -82,6 +80,7 @@ class GroupModes(Choice):
     labels: Labels | CrossLabels
 
     name = "mode"
+    each = "each: "
 
     @property
     def statistic(self) -> Count:
@@ -107,7 +106,7 @@ class GroupModes(Choice):
 
 
 @dataclass(frozen=True)
-class QuantileOf(Aggregate):
+class QuantileOf(Guaranteed):
     """One quantile, or several, of a column on a public lattice or grid, in all or by group.
 
     Several are asked one by one at equal shares of the price, or by the recursion of Kaplan, Schnapp, Stemmer 2022:
@@ -165,7 +164,7 @@ class QuantileOf(Aggregate):
         found = [sorted(chain.from_iterable(parts)) for parts in zip(*offsets, strict=True)]  # of each group
         points = [dict(zip(sorted(self.q), group, strict=True)) for group in found]
         values: list[Any] = [self.kind.value(self.lattice.point(group[q])) for group in points for q in self.q]
-        name, error = mechanism.name, self._error(terms)
+        name, error = mechanism.name, self.guarantee(terms)
         bounded = isinstance(self.lattice, Lattice) and self.kind.name != "bool"
         notes = quantile_notes(points, self.lattice.cells) if bounded else ()
         if self.scalar and self.labels is None:
@@ -179,14 +178,13 @@ class QuantileOf(Aggregate):
             return levels.index()
         return self.labels.index() if self.scalar else crossed(self.labels, levels).index()
 
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the bound on the rank."""
-        in_numbers(wanted)
-        return least_epsilon(
-            lambda epsilon: self._error(replace(terms, price=Price(epsilon))).at(wanted.level)[0] <= wanted.within
-        )
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the rank."""
+        found = self.guarantee(terms).expected(self._mechanisms(terms)[-1].name)
+        alone = self.scalar and self.labels is None
+        return found if alone else replace(found, error=f"each: {found.error}")
 
-    def _error(self, terms: Terms) -> Guarantee:
+    def guarantee(self, terms: Terms) -> Guarantee:
         """Return the bound on the rank of each answer by itself."""
         mechanisms, log_points = self._mechanisms(terms), math.log(self.lattice.cells + 1)
         if isinstance(mechanisms[0], RecursiveQuantiles):

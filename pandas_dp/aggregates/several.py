@@ -11,16 +11,11 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Guarantee, Steps, Terms, once
-from pandas_dp.aggregates.count import Count, CountBy
-from pandas_dp.aggregates.distinct import DistinctCount
-from pandas_dp.aggregates.moments import Variance
-from pandas_dp.aggregates.private_bounds import PrivateBounds
+from pandas_dp.aggregates.expected import SAY, ExpectedError
 from pandas_dp.aggregates.shared_moments import Moment, SharedMoments, sharing
-from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.privacy import PrivacyLoss
-from pandas_dp.uncertainty import Ends, ErrorModel
+from pandas_dp.uncertainty import LEVEL, Ends, ErrorModel
 
-LEVEL = 0.95  # of the guarantees that notes speak of
 Error = ErrorModel | Guarantee | None
 
 
@@ -64,6 +59,12 @@ class Lot:
     question: Aggregate
     terms: Terms
     share: Fraction
+
+    def expected(self, rows: int | None) -> tuple[ExpectedError, ...]:
+        """Of each part."""
+        if isinstance(self.question, SharedMoments):
+            return self.question.each_expected(self.terms, rows)
+        return (self.question.expected(self.terms, rows),)
 
 
 @dataclass(frozen=True)
@@ -121,15 +122,13 @@ class Several(Aggregate):
     @property
     def counting(self) -> frozenset[Hashable]:
         """Labels of its counts, and of those that come with a question."""
-        own = {self._label(part) for part in self.parts if isinstance(part.question, Count | CountBy)}
+        own = {self._label(part) for part in self.parts if part.question.counts_rows}
         return frozenset(own.union(*(part.question.counting for part in self.parts)))
 
     def scale_of(self, row: Hashable) -> Hashable:
-        """Sums, variances and numbers of distinct values have units of their own, and so has each column of a Series."""
-        asked = next((part.question for part in self.parts if self._label(part) == row), None)
-        asked = asked.question if isinstance(asked, PrivateBounds) else asked
-        other = isinstance(asked, Sum | DistinctCount) or (isinstance(asked, Variance) and not asked.root)
-        return super().scale_of(row) if row in self.counting or other or self.single else ""
+        """Some answers have a unit of their own, and so has each column of a Series."""
+        own = next((part.question.own_unit for part in self.parts if self._label(part) == row), False)
+        return super().scale_of(row) if row in self.counting or own or self.single else ""
 
     def _label(self, part: Part) -> Hashable:
         """Of the row of a part."""
@@ -173,6 +172,30 @@ class Several(Aggregate):
             answer = yield from lot.question.steps(lot.terms)
             answers |= zip(lot.places, answer.value if len(lot.places) > 1 else (answer,), strict=True)
         return self._together([answers[place] for place in range(len(self.parts))])
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """What is known of each part at its share, or at the sum of those that share a look: a line for each."""
+        known: dict[int, ExpectedError] = {}
+        prices: dict[int, str] = {}
+        names = [" ".join(str(name) for name in (part.column, part.row) if name is not None) for part in self.parts]
+        for lot in self.lots(terms):
+            known |= zip(lot.places, lot.expected(rows), strict=True)
+            for place in lot.places:
+                others = " and ".join(names[other] for other in lot.places if other != place)
+                share = "all" if lot.share == 1 else f"{100 * float(lot.share):.3g} %"
+                prices[place] = f"{share} of the price" + (f", shared with {others}" if others else "")
+        found = [known[place] for place in range(len(names))]
+        errors = [(name, each.error.replace(f"; {SAY}", "")) for name, each in zip(names, found, strict=True)]
+        say = (SAY,) if any(SAY in each.error for each in found) else ()
+        beside = (f"{name}: {note}" for name, each in zip(names, found, strict=True) for note in each.notes)
+        return ExpectedError(
+            mechanism=", ".join(dict.fromkeys(each.mechanism for each in found)),
+            scale=None,
+            error="; ".join([*(f"{name}: {error}" for name, error in errors), *say]),
+            half_width={part.call: each.half_width for part, each in zip(self.parts, found, strict=True)},
+            notes=(*say, *beside),
+            parts=tuple((name, f"{error}; {prices[place]}") for place, (name, error) in enumerate(errors)),
+        )
 
     def _together(self, answers: list[Answer]) -> Answer:
         cells: dict[Hashable, dict[Hashable, Any]] = {}

@@ -16,15 +16,16 @@ import pandas as pd
 from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of, noised
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.distinct import quotient_ends
-from pandas_dp.aggregates.moments import LEVEL, Mean, Variance
-from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.aggregates.expected import AT, IN_ROWS, OF_GROUP, PLAIN, ExpectedError, over_rows, unit_of
+from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Additive, EachOf, Ends, ErrorModel, Noise, Ratio
+from pandas_dp.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel, Ratio
 
 Moment = Count | CountBy | Sum | Mean | Variance
 Features = tuple[int, ...]
@@ -35,7 +36,7 @@ SLACK = 1.001  # of standard deviations: the noise is rounded up by less
 class Weighted:
     """A weighted sum of independent noise.
 
-    Two bounds hold for its tail, of which the smaller one is taken: `combined_half_width` for weights w of length |w|_2 = 1,
+    Two bounds hold for its tail, of which the smaller one is taken: `Noise.combined` for weights w of length |w|_2 = 1,
     and the tail of one draw for weights that add up to |w|_1 = 1, with a step more since that is one of continuous noise.
     """
 
@@ -50,9 +51,7 @@ class Weighted:
     def half_width(self, level: float) -> int:
         """Steps of the noise within which it stays with this probability."""
         added = sum(map(abs, self.weights))
-        return math.ceil(
-            min(combined_half_width(self.noise, level) * self.length, (self.noise.tail(level) + 1) * added)
-        )
+        return math.ceil(min(self.noise.combined(level) * self.length, (self.noise.tail(level) + 1) * added))
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class RotatedMean:
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends inside the bounds."""
-        h = combined_half_width(self.noise, level)
+        h = self.noise.combined(level)
         low, high = quotient_ends(np.array([float(self.difference)]), float(self.total), h, 2, 0, 3, (-1, 1))
         return min(self.middle + self.half * float(low[0]), value), max(self.middle + self.half * float(high[0]), value)
 
@@ -203,6 +202,31 @@ class SharedMoments(SingleLook):
 
     def _each(self, errors: tuple[ErrorModel, ...]) -> ErrorModel:
         return errors[0] if self._bounded.labels is None else EachOf(errors)
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Of all its questions."""
+        known = self.each_expected(terms, rows)
+        return replace(known[0], error="; ".join(found.error for found in known), half_width=None)
+
+    def each_expected(self, terms: Terms, rows: int | None) -> tuple[ExpectedError, ...]:
+        """Of each question; of a variance as much as of one asked alone at this price."""
+        noise = noise_of(self.look(terms))
+        return tuple(self._expected(question, noise, terms, rows) for question in self.questions)
+
+    def _expected(self, question: Moment, noise: Noise, terms: Terms, rows: int | None) -> ExpectedError:
+        grouped = self.by is not None
+        if isinstance(question, Count | CountBy | Sum):
+            unit = unit_of(question.kind) if isinstance(question, Sum) else IN_ROWS
+            model = self.linear_error(question, noise)
+            half = float(model.noise.half_width(LEVEL) * model.step)
+            words = f"{'each ' if grouped else ''}± {unit.text(half)} {AT}"
+            return ExpectedError(noise.name, None, words, unit.value(half))
+        if isinstance(question, Variance) or self.degree == 1:
+            return question.expected(terms, rows)
+        # a quotient of three sums, with noise of squared length at most 5
+        size = noise.combined(LEVEL) * math.sqrt(5) / self.lattice.cells**2 * float(self.lattice.width / 2)
+        known, of = (rows, OF_GROUP) if grouped else (terms.about(rows), "")
+        return over_rows(noise.name, None, size, known, PLAIN, of, "at most about")
 
     def _shaped(self, values: list[Any], noise: Noise, error: ErrorModel, notes: tuple[str, ...] = ()) -> Answer:
         """One number, or a Series by group."""

@@ -11,6 +11,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Steps, Terms, noise_of, noised, once
 from pandas_dp.aggregates.bought_scale import BoughtScale
+from pandas_dp.aggregates.expected import FITS, ExpectedError
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.smooth import NEED_DELTA, SmoothNoise
@@ -74,6 +75,11 @@ class Smoothed(Aggregate):
         if self.error_bar:
             looks.insert(0, noised(SmoothScale(statistics[0]), Price(epsilon - left), terms.unit))
         return looks
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Nothing of its size."""
+        more = "; a third of the price buys an error bar for the answer" if self.error_bar else ""
+        return ExpectedError(SmoothNoise(self.noise, Fraction(1)).name, None, FITS + more)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Sum over the looks."""

@@ -12,7 +12,8 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Steps, Terms, pure_epsilon
 from pandas_dp.aggregates.count import Count
-from pandas_dp.aggregates.extremes import LEVEL, level_of
+from pandas_dp.aggregates.expected import AT, ExpectedError
+from pandas_dp.aggregates.extremes import INSIDE, level_of
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import recursive_errors
 from pandas_dp.aggregates.several import Cells, Error
@@ -23,7 +24,7 @@ from pandas_dp.core.mechanisms.quantiles import TIES, RecursiveQuantiles
 from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import RankBound
+from pandas_dp.uncertainty import LEVEL, RankBound
 
 SUMS_SHARE = Fraction(1, 4)  # of the price, for count, mean and std
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
@@ -65,7 +66,7 @@ class Summary(Aggregate):
         """Sums, then quantiles."""
         sums, rest = self._sums(terms), self._rest(terms)
         count, mean, std = (yield from self.moments.steps(sums)).value
-        rank = math.ceil(self.rank_error(rest, TYPICAL, ends=True).at(LEVEL))
+        rank = math.ceil(self.rank_error(rest, TYPICAL, ends=True).at(INSIDE))
         q = min(level_of(rank, int(count.value)), OUTERMOST)
         choices = self._choices(rest, q)
         offsets = yield Measurement(self._counts, choices)
@@ -77,6 +78,19 @@ class Summary(Aggregate):
             f"{count.mechanism}, {choices.name}",
             Cells(tuple((name, self.column, errors.get(name)) for name in ROWS)),
             self._notes(rest, rank, count.value, q),
+        )
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Of count, mean and the ranks by the recursion."""
+        count, mean, _ = self.moments.each_expected(self._sums(terms), rows)
+        ranks = RankBound(self.rank_error(self._rest(terms), TYPICAL).at(LEVEL), LEVEL)
+        of_count = count.error.removesuffix(AT).strip()
+        share = f"{show(100 * SUMS_SHARE)} % of the price buys count, mean and std, the rest min, max and quartiles"
+        return ExpectedError(
+            f"{count.mechanism}, {RecursiveQuantiles.name}",
+            None,
+            f"count {of_count}; mean {mean.error}; quantiles: {ranks.words}",
+            notes=(share,),
         )
 
     def rank_error(self, rest: Terms, q: Fraction, ends: bool = False) -> RankError:

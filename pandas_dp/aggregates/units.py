@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Accuracy, Answer, Caution, SingleLook, Terms, least_noised, noise_of, noised
+from pandas_dp.aggregates.base import Answer, Caution, Counts, Terms, noise_of, noised
 from pandas_dp.aggregates.count import int64s
-from pandas_dp.aggregates.ranges import combined_half_width
+from pandas_dp.aggregates.expected import Unit
 from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.statistics.units import UnitSizes
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.uncertainty import Additive, Noise
+from pandas_dp.uncertainty import Additive
 
 WANTED = 95  # percent of the units that keep all rows under the bound that is suggested
 
@@ -29,7 +29,7 @@ def widening_edges(limit: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class RowsPerUnit(SingleLook):
+class RowsPerUnit(Counts):
     """Number of units by their number of rows; more than the last edge is a bin of its own.
 
     Parameters
@@ -40,6 +40,7 @@ class RowsPerUnit(SingleLook):
 
     edges: tuple[int, ...]
     bounded = False
+    unit = Unit("units")
 
     def check(self, terms: Terms) -> None:
         """Units of one row each have nothing to be counted."""
@@ -87,7 +88,7 @@ class RowsPerUnit(SingleLook):
         be at least the half-width of its noise, a weighted sum, at a level that holds for all bounds together: a bound that
         does not keep 95 % is suggested with probability at most 5 %.
         """
-        each = combined_half_width(noise, 1 - 0.05 / len(self.edges))
+        each = noise.combined(1 - 0.05 / len(self.edges))
         for place, edge in enumerate(self.edges, 1):
             kept, lost = noisy[:place], noisy[place:]
             margin = each * math.sqrt((100 - WANTED) ** 2 * len(kept) + WANTED**2 * len(lost))
@@ -95,7 +96,3 @@ class RowsPerUnit(SingleLook):
                 return f"max_rows={edge} keeps all rows of at least {WANTED} % of the units, with 95 % confidence"
         most = f"no max_rows up to {self.edges[-1]:,} is sure to keep all rows of {WANTED} % of the units"
         return f"{most}; a larger limit= or epsilon may find one"
-
-    def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the half-width of the noise of each count."""
-        return least_noised(self, Fraction(1), wanted, terms)

@@ -10,16 +10,25 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, Terms, pure_epsilon
-from pandas_dp.aggregates.blocks import REMEDY, FromBlocks, choose, combined, known_rows, look_at, size_note
+from pandas_dp.aggregates.base import Answer, Terms, noise_of, pure_epsilon
+from pandas_dp.aggregates.blocks import (
+    ALONE,
+    REMEDY,
+    FromBlocks,
+    choose,
+    combined,
+    expected_of,
+    look_at,
+    middle,
+    size_note,
+)
+from pandas_dp.aggregates.expected import AT, PLAIN, ExpectedError, scale_of
 from pandas_dp.core.lattice import RANK_BITS, Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.blocks import BlockResults
-from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Additive, Ends
+from pandas_dp.uncertainty import LEVEL, NUMBER, Additive, Ends
 
 Range = tuple[Fraction, Fraction]
-NUMBER = Kind("number")
 UNIT = Lattice.between(Fraction(0), Fraction(1), RANK_BITS)
 MOST_FOR_CENTRE = 2000  # blocks, whose distances are all compared
 
@@ -81,8 +90,21 @@ class VectorOfBlocks(FromBlocks):
         if aggregator == "smooth" and self._outputs > 1:
             how = "the central one, with noise that fits them"
         error = self._scaled(found.error) if isinstance(found.error, Additive) else found.error
-        sizes = size_note(blocks, known_rows(self.rows, terms))
+        sizes = size_note(blocks, terms.about(self.rows))
         return Answer(value, found.mechanism, error, (f"{blocks:,} blocks, {how}", *notes, *found.notes, *sizes))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The noise of the combination, in the units of each name where it is added."""
+        look = self.look(terms)
+        answer = self.answer([middle(look, UNIT)] * self._outputs, look, terms)
+        if not isinstance(answer.error, ByName):
+            return expected_of(answer, look, each="each ")
+        steps = {name: model.step for name, model in answer.error.models.items()}
+        noise = noise_of(look)
+        halves = {name: float(noise.half_width(LEVEL) * step) for name, step in steps.items()}
+        scales = dict.fromkeys(scale_of(noise, step, PLAIN) for step in steps.values())
+        words = ", ".join(f"{name} ± {PLAIN.text(half)}" for name, half in halves.items())
+        return ExpectedError(answer.mechanism, ", ".join(scales), f"{ALONE}{words} {AT}", halves, answer.notes)
 
     @property
     def _outputs(self) -> int:
@@ -90,7 +112,7 @@ class VectorOfBlocks(FromBlocks):
 
     def _chosen(self, terms: Terms) -> tuple[int, str]:
         epsilon = pure_epsilon(terms.price, WHAT) / self._outputs
-        blocks, aggregator = choose(self.blocks, self.aggregator, epsilon, known_rows(self.rows, terms))
+        blocks, aggregator = choose(self.blocks, self.aggregator, epsilon, terms.about(self.rows))
         return (min(blocks, MOST_FOR_CENTRE) if aggregator == "smooth" else blocks), aggregator
 
     def _results(self, terms: Terms) -> BlockResults:

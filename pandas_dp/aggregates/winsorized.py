@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass
 
 from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of, pure_epsilon
-from pandas_dp.aggregates.blocks import LEVEL, choose, combined, look_at, size_note
+from pandas_dp.aggregates.blocks import WINSORIZED, choose, combined, look_at, size_note
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Additive
+from pandas_dp.uncertainty import LEVEL, Additive
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class WinsorizedMean(SingleLook):
             notes += (f"method='rotated' has less noise from about {self._even(found.error, terms):,} rows on",)
         sizes = size_note(blocks, terms.public_rows)
         return Answer(self.kind.value(found.points[0]), found.mechanism, found.error, (*notes, *found.notes, *sizes))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """Nothing of its size."""
+        return WINSORIZED
 
     def _even(self, error: Additive, terms: Terms) -> int:
         """Rows at which the rotated mean has as much noise as this answer turned out to have: a fact of noisy numbers."""

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import opening
-from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
+from pandas_dp.arguments import MOST_CONFIDENCE, positive_epsilon, positive_int, small_delta
 from pandas_dp.audit.bounds import expected_bound, load_beta
 from pandas_dp.audit.neighbors import check_pair
 from pandas_dp.audit.result import AuditResult
@@ -23,7 +23,7 @@ from pandas_dp.schema import Schema
 
 FEWEST = 100  # samples
 DOUBLINGS = 12  # of the samples, up to which more are a way out
-LEAST_CONFIDENCE, MOST_CONFIDENCE = Fraction(1, 2), 1 - Fraction(1, 10**12)
+LEAST_CONFIDENCE = Fraction(1, 2)
 LINE = "pandas_dp.audit.check(lambda df: df.dp(epsilon=1).count('age'), table, neighbor)"
 
 

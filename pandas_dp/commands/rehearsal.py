@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from pandas_dp.aggregates.expected import SAY
 from pandas_dp.commands.budget_terms import BudgetTerms, existing_ledger
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
@@ -17,7 +18,6 @@ from pandas_dp.core.ledger import Ledger
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.queries import Query
 from pandas_dp.report import odometer
-from pandas_dp.report.outlook import SAY
 from pandas_dp.report.preview import Preview
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session

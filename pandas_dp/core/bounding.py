@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.randomness import Fill, random_bytes, random_words
-from pandas_dp.core.samplers import uniform_below
+from pandas_dp.core.samplers.scalar import uniform_below
 
 FEWEST_RANDOM_BITS = 16
 

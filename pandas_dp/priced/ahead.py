@@ -8,12 +8,11 @@ from typing import Any
 
 from pandas_dp.aggregates.above_threshold import Stream
 from pandas_dp.aggregates.base import Terms, left_out
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.asked import AskedQuery
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import PureFilter
 from pandas_dp.report.allowance import first_gaussian, left_text
-from pandas_dp.report.outlook import Outlook
-from pandas_dp.report.outlook_statistics import outlook
 from pandas_dp.report.preview import Preview
 from pandas_dp.tables import Table
 
@@ -49,7 +48,7 @@ class Ahead:
         if loss.parts and after is not None and not isinstance(query.aggregate, Stream):
             typical = request.price, loss
         switch = None if stored or after is None else first_gaussian(rule, state, charge)
-        known = self._outlook(query, session._terms(table, query.steps, query.price, request.unit))
+        known = self._expected(query, session._terms(table, query.steps, query.price, request.unit))
         return Preview(
             call=request.query,
             price=request.price,
@@ -63,16 +62,16 @@ class Ahead:
             outlook=known if switch is None else replace(known, notes=(switch, *known.notes)),
         )
 
-    def _outlook(self, query: AskedQuery, terms: Terms) -> Outlook:
+    def _expected(self, query: AskedQuery, terms: Terms) -> ExpectedError:
         """The noise of the answer, and what the bound on the rows of a unit costs in it and leaves out."""
-        known, unit = outlook(query.aggregate, terms, self.rows), terms.unit
+        known, unit = query.aggregate.expected(terms, self.rows), terms.unit
         known = replace(known, notes=(*known.notes, *query.notes))
         if unit.column is None or not query.aggregate.bounded:
             return known
         notes = (*known.notes, *map(str, left_out(unit, totals=False)))
         if unit.rows > 1 and known.half_width is not None and not isinstance(known.half_width, dict):
             single = replace(terms, unit=replace(unit, rows=1, groups=1, rows_per_group=1))
-            least = outlook(query.aggregate, single, self.rows).half_width
+            least = query.aggregate.expected(single, self.rows).half_width
             times = float(known.half_width / least) if least else 0.0
             if times > NOTEWORTHY:  # where max_rows_per_group is 1, many an error is that of a single row already
                 notes += (

@@ -12,7 +12,7 @@ import pandas as pd
 from pandas_dp import arguments
 from pandas_dp.aggregates.base import Accuracy, Aggregate, Terms
 from pandas_dp.aggregates.moments import Mean
-from pandas_dp.aggregates.several import LEVEL, Part, Several
+from pandas_dp.aggregates.several import Part, Several
 from pandas_dp.aggregates.summary import Summary
 from pandas_dp.asked import AskedQuery
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS
@@ -24,6 +24,7 @@ from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.text import bounds_text, call_text, listing, value_text
 from pandas_dp.priced.wanted_errors import MILLION, prices_for
 from pandas_dp.release import Release
+from pandas_dp.uncertainty import LEVEL
 
 BOUNDED = ("sum", "mean", "var", "std", "median", "min", "max")
 FUNCTIONS = ("count", "nunique", *BOUNDED)

@@ -24,7 +24,7 @@ from pandas_dp.report.plots import PLOT, Column, Line, draw
 from pandas_dp.report.provenance import Provenance
 from pandas_dp.report.records import jsonable
 from pandas_dp.report.text import describe, legible, protected
-from pandas_dp.uncertainty import ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
+from pandas_dp.uncertainty import LEVEL, ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
 
 ROWS_FROM = {  # by lineage
     "source": "rows of the table as it was protected",
@@ -32,7 +32,7 @@ ROWS_FROM = {  # by lineage
     "vouched": "rows that the owner vouched for",
 }
 STORED = "answered before: costs nothing now"
-LEVEL, HIGHEST_LEVEL = 0.95, 1 - 1e-12
+HIGHEST_LEVEL = 1 - 1e-12
 
 
 def checked_level(level: float) -> float:

@@ -13,7 +13,8 @@ import pandas as pd
 from pandas_dp.aggregates.base import ROWS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.public_arguments import comparable
-from pandas_dp.report.text import duration_unit, named, with_half
+from pandas_dp.report.text import named, with_half
+from pandas_dp.uncertainty import duration_unit
 
 BAR_WIDTH = 0.8
 ONE = "ax must be one matplotlib Axes: .plot(ax=ax); a column of a table is chosen by .plot(y='n')"

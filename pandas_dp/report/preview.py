@@ -7,12 +7,12 @@ from decimal import ROUND_CEILING
 from fractions import Fraction
 from typing import Any
 
+from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.core.budget import Charge, three_digits
 from pandas_dp.core.privacy import show
 from pandas_dp.report.allowance import COUNTED
 from pandas_dp.report.html import scalar_html
 from pandas_dp.report.odometer import as_float
-from pandas_dp.report.outlook import Outlook
 
 REFUSED = "the budget does not pay this query: "
 
@@ -35,7 +35,7 @@ class Preview:
         What the budget would say if it does not pay.
     left : str
         What is left after the answer, as ``session.left`` will say it; what is left now where the budget does not pay.
-    outlook : Outlook
+    outlook : ExpectedError
         Mechanism, scale of the noise, error and notes.
     charge : Charge
         What would be charged now, exactly: epsilon (None for Gaussian noise), Renyi divergence, delta.
@@ -60,7 +60,7 @@ class Preview:
     stored: bool
     refusal: str | None
     left: str
-    outlook: Outlook
+    outlook: ExpectedError
     charge: Charge
     currency: str | None
     limit: Fraction | None

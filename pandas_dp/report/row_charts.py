@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.report.text import duration_unit
+from pandas_dp.uncertainty import duration_unit
 
 ACCENT = "#3b82c4"
 WIDTH, HEIGHT, MARGIN = 146, 14, 4

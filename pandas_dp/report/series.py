@@ -11,11 +11,11 @@ from pandas_dp import postprocess
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.calls import explained
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.report.base import LEVEL, Release, checked_level
+from pandas_dp.report.base import Release, checked_level
 from pandas_dp.report.plots import Column
 from pandas_dp.report.scalars import FloatRelease
 from pandas_dp.report.vectors import Vector
-from pandas_dp.uncertainty import ErrorModel
+from pandas_dp.uncertainty import LEVEL, ErrorModel
 
 if TYPE_CHECKING:
     Series = pd.Series[Any]

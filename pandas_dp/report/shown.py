@@ -13,11 +13,11 @@ from pandas_dp.aggregates.base import Caution
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.report.plots import _as_numbers
 from pandas_dp.report.text import named, plain
+from pandas_dp.uncertainty import LEVEL
 
 if TYPE_CHECKING:
     from pandas_dp.release import Release
 
-LEVEL = 0.95
 MOST_ROWS = 40  # of one answer
 MOST_PLOTS = 4  # of one answer
 MOST_BARS = 400  # more than there are points in a drawing would only be black

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.uncertainty import Additive, Interval, NoError, RankBound, ScoreGap, percent
+from pandas_dp.uncertainty import Additive, Interval, NoError, RankBound, ScoreGap, duration_unit, percent
 
 if TYPE_CHECKING:
     from pandas_dp.report.plots import Column
@@ -20,15 +20,6 @@ DIGITS = 2  # significant digits of an error bar
 PLAIN_RANGE = (1e-9, 1e15)  # beyond it numbers are written with an exponent
 WHOLE: tuple[Any, ...] = (np.round, np.floor, np.ceil)  # of a count and the ends of its interval
 MOST_COLUMNS, DEFAULT_COLUMNS = 60, (0, 20)  # the latter of pandas, in a terminal and elsewhere
-DURATIONS = (
-    ("days", pd.Timedelta(days=1)),
-    ("h", pd.Timedelta(hours=1)),
-    ("min", pd.Timedelta(minutes=1)),
-    ("s", pd.Timedelta(seconds=1)),
-    ("ms", pd.Timedelta(milliseconds=1)),
-    ("µs", pd.Timedelta(microseconds=1)),
-    ("ns", pd.Timedelta(1, unit="ns")),
-)
 CLOCKS = (
     ("minutes", pd.Timedelta(minutes=10)),
     ("seconds", pd.Timedelta(seconds=10)),
@@ -243,11 +234,6 @@ def _rounded(x: float, place: int, rounding: str) -> str:
     """Write a number cut at a power of ten."""
     cut = Decimal(str(x)).quantize(Decimal(1).scaleb(place), rounding=rounding)
     return f"{cut + 0:,f}"  # + 0: no negative zero
-
-
-def duration_unit(length: pd.Timedelta) -> tuple[str, pd.Timedelta]:
-    """Return the largest unit that is not longer than a duration."""
-    return next((unit for unit in DURATIONS if length >= unit[1]), DURATIONS[-1])
 
 
 def _moment(stamp: pd.Timestamp, half: pd.Timedelta) -> str:

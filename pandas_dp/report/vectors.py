@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pandas_dp.calls import example
-from pandas_dp.report.base import LEVEL, Release
+from pandas_dp.report.base import Release
 from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import table_html
 from pandas_dp.report.plots import PLOT, Column, Line, draw_vector
 from pandas_dp.report.provenance import Provenance
 from pandas_dp.report.text import named, side_by_side, wide
-from pandas_dp.uncertainty import ErrorModel
+from pandas_dp.uncertainty import LEVEL, ErrorModel
 
 if TYPE_CHECKING:
     Series = pd.Series[Any]

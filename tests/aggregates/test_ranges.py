@@ -15,7 +15,7 @@ from pandas_dp.aggregates import ranges
 from pandas_dp.aggregates.base import Terms
 from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.hierarchy import Hierarchy
-from pandas_dp.aggregates.ranges import Combination, Ecdf, PartsError, RangeCounts, SharesError, combined_half_width
+from pandas_dp.aggregates.ranges import Combination, Ecdf, PartsError, RangeCounts, SharesError
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Bins
@@ -65,10 +65,10 @@ def test_half_widths_of_sums_hold_for_the_exact_law(noise):
         length = np.sqrt(sum(w * w for w in quarters)) / 4
         values, probabilities = absolute_law(noise, quarters)
         for level in LEVELS:
-            half = combined_half_width(noise, level) * length
+            half = noise.combined(level) * length
             assert probabilities[values > half].sum() <= (1 - level) * (1 + 1e-6) + 1e-9
         if noise.standard_deviation > 4:  # broken twin: three fifths of it are too narrow for every sum
-            half = combined_half_width(noise, 0.95) * length
+            half = noise.combined(0.95) * length
             assert probabilities[values > 0.6 * half].sum() > 0.05
 
 
@@ -187,7 +187,7 @@ def test_shares_error_in_numbers():
     error = SharesError(gaussian(10), (0.0, 50.0, 100.0), (0.0, 1.0, 0.0))
     value = pd.Series([0, 0.5, 1], index=[0, 10, 20])
     lower, upper = error.bounds(value, 0.95)
-    half = combined_half_width(gaussian(10), 0.95) / 100
+    half = gaussian(10).combined(0.95) / 100
     assert lower.tolist() == pytest.approx([0, 0.5 - half, 1])
     assert upper.tolist() == pytest.approx([0, 0.5 + half, 1])
     assert half == pytest.approx(0.2, abs=0.03)

@@ -4,7 +4,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pandas_dp.aggregates import units
 from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import Sensitivity
@@ -44,5 +43,5 @@ def test_a_bound_that_keeps_too_few_is_rarely_suggested():
 
 
 def test_a_suggestion_without_the_noise_in_it_is_caught(monkeypatch):
-    monkeypatch.setattr(units, "combined_half_width", lambda noise, level: 0.0)
+    monkeypatch.setattr(DiscreteLaplace, "combined", lambda noise, level: 0.0)
     assert wrong_suggestions(2000) > 400

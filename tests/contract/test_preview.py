@@ -25,13 +25,11 @@ from support.questions import (
 
 from pandas_dp import session as session_module
 from pandas_dp import tables
-from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.core import gate, randomness
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, PandasDPError
 from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.report.outlook_statistics import outlook  # with all that are registered
 from pandas_dp.report.preview import Preview
 
 SESSIONS = {
@@ -75,18 +73,6 @@ def test_every_question_is_among_those_tested():
         ask(Recorder())
     questions = {name for name in dir(PricedFrame) if not name.startswith("_") and not hasattr(PreparedFrame, name)}
     assert questions <= asked
-
-
-def test_every_recipe_has_an_outlook():
-    def below(kind):
-        return {kind}.union(*(below(each) for each in kind.__subclasses__()))
-
-    ours = {
-        kind for kind in below(Aggregate) if kind.__module__.startswith("pandas_dp") and not kind.__abstractmethods__
-    }
-    assert len(ours) >= 20
-    default = outlook.dispatch(object)
-    assert not {kind for kind in ours if outlook.dispatch(kind) is default}
 
 
 @each_session

@@ -12,9 +12,8 @@ from support.frames import people, protected, refused
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, query
 from pandas_dp.aggregates.base import Accuracy, Terms
-from pandas_dp.aggregates.several import LEVEL
 from pandas_dp.core.privacy import Price, PrivacyUnit
-from pandas_dp.report.outlook_statistics import outlook
+from pandas_dp.uncertainty import LEVEL
 
 MOMENTS = ["count", "sum", "mean", "var", "std"]
 BOUNDS = {"x": (0, 100)}
@@ -117,7 +116,7 @@ def test_errors_are_the_same_multiple_of_the_wanted_ones():
     errors = []
     for part, error in zip(parts, wanted, strict=True):
         terms = Terms(PrivacyUnit(), Price(part.share / 100))
-        errors.append(float(outlook(part.question, terms, None).half_width) / error)
+        errors.append(float(part.question.expected(terms, None).half_width) / error)
     assert max(errors) <= 1.01 * min(errors), errors
 
 
@@ -132,7 +131,7 @@ def test_shares_are_those_of_the_least_prices(epsilon):
     terms = Terms(PrivacyUnit(), Price(total))
     paid = [part.share * total for part in asked.aggregate.parts]
     multiple = max(
-        Fraction(outlook(part.question, replace(terms, price=Price(price)), None).half_width) / error
+        Fraction(part.question.expected(replace(terms, price=Price(price)), None).half_width) / error
         for part, price, error in zip(asked.aggregate.parts, paid, wanted, strict=True)
     )
     least = [

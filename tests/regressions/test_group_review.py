@@ -14,7 +14,6 @@ from support.frames import people, protected
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.aggregates.count import Labels, listed
 from pandas_dp.aggregates.cross_tables import Share
-from pandas_dp.aggregates.ranges import combined_half_width
 from pandas_dp.aggregates.selections import GroupModes, QuantileOf
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
@@ -185,7 +184,7 @@ def test_the_ends_of_a_share_are_where_its_distance_is_that_of_the_noise(cells):
     """At either end p the noise C - p T, of length sqrt(n (1 - p)^2 + (m - n) p^2), is as large as it gets."""
     (n, m), noise = cells, DiscreteLaplace(F(20))
     share = Share(3000, 10_000, cells, noise)
-    t = combined_half_width(noise, 0.9) / 10_000
+    t = noise.combined(0.9) / 10_000
     for p in share.bounds(share.value, 0.9):
         assert 0 < p < 1
         assert abs(share.value - p) == pytest.approx(t * math.sqrt(n * (1 - p) ** 2 + (m - n) * p**2))

@@ -123,8 +123,6 @@ THIRD, COIN = {1: 1 / 3, 0: 2 / 3}, {1: 0.42, 0: 0.58}
 FALLEN, OTHER = {1: math.exp(-0.5), 0: -math.expm1(-0.5)}, {1: math.exp(-0.7), 0: -math.expm1(-0.7)}
 
 SAMPLERS: dict[Callable[..., Any], list[Draws]] = {
-    scalar.bernoulli: [Draws(each(lambda: scalar.bernoulli(F(1, 3))), THIRD, COIN)],
-    scalar.draw_bernoulli: [Draws(from_bits(scalar.draw_bernoulli, 1, 3), THIRD, COIN)],
     scalar.bernoulli_exp: [Draws(each(lambda: scalar.bernoulli_exp(F(1, 2))), FALLEN, OTHER)],
     scalar.draw_bernoulli_exp: [Draws(from_bits(scalar.draw_bernoulli_exp, 1, 2), FALLEN, OTHER)],
     scalar.uniform_below: [Draws(each(lambda: scalar.uniform_below(7)), uniform(7), uniform(8))],

@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt
 
 import numpy as np
 
 from pandas_dp.core.measurement import Exact, Listing
-from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
-from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.privacy import PrivacyLoss, PureLoss, Sensitivity
 from pandas_dp.core.randomness import Bits, Fill, Lazy, random_bytes, random_words
 from pandas_dp.core.samplers.enclosure import exp_bounds
 from pandas_dp.core.statistics.key_counts import KeySensitivity
 
 WORD = 64
-TWO_PI = Fraction(314159265358979, 50 * 10**12)  # rounded down
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class NoisyThreshold:
 
     Parameters
     ----------
-    noise : DiscreteLaplace or DiscreteGaussian
+    noise : Noise
     threshold : int
     delta : Fraction
         At least the probability that any of the keys that one unit alone holds is listed.
@@ -51,21 +48,17 @@ class NoisyThreshold:
     most the chord q(1) + (v - 1) d, d = (q(c) - q(1)) / (c - 1), and t at most j q(1) + (K - j) d. That is linear in j, and
     fewer than K / c keys hold fewer rows: the larger of the values at m and at K / c, rounded up, bounds t.
 
-    Computed are upper bounds of q, in integers. Laplace: P(Z >= r) = p^r / (1 + p) for r >= 0. Gaussian: with the variance V
-    of the fine lattice P(Z >= t) <= exp(-t^2 / 2V) / ((1 - exp(-t / V)) sqrt(2 pi V)), since (t + i)^2 >= t^2 + 2 t i,
-    and since the sum of exp(-z^2 / 2V) over the integers is at least sqrt(2 pi V) (Poisson summation).
+    Computed are upper bounds of q, in integers: `lifting` of the noise.
     The order of codes, which may follow the rows, enters nothing: equal noise for each, and what is listed is sorted by key.
     Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Gaussian: Wilkins, Kifer, Zhang, Karrer 2024.
     """
 
-    noise: DiscreteLaplace | DiscreteGaussian
+    noise: Noise
     threshold: int
     delta: Fraction
 
     @classmethod
-    def calibrate(
-        cls, noise: DiscreteLaplace | DiscreteGaussian, sensitivity: KeySensitivity, delta: Fraction
-    ) -> NoisyThreshold:
+    def calibrate(cls, noise: Noise, sensitivity: KeySensitivity, delta: Fraction) -> NoisyThreshold:
         """Return the lowest threshold that delta pays for."""
         return cls(noise, _least_threshold(noise, sensitivity, delta), delta)
 
@@ -92,7 +85,7 @@ def _in_order(listing: Listing) -> Listing:
 
 
 @lru_cache(maxsize=256)
-def _least_threshold(noise: DiscreteLaplace | DiscreteGaussian, sensitivity: KeySensitivity, delta: Fraction) -> int:
+def _least_threshold(noise: Noise, sensitivity: KeySensitivity, delta: Fraction) -> int:
     """Least threshold, no lower than the rows of one unit in a key, that `_rarely` finds high enough."""
     low, span = sensitivity.linf - 1, 1
     while not _rarely(noise, low + span, sensitivity, delta):
@@ -104,13 +97,11 @@ def _least_threshold(noise: DiscreteLaplace | DiscreteGaussian, sensitivity: Key
     return high
 
 
-def _rarely(
-    noise: DiscreteLaplace | DiscreteGaussian, threshold: int, sensitivity: KeySensitivity, delta: Fraction
-) -> bool:
+def _rarely(noise: Noise, threshold: int, sensitivity: KeySensitivity, delta: Fraction) -> bool:
     """Whether keys of one unit are listed with probability at most delta: for all inputs a True is true."""
     keys, rows, most = sensitivity.keys, sensitivity.rows, sensitivity.linf
     bits = int(keys / delta).bit_length() + WORD
-    full, single = (_tail_bound(noise, threshold - count, bits) for count in (most, 1))
+    full, single = (noise.lifting(threshold - count, bits) for count in (most, 1))
     if most == 1:
         return keys * full <= delta
     for j in {keys, -(-rows // most)}:
@@ -118,23 +109,6 @@ def _rarely(
         if heavy * full + (j - heavy) * single > delta:
             return False
     return True
-
-
-def _tail_bound(noise: DiscreteLaplace | DiscreteGaussian, reach: int, bits: int) -> Fraction:
-    """At least the probability that noise lifts a count to a threshold `reach` above it."""
-    if isinstance(noise, DiscreteLaplace):
-        above, below = noise.scale.as_integer_ratio()
-        power, p = exp_bounds(-reach * below, above, bits)[1], exp_bounds(-below, above, bits)[0]
-        return Fraction(power, (1 << bits) + p) if reach >= 0 else Fraction(1)
-    steps = (reach << noise.refine) - (1 << noise.refine >> 1)  # what is rounded up to the threshold reaches it
-    if steps <= 0:
-        return Fraction(1)
-    above, below = noise.variance.as_integer_ratio()
-    bits += above.bit_length()
-    density = exp_bounds(-steps * steps * below, 2 * above, bits)[1]
-    ratio = exp_bounds(-steps * below, above, bits)[1]
-    root = isqrt((above * TWO_PI.numerator << 2 * bits) // (below * TWO_PI.denominator))  # 2**bits sqrt(2 pi V), cut
-    return Fraction(density << bits, ((1 << bits) - ratio) * root)
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pandas_dp.core.measurement import Exact, Noisy
-from pandas_dp.core.mechanisms.noise import add_noise
+from pandas_dp.core.mechanisms.noise import Noise, add_noise
 from pandas_dp.core.privacy import LaplaceLoss, PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes
-from pandas_dp.core.samplers import discrete_laplace_vector
+from pandas_dp.core.samplers.enclosure import exp_bounds
 from pandas_dp.core.samplers.scalar import draw_discrete_laplace
+from pandas_dp.core.samplers.vector import discrete_laplace_vector
 
 ALL_BUT_CONTINUOUS = 1024  # steps: with more the divergence is less, by a millionth at most
+FRACTION_SHARE = 0.05  # of the error probability, spent on the fractions between discrete and continuous noise
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Noise):
     """Adds Z with P(Z = z) proportional to exp(-|z| / scale) to every entry.
 
     Notes
@@ -31,6 +33,7 @@ class DiscreteLaplace:
     scale: Fraction
 
     name = "discrete Laplace"
+    told = "scale"
 
     @classmethod
     def calibrate(cls, epsilon: Fraction, sensitivity: Sensitivity) -> DiscreteLaplace:
@@ -58,6 +61,29 @@ class DiscreteLaplace:
     def tail(self, level: float) -> float:
         """Return b ln(1/a): any convex combination of independent draws stays within it with probability `level`."""
         return -float(self.scale) * math.log(1 - level)
+
+    def combined(self, level: float) -> float:
+        """See `Noise`.
+
+        Notes
+        -----
+        With Exp(b) = G + F, G geometric and F < 1 its independent fraction, discrete Laplace noise R of scale b and an
+        independent symmetric D, the difference of two such F, add up to continuous Laplace noise. So S' = sum a_i (R_i + D_i)
+        has a symmetric log-concave density with variance 2 b^2. The logarithm of G(x) = P(|S'| > x) is concave, so G lies
+        above the chord a^(x/t) up to the t with G(t) = a, and 2 b^2 >= integral 2 x G(x) >= t^2 m(a), m(a) = 2 (1 - a (1 -
+        ln a)) / (ln a)^2. And E exp(sum a_i D_i u) <= exp(u^2 / 12) (ln(sinh x / x) has second derivative at most 1/3), so
+        P(sum a_i D_i < -r) <= exp(-3 r^2) = q and P(|S| > t + r) (1 - q) <= P(|S'| > t).
+        """
+        q = FRACTION_SHARE
+        decay = -math.log((1 - level) * (1 - q))
+        moment = 2 * (1 - math.exp(-decay) * (1 + decay)) / decay**2
+        return float(self.scale) * math.sqrt(2 / moment) + math.sqrt(-math.log(q) / 3)
+
+    def lifting(self, steps: int, bits: int) -> Fraction:
+        """P(Z >= steps) = p^steps / (1 + p) for steps >= 0, p = exp(-1/scale); computed in integers, rounded up."""
+        above, below = self.scale.as_integer_ratio()
+        power, p = exp_bounds(-steps * below, above, bits)[1], exp_bounds(-below, above, bits)[0]
+        return Fraction(power, (1 << bits) + p) if steps >= 0 else Fraction(1)
 
     @property
     def standard_deviation(self) -> float:

@@ -1,7 +1,8 @@
-"""Adding independent integer noise to integers of any size."""
+"""Adding independent integer noise to integers of any size, and what every such noise says of itself."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -9,12 +10,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.measurement import Noisy
-from pandas_dp.core.randomness import Bits, Fill
+from pandas_dp.core.measurement import Exact, Mechanism, Noisy
+from pandas_dp.core.randomness import Bits, Fill, random_bytes
 
 FEWEST_FOR_TABLES = 32
 WIDEST_FOR_TABLES = Fraction(2**49)
 CHUNK = 1 << 18  # entries handled at once: temporaries stay small beside the answer
+
+
+class Noise(Mechanism):
+    """A mechanism that adds independent symmetric noise of one law, in whole steps, to every entry.
+
+    Its floats are for display: they decide no draw.
+    """
+
+    name: str
+    told = "standard_deviation"  # which of its attributes tells people how large it is
+
+    @property
+    @abstractmethod
+    def standard_deviation(self) -> float:
+        """Of one draw, at most this."""
+
+    @abstractmethod
+    def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
+        """One noisy integer for each entry."""
+
+    @abstractmethod
+    def half_width(self, level: float) -> int:
+        """Steps within which one draw stays with this probability."""
+
+    @abstractmethod
+    def tail(self, level: float) -> float:
+        """Distance within which a convex combination of draws stays with this probability, fractions of steps aside."""
+
+    @abstractmethod
+    def combined(self, level: float) -> float:
+        """Half-width t for weighted sums S = sum a_i Z_i with |a|_2 = 1, for all weights: P(|S| > t) <= 1 - level."""
+
+    @abstractmethod
+    def lifting(self, steps: int, bits: int) -> Fraction:
+        """At least the probability that one draw is `steps` or more, for all steps; about `bits` bits of it are right."""
 
 
 def add_noise(

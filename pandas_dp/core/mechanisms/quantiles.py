@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes, random_words
-from pandas_dp.core.samplers import bernoulli_exp, exponential_mechanism, uniform_below
+from pandas_dp.core.samplers.scalar import bernoulli_exp, uniform_below
+from pandas_dp.core.samplers.selection import exponential_mechanism
 from pandas_dp.core.statistics.lattice_counts import Points
 
 Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes
-from pandas_dp.core.samplers import exponential_mechanism, permute_and_flip
+from pandas_dp.core.samplers.selection import exponential_mechanism, permute_and_flip
 
 
 @dataclass(frozen=True)

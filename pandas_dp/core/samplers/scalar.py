@@ -37,11 +37,6 @@ def positive_ratio(value: Fraction, name: str) -> tuple[int, int]:
 
 
 # --------------------------------------------------------------------------------------------- fair decisions
-def draw_bernoulli(numerator: int, denominator: int, bits: Bits) -> bool:
-    """Return True with probability numerator/denominator: is a lazy uniform below the fraction?"""
-    return not exceeds(Lazy.uniform(bits), numerator, denominator)
-
-
 def draw_below(count: int, bits: Bits) -> int:
     """Return an integer uniform on [0, count): floor(count * U)."""
     return floor_times(Lazy.uniform(bits), count, 1)
@@ -183,20 +178,6 @@ def draw_discrete_gaussian(numerator: int, denominator: int, bits: Bits) -> int:
 
 
 # ----------------------------------------------------------------------------------------------------- public
-def bernoulli(p: Fraction, *, fill: Fill = random_bytes) -> bool:
-    """Return True with probability p, exactly, for every fraction 0 <= p <= 1.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        p is not a Fraction, or not in [0, 1].
-    """
-    numerator, denominator = ratio(p, "p")
-    if not 0 <= numerator <= denominator:
-        raise ArgumentValueError("p is not in [0, 1]; type a probability such as p=Fraction('0.1')")
-    return draw_bernoulli(numerator, denominator, Bits(fill, size=1))
-
-
 def uniform_below(count: int, *, fill: Fill = random_bytes) -> int:
     """Return an integer uniform on 0, ..., count - 1, exactly, for every count >= 1.
 

@@ -12,7 +12,6 @@ from pandas_dp.core.mechanisms.key_selection import (
     OptimalSelection,
     _power,
     _rising,
-    _tail_bound,
     switch,
 )
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
@@ -70,7 +69,7 @@ def test_tail_bounds_are_never_below_the_tail(scale, bits):
     p = Fraction(exp_bounds(-below, above, 400)[1], 1 << 400)  # rounded up: below the tail is below it by far more
     for reach in range(6):
         power = Fraction(exp_bounds(-reach * below, above, 400)[0], 1 << 400)
-        assert _tail_bound(DiscreteLaplace(scale), reach, bits) >= power / (1 + p)
+        assert DiscreteLaplace(scale).lifting(reach, bits) >= power / (1 + p)
 
 
 def test_the_optimal_selection_refuses_two_rows_a_key():

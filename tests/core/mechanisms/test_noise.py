@@ -21,7 +21,7 @@ from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms import noise
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
-from pandas_dp.core.samplers import discrete_gaussian_vector, discrete_laplace_vector
+from pandas_dp.core.samplers.vector import discrete_gaussian_vector, discrete_laplace_vector
 
 MECHANISMS = (DiscreteLaplace(F(10**6)), DiscreteGaussian(F(10**12), 3))
 REACH = 2**62  # of int64 noise

@@ -13,13 +13,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pandas_dp.core.samplers import (
-    discrete_gaussian_vector,
-    discrete_laplace,
-    discrete_laplace_vector,
-    exponential_mechanism,
-    permute_and_flip,
-)
+from pandas_dp.core.samplers.scalar import discrete_laplace
+from pandas_dp.core.samplers.selection import exponential_mechanism, permute_and_flip
+from pandas_dp.core.samplers.vector import discrete_gaussian_vector, discrete_laplace_vector
 
 from .laws import FALSE_ALARM, same_law
 

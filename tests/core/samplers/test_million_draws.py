@@ -14,14 +14,8 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from pandas_dp.core.samplers import (
-    bernoulli_exp,
-    discrete_gaussian,
-    discrete_laplace,
-    exponential_mechanism,
-    permute_and_flip,
-    uniform_below,
-)
+from pandas_dp.core.samplers.scalar import bernoulli_exp, discrete_gaussian, discrete_laplace, uniform_below
+from pandas_dp.core.samplers.selection import exponential_mechanism, permute_and_flip
 
 from .laws import chi_squared, discrete_gaussian_law, discrete_laplace_law
 

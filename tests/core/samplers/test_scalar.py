@@ -14,14 +14,8 @@ import numpy as np
 import pytest
 
 from pandas_dp.core.randomness import Bits, Lazy, random_bytes
-from pandas_dp.core.samplers import (
-    bernoulli,
-    bernoulli_exp,
-    discrete_gaussian,
-    discrete_laplace,
-    scalar,
-    uniform_below,
-)
+from pandas_dp.core.samplers import scalar
+from pandas_dp.core.samplers.scalar import bernoulli_exp, discrete_gaussian, discrete_laplace, uniform_below
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 from .laws import (
@@ -41,15 +35,19 @@ def short_words(width: int) -> Bits:
     return Bits(seeded(width), width=width, size=4096)
 
 
+def below(numerator: int, denominator: int, bits: Bits) -> bool:
+    return not scalar.exceeds(Lazy.uniform(bits), numerator, denominator)
+
+
 def repeat(draw: Callable[[], int], times: int) -> np.ndarray:
     return np.fromiter((draw() for _ in range(times)), dtype=np.int64, count=times)
 
 
 # --------------------------------------------------------------------------------------------- fair decisions
 @pytest.mark.parametrize("width", [1, 3, 64])
-def test_bernoulli(width: int) -> None:
+def test_below_a_fraction(width: int) -> None:
     bits = short_words(width)
-    draws = repeat(lambda: scalar.draw_bernoulli(3, 7, bits), 50_000)
+    draws = repeat(lambda: below(3, 7, bits), 50_000)
     assert chi_squared(draws, {1: 3 / 7, 0: 4 / 7}) > FALSE_ALARM
 
 
@@ -70,14 +68,13 @@ def test_bernoulli_exp(width: int, x: F) -> None:
 @pytest.mark.slow
 def test_decisions_with_the_bytes_of_the_system() -> None:
     p = float(exact_exp(F(-2, 3)))
-    assert chi_squared(repeat(lambda: bernoulli(F(2, 9)), MANY), {1: 2 / 9, 0: 7 / 9}) > FALSE_ALARM
     assert chi_squared(repeat(lambda: bernoulli_exp(F(2, 3)), MANY), {1: p, 0: 1 - p}) > FALSE_ALARM
     assert chi_squared(repeat(lambda: uniform_below(100), MANY), dict.fromkeys(range(100), 0.01)) > FALSE_ALARM
 
 
 def test_certain_decisions() -> None:
-    assert all(bernoulli(F(1)) and bernoulli_exp(F(0)) and uniform_below(1) == 0 for _ in range(200))
-    assert not any(bernoulli(F(0)) or bernoulli_exp(F(10**40)) for _ in range(200))
+    assert all(bernoulli_exp(F(0)) and uniform_below(1) == 0 for _ in range(200))
+    assert not any(bernoulli_exp(F(10**40)) for _ in range(200))
     assert {uniform_below(10**40) // (10**40 // 3 + 1) for _ in range(200)} == {0, 1, 2}
 
 
@@ -187,7 +184,7 @@ def test_a_new_number_in_place_of_more_bits_is_refused(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Lazy, "extend", redraw)
     bits = short_words(3)
-    draws = repeat(lambda: scalar.draw_bernoulli(5, 13, bits), 50_000)  # 3/7 then
+    draws = repeat(lambda: below(5, 13, bits), 50_000)  # 3/7 then
     assert chi_squared(draws, {1: 5 / 13, 0: 8 / 13}) < FALSE_ALARM
 
 
@@ -208,7 +205,7 @@ def test_a_kept_minus_zero_and_a_cut_tail_are_refused() -> None:
 
 
 # -------------------------------------------------------------------------------------------------- arguments
-@pytest.mark.parametrize("draw", [bernoulli, bernoulli_exp, discrete_laplace, discrete_gaussian])
+@pytest.mark.parametrize("draw", [bernoulli_exp, discrete_laplace, discrete_gaussian])
 @pytest.mark.parametrize("value", [0.5, "1/2", np.float64(0.5), np.int64(1)])
 def test_what_is_not_exact_is_refused(draw: Callable[..., int], value: object) -> None:
     with pytest.raises(ArgumentTypeError, match="Fraction"):
@@ -218,8 +215,6 @@ def test_what_is_not_exact_is_refused(draw: Callable[..., int], value: object) -
 @pytest.mark.parametrize(
     ("draw", "value"),
     [
-        (bernoulli, F(-1, 2)),
-        (bernoulli, F(3, 2)),
         (bernoulli_exp, F(-1)),
         (discrete_laplace, F(0)),
         (discrete_laplace, F(-1)),

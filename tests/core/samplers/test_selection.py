@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from pandas_dp.core.randomness import Bits, random_bytes
-from pandas_dp.core.samplers import exponential_mechanism, permute_and_flip, scalar, selection
+from pandas_dp.core.samplers import scalar, selection
+from pandas_dp.core.samplers.selection import exponential_mechanism, permute_and_flip
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 from .laws import (

@@ -17,14 +17,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from pandas_dp.core.samplers import (
-    discrete_gaussian,
-    discrete_gaussian_vector,
-    discrete_laplace,
-    discrete_laplace_vector,
-    tables,
-    vector,
-)
+from pandas_dp.core.samplers import tables, vector
+from pandas_dp.core.samplers.scalar import discrete_gaussian, discrete_laplace
+from pandas_dp.core.samplers.vector import discrete_gaussian_vector, discrete_laplace_vector
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 from .laws import (

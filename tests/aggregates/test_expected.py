@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_dp.report.outlook import PLAIN, ROWS, Unit, outlook
+from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.aggregates.expected import IN_ROWS, PLAIN, Unit, scale_of
+from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 
 HOURS = Unit(duration=True)
 
@@ -16,8 +19,8 @@ HOURS = Unit(duration=True)
 @pytest.mark.parametrize(
     ("unit", "size", "text", "value"),
     [
-        (ROWS, Fraction(6), "6 rows", 6),
-        (ROWS, Fraction(13, 3), "4.34 rows", 13 / 3),
+        (IN_ROWS, Fraction(6), "6 rows", 6),
+        (IN_ROWS, Fraction(13, 3), "4.34 rows", 13 / 3),
         (PLAIN, Fraction(600), "600", 600.0),
         (PLAIN, 1234.5, "1,235", 1234.5),
         (PLAIN, 0.0012345, "0.00124", 0.0012345),
@@ -41,6 +44,17 @@ def test_no_data_move_a_variance_by_more_than_four_noises_over_the_rows():
     assert (2 * slopes).max() == pytest.approx(4)
 
 
-def test_other_recipes_have_none():
-    with pytest.raises(TypeError, match="no outlook"):
-        outlook(object(), None, None)
+@pytest.mark.parametrize(
+    ("noise", "told"),
+    [
+        (DiscreteLaplace(Fraction(3)), "scale 1.5 rows"),
+        (DiscreteGaussian(Fraction(4)), "standard deviation 1 rows"),
+        (DiscreteGaussian(Fraction(64), 2), "standard deviation 1 rows"),
+    ],
+)
+def test_noise_is_told_by_what_people_know_of_it(noise, told):
+    assert scale_of(noise, Fraction(1, 2), IN_ROWS) == told
+
+
+def test_no_recipe_can_do_without():
+    assert "expected" in Aggregate.__abstractmethods__
