@@ -14,8 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from pandas.api.extensions import ExtensionArray
 
-from pandas_dp.errors import ArgumentValueError
-from pandas_dp.public_arguments import GUARDS, is_private
+from pandas_dp.public_arguments import GUARDS
 from pandas_dp.session import ATTRIBUTE, Session
 from pandas_dp.tables import held
 
@@ -25,16 +24,6 @@ TICKS = (("s", 1), ("ms", 1), ("us", 1), ("ns", 1))
 def mark_of(frame: pd.DataFrame | pd.Series[Any]) -> str | None:
     """The mark that pandas hands on from a protected table to whatever is made of it."""
     return str(frame.attrs[ATTRIBUTE]) if ATTRIBUTE in frame.attrs else None
-
-
-def check_public(lookup: Any) -> None:
-    """Refuse a protected table, and what was made of one, where public data is asked for."""
-    if is_private(lookup):
-        raise ArgumentValueError(
-            "merge: the lookup is a protected table, or was made of one, and what it holds is private. A lookup is public, "
-            "such as the labels of codes: {'code': ['a', 'b'], 'label': ['first', 'second']}. Join two tables of people "
-            "before df.dp.protect"
-        )
 
 
 def is_protected(held: Any) -> bool:

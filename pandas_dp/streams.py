@@ -17,7 +17,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StreamClosed
 from pandas_dp.release import Release
 from pandas_dp.report.base import checked_level
 from pandas_dp.session import Session
-from pandas_dp.steps.changes import Filter
+from pandas_dp.steps.changes import Filter, applied
 from pandas_dp.steps.expression import Expression
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.tables import Table
@@ -48,9 +48,7 @@ class Stream:
         # not cut from the rows, whose memory it would keep
         empty = pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in table.empty.dtypes.items()})
         self._table = replace(table, source=empty, cache={}, _columns={})  # public facts alone
-        for step in query.steps:
-            empty = step.apply(empty)
-        self._empty = empty
+        self._empty = applied(query.steps, empty)
         request = session._request(query, table, table.source.columns, fresh=False)
         self._inner = gate.Stream(request)
         session._streams.add(self._inner)

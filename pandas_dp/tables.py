@@ -13,6 +13,7 @@ import warnings
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from pandas_dp.readers import ByObject
 from pandas_dp.scans import Source
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.schema_files import has_dtype
+from pandas_dp.steps.changes import applied
 
 if TYPE_CHECKING:
     from pandas_dp.session import Session
@@ -101,7 +103,7 @@ class Table:
             self._columns[name] = self.source[name]
         return self._columns[name]
 
-    @property
+    @cached_property
     def empty(self) -> pd.DataFrame:
         """Names and dtypes of the columns, without a row."""
         return self.source.iloc[:0]
@@ -162,15 +164,11 @@ class ProtectedFrame(pd.DataFrame):
 
 def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> PandasView:
     """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this."""
+    prepared = applied(steps, table.source)
+    nulls = nulls_of(table.schema.after(steps), prepared)
     if table.scan is not None:
-        prepared = table.source
-        for step in steps:
-            prepared = step.apply(prepared)
-        return table.scan.after(steps).view(read, nulls_of(table.schema.after(steps), prepared))
-    frame, cache = table.source, table.cache
-    for step in steps:
-        frame, cache = step.apply(frame), {}
-    return PandasView(frame, cache, nulls_of(table.schema.after(steps), frame))
+        return table.scan.after(steps).view(read, nulls)
+    return PandasView(prepared, {} if steps else table.cache, nulls)
 
 
 def check_alike(table: Table, first: Table, name: str | None, version: str | None) -> None:

@@ -242,7 +242,7 @@ def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds:
     def keep(table: Any, query: AskedQuery, *rest: Any) -> None:
         found.append(query)
 
-    priced: Any = type(frame)(frame._frame, Price(Fraction(1)), frame._fresh, frame._steps, keep)  # type: ignore[arg-type]
+    priced = frame._with(_price=Price(Fraction(1)), _ahead=keep, _notes=())
     options = {"bounds": bounds} if cell.function in BOUNDED else {}
     getattr(on(priced), cell.function)(cell.column, **options)
     return found[0]

@@ -30,9 +30,9 @@ from pandas_dp.core import gate, randomness
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, PandasDPError
 from pandas_dp.priced.frame import PricedFrame
-from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.report.outlook_statistics import outlook  # with all that are registered
 from pandas_dp.report.preview import Preview
+from pandas_dp.steps.methods import RowSteps
 
 SESSIONS = {
     "rows": {},
@@ -73,7 +73,7 @@ def test_every_question_is_among_those_tested():
 
     for ask in (EVERY | FOUND).values():
         ask(Recorder())
-    questions = {name for name in dir(PricedFrame) if not name.startswith("_") and not hasattr(PreparedFrame, name)}
+    questions = {name for name in dir(PricedFrame) if not name.startswith("_") and not hasattr(RowSteps, name)}
     assert questions <= asked
 
 

@@ -29,10 +29,11 @@ from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.report.base import Release
+from pandas_dp.steps.methods import RowSteps
 from pandas_dp.streams import Stream
 
 ASKED = (PricedFrame, PricedColumn, PricedGroups)  # whose methods are questions, or lead to them
-STEPS = {name for name in vars(PreparedFrame) if not name.startswith("_")}
+STEPS = {name for name in vars(RowSteps) if not name.startswith("_")}
 MODULES = ("accounting", "audit", "datasets", "local", "postprocess", "teaching")
 
 
@@ -182,7 +183,7 @@ def _protect(**given: Any) -> Callable[[], Made]:
 def _steps() -> Iterator[tuple[str, Callable[[], Made]]]:
     for name, (args, options) in STEP_CALLS.items():
         frame = LISTS if name == "explode" else FRAME
-        yield f"Frames.{name}", lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp, n), a, o)
+        yield f"RowSteps.{name}", lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp, n), a, o)
         yield (
             f"PreparedFrame.{name}",
             lambda f=frame, n=name, a=args, o=options: Made(
