@@ -250,7 +250,8 @@ class Session(Statements):
         loss = query.aggregate.loss(terms)
         # a file that is read as text is other content than the same file read as numbers
         kinds = table.kinds_of(read | owner | {c for step in table.steps for c in step.reads})
-        content = table.token, table.schema.after(query.steps).null_rules, kinds
+        schema = table.schema.after(query.steps)  # once: where another thread gives another one, key and rows still agree
+        content = table.token, schema.null_rules, kinds
         # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
         rows = (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
         return gate.Request(
@@ -263,7 +264,7 @@ class Session(Statements):
             loss=loss,
             unit=unit,
             recipe=lambda: query.aggregate.steps(terms),
-            view=lambda: open_view(table, query.steps, frozenset(read | owner)),
+            view=lambda: open_view(table, query.steps, schema, frozenset(read | owner)),
             fresh=fresh,
         )
 

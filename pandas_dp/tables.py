@@ -162,10 +162,13 @@ class ProtectedFrame(pd.DataFrame):
         """Nothing: a notebook would show the rows."""
 
 
-def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> PandasView:
-    """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this."""
+def open_view(table: Table, steps: tuple[Any, ...], schema: Schema, read: frozenset[str]) -> PandasView:
+    """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this.
+
+    Missing values count as the schema after the steps says, the very one that the price and the key were made for.
+    """
     prepared = applied(steps, table.source)
-    nulls = nulls_of(table.schema.after(steps), prepared)
+    nulls = nulls_of(schema, prepared)
     if table.scan is not None:
         return table.scan.after(steps).view(read, nulls)
     return PandasView(prepared, {} if steps else table.cache, nulls)

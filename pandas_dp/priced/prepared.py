@@ -111,7 +111,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
             )
         table = tables.lookup(self._frame)
-        frame = self._empty() if self._steps else self._frame if table is None else table.source
+        frame = self._empty() if table is None or self._steps else table.source
         names = frame.columns
         tables.check_names(names)
         if column not in names and column in frame.index.names:
@@ -126,7 +126,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if column not in names:
             raise ArgumentValueError(f"no column named {column!r}"[:200] + did_you_mean(column, names))
         # taken out of a frame again and again it would cost more than many queries
-        held = table.column(column) if table is not None and not self._steps else frame[column]
+        held = frame[column] if table is None or self._steps else table.column(column)
         return kind_of(held.dtype)
 
     def _facts(self, column: str) -> ColumnFacts:
