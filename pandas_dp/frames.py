@@ -9,7 +9,7 @@ from pandas_dp.calls import uncopied
 from pandas_dp.core import gate
 from pandas_dp.errors import StepFailedError
 from pandas_dp.steps.changes import Step, applied
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.methods import RowSteps, take_steps
 
 
 class Frames(RowSteps[pd.DataFrame]):
@@ -39,3 +39,6 @@ class Frames(RowSteps[pd.DataFrame]):
         table.check()
         rows = gate.guarded(lambda: applied(done, table.source), StepFailedError)
         return table.session._derive(rows, table, done)
+
+
+take_steps(Frames, pd.DataFrame)

@@ -242,15 +242,14 @@ class Session(Statements):
         unit = self.unit  # read once: should another thread replace it from here on, the ledger refuses the charge
         steps = table.steps + query.steps
         self._check_steps(steps)
-        read = {*columns, *(c for step in query.steps for c in step.reads)}
-        owner = {unit.column} if unit.column else set()
+        read = {*columns, *(c for step in query.steps for c in step.reads), *filter(None, [unit.column])}
         table.check()
         terms = self._terms(table, query.steps, query.price, unit)
         query.aggregate.check(terms)
         loss = query.aggregate.loss(terms)
         # a file that is read as text is other content than the same file read as numbers
-        kinds = table.kinds_of(read | owner | {c for step in table.steps for c in step.reads})
-        schema = table.schema.after(query.steps)  # once: where another thread gives another one, key and rows still agree
+        kinds = table.kinds_of(read | {c for step in table.steps for c in step.reads})
+        schema = table.schema.after(query.steps)  # once, so that key and rows agree where another thread gives another
         content = table.token, schema.null_rules, kinds
         # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
         rows = (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
@@ -264,7 +263,7 @@ class Session(Statements):
             loss=loss,
             unit=unit,
             recipe=lambda: query.aggregate.steps(terms),
-            view=lambda: open_view(table, query.steps, schema, frozenset(read | owner)),
+            view=lambda: open_view(table, query.steps, schema, frozenset(read)),
             fresh=fresh,
         )
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from functools import update_wrapper
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import pandas as pd
@@ -182,27 +180,3 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             preview: Release = self._ahead(table, query, columns, self._fresh)
             return preview
         return table.session._ask(query, table, columns, self._fresh)
-
-
-OF_A_PRICE = {  # how the help of some steps begins where they stand behind a price
-    "query": "Keep rows for which an expression is true",
-    "filter": "Keep rows for which a condition is true",
-    "eval": 'Add a column by an expression such as ``"bmi = weight / height ** 2"``',
-    "clip": "Cut values to public limits",
-    "merge": "Add the columns of a public lookup table",
-    "explode": "Make a row of each of the first ``max`` entries of a list",
-}
-
-
-def _behind_a_price(name: str, step: FunctionType) -> FunctionType:
-    """A step with help that says where it stands; what it does is the same."""
-    own = FunctionType(step.__code__, step.__globals__, closure=step.__closure__)
-    update_wrapper(own, step)
-    first, *more = (step.__doc__ or "").split("\n", 1)
-    own.__doc__ = "\n".join([f"{OF_A_PRICE.get(name, first.rstrip('.'))}; see ``df.dp.{name}``.", *more])
-    return own
-
-
-for name, step in vars(RowSteps).items():
-    if isinstance(step, FunctionType) and not name.startswith("_"):
-        setattr(PreparedFrame, name, _behind_a_price(name, step))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
+from types import FunctionType, MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
@@ -16,7 +18,7 @@ T = TypeVar("T")
 
 @explain
 class RowSteps(Generic[T]):
-    """Steps of whatever holds rows: each checks its arguments against names and dtypes alone and hands on what is done."""
+    """Steps of whatever holds rows: each checks its arguments against names and dtypes alone."""
 
     __slots__ = ()
 
@@ -200,8 +202,7 @@ class RowSteps(Generic[T]):
         >>> import pandas as pd, pandas_dp
         >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
         >>> session = df.dp.protect(epsilon=3, name="fillna example")
-        >>> filled = df.dp.fillna({"age": 40})
-        >>> df.dp(epsilon=1).count("age") < 2500 < filled.dp(epsilon=1).count("age")
+        >>> df.dp(epsilon=1).count("age") < 2500 < df.dp.fillna({"age": 40}).dp(epsilon=1).count("age")
         True
         >>> df.dp(epsilon=1).fillna({"age": 40}).count("age") > 2500
         True
@@ -380,3 +381,20 @@ class RowSteps(Generic[T]):
     def _then(self, more: tuple[steps.Step, ...]) -> T:
         """The same rows after more steps."""
         raise NotImplementedError
+
+
+def take_steps(cls: type, returned: type, lines: Mapping[str, str] = MappingProxyType({}), end: str = ".") -> None:
+    """Give a class steps of its own, which do the same: completion and help find there what they return and where they stand.
+
+    Where no source is at hand, completion reads classes of `returned`, and no type variables. `lines` say how help begins
+    where it begins otherwise, and `end` how its first line ends.
+    """
+    for name, step in list(vars(RowSteps).items()):
+        if isinstance(step, FunctionType) and not name.startswith("_"):
+            own: Any = FunctionType(step.__code__, step.__globals__, name, closure=step.__closure__)
+            own.__module__, own.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
+            first, rest = (step.__doc__ or "").split("\n", 1)
+            own.__doc__ = f"{lines.get(name, first.removesuffix('.'))}{end.format(name)}\n{rest}"
+            own.__annotations__ = {**step.__annotations__, "return": returned}
+            own.__signature__ = signature(step).replace(return_annotation=returned)
+            setattr(cls, name, own)
