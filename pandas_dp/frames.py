@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pandas_dp import opening
+from pandas_dp import opening, tables
 from pandas_dp.calls import uncopied
 from pandas_dp.core import gate
 from pandas_dp.errors import StepFailedError
@@ -35,10 +35,10 @@ class Frames(RowSteps[pd.DataFrame]):
     def _apply(self, done: tuple[Step, ...]) -> pd.DataFrame:
         """Apply steps to the rows as they were protected and keep the result protected."""
         table = opening.table_of(self._frame)
-        table.session._check_steps(done)
+        table.check_steps(done)
         table.check()
         rows = gate.guarded(lambda: applied(done, table.source), StepFailedError)
-        return table.session._derive(rows, table, done)
+        return tables.derive(table.session, rows, table, done)
 
 
 take_steps(Frames, pd.DataFrame)

@@ -27,10 +27,11 @@ from pandas_dp.errors import (
     UnverifiedFrameError,
 )
 from pandas_dp.names import check_name
+from pandas_dp.protected import DERIVED, Table
 from pandas_dp.recognised import mark_of
 from pandas_dp.schema import Schema
-from pandas_dp.session import DERIVED, PART, Session
-from pandas_dp.tables import Table, check_frame
+from pandas_dp.session import PART, Session
+from pandas_dp.tables import check_frame
 
 ANOTHER = (
     "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "

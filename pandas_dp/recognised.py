@@ -14,8 +14,9 @@ import pandas as pd
 import pyarrow as pa
 from pandas.api.extensions import ExtensionArray
 
+from pandas_dp.protected import ATTRIBUTE
 from pandas_dp.public_arguments import GUARDS
-from pandas_dp.session import ATTRIBUTE, Session
+from pandas_dp.session import Session
 from pandas_dp.tables import held
 
 TICKS = (("s", 1), ("ms", 1), ("us", 1), ("ns", 1))

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import uuid
 import weakref
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from pandas_dp import tables
-from pandas_dp.aggregates.base import Answer, Terms
+from pandas_dp.aggregates.base import Answer
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.core.budget import State
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, did_you_mean
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.errors import ArgumentTypeError, NoSessionError, did_you_mean
+from pandas_dp.protected import ATTRIBUTE, Table, kinds_of
 from pandas_dp.release import Provenance, Release, make_release
 from pandas_dp.report.allowance import extended
 from pandas_dp.report.books import Answered
 from pandas_dp.report.shown import shown
 from pandas_dp.report.statements import Statements
 from pandas_dp.schema import Schema
-from pandas_dp.steps.explode import check_units
-from pandas_dp.tables import ProtectedFrame, Table, check_frame, open_view
+from pandas_dp.tables import check_frame
 
-ATTRIBUTE = "pandas_dp"
 PART = "::"  # between the name of a budget and that of a part of it
-DERIVED = " step"  # ends the mark of a frame that steps made
 ALIAS = "this frame stands for {name}: the rows first protected under that answered"
 
 
@@ -222,7 +219,7 @@ class Session(Statements):
 
     def _ask(self, query: AskedQuery, table: Table, columns: tuple[str, ...], fresh: bool) -> Release:
         """Send a query through the gate and wrap the answer."""
-        request = self._request(query, table, columns, fresh)
+        request = table.request(query, columns, fresh)
         if self._ledger.path is not None:
 
             def told(answer: Answer) -> str:
@@ -236,37 +233,6 @@ class Session(Statements):
         self._answered.keep(self._ledger, self.name, given, release)
         return release
 
-    def _request(self, query: AskedQuery, table: Table, columns: Iterable[str], fresh: bool) -> gate.Request:
-        """Write a query about the rows as they were protected as the gate takes it."""
-        self._open()
-        unit = self.unit  # read once: should another thread replace it from here on, the ledger refuses the charge
-        steps = table.steps + query.steps
-        self._check_steps(steps)
-        read = {*columns, *(c for step in query.steps for c in step.reads), *filter(None, [unit.column])}
-        table.check()
-        terms = self._terms(table, query.steps, query.price, unit)
-        query.aggregate.check(terms)
-        loss = query.aggregate.loss(terms)
-        # a file that is read as text is other content than the same file read as numbers
-        kinds = table.kinds_of(read | {c for step in table.steps for c in step.reads})
-        schema = table.schema.after(query.steps)  # once, so that key and rows agree where another thread gives another
-        content = table.token, schema.null_rules, kinds
-        # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
-        rows = (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
-        return gate.Request(
-            ledger=self._ledger,
-            name=self.name,
-            rule=self._rule,
-            key=None if not loss.parts else query.key(repr(content + rows), unit, steps),
-            query=str(replace(query, steps=steps) if table.steps else query),
-            price=str(query.price) if loss.parts else "nothing",
-            loss=loss,
-            unit=unit,
-            recipe=lambda: query.aggregate.steps(terms),
-            view=lambda: open_view(table, query.steps, schema, frozenset(read)),
-            fresh=fresh,
-        )
-
     def _wrap(
         self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str, stored: bool = False
     ) -> Release:
@@ -276,40 +242,6 @@ class Session(Statements):
         lineage = "declared" if declared else table.lineage
         answer = replace(answer, notes=(*answer.notes, *table.notes))
         return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored))
-
-    def _check_steps(self, steps: tuple[Any, ...]) -> None:
-        """Refuse steps that would change whose row is whose."""
-        if any(self.unit.column in step.touches for step in steps):
-            raise ArgumentValueError(f"steps must leave the unit column {self.unit.column!r} as it is")
-        check_units(steps, self.unit.column)
-
-    def _terms(self, table: Table, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
-        """Public facts for a recipe; under replace-one, where the owner says so, the number of rows of the whole table."""
-        changed = any(step.is_filter or step.factor > 1 for step in table.steps + steps)
-        public = not unit.add_remove and unit.column is None and not changed
-        given = table.public_rows if public else None
-        return Terms(unit, price, self._rule.budget.pure, given, given is not None and table.rows_public is True)
-
-    def _derive(self, rows: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> pd.DataFrame:
-        """A frame of what steps made of a table's rows, for which this session answers."""
-        frame = ProtectedFrame(rows)
-        frame.attrs[ATTRIBUTE] = self.id + DERIVED
-        scan = None if table.scan is None else table.scan.after(steps)
-        made = replace(
-            table,
-            session=self,
-            source=frame.copy(deep=False),
-            lineage=table.lineage if table.lineage == "vouched" else "declared",
-            steps=table.steps + steps,
-            schema=table.schema.after(steps),
-            scan=scan,
-            cache={},
-            _columns={},
-        )
-        if scan is not None:
-            tables.remember_scan(frame, scan)
-        tables.register(frame, made)
-        return frame
 
     def _attach(
         self,
@@ -347,7 +279,7 @@ class Session(Statements):
         held, scan = self._held.get(f"{lineage}:{table}"), tables.scan_of(frame)
         token = _typed(lineage, table, version) if version is not None else tables.read_token(frame)
         first = self._versions.get(token or "")
-        if version is None and first is not None and first.kinds != tables.kinds_of(frame):
+        if version is None and first is not None and first.kinds != kinds_of(frame):
             token = first = None  # a file that was read, and columns put in or taken out since
         if schema is None:
             schema = tables.inherited(held.schema if held is not None else self.schema, frame)

@@ -11,10 +11,8 @@ import re
 import uuid
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from html import escape
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -22,14 +20,13 @@ import pandas as pd
 from pandas_dp import readers
 from pandas_dp.arguments import check_facts
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.kinds import kind_of, kind_or_none
+from pandas_dp.kinds import kind_of
+from pandas_dp.protected import ATTRIBUTE, DERIVED, ProtectedFrame, Table
 from pandas_dp.readers import ByObject
 from pandas_dp.scans import Source
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.schema_files import has_dtype
-from pandas_dp.steps.changes import applied
 
 if TYPE_CHECKING:
     from pandas_dp.session import Session
@@ -38,140 +35,6 @@ CHECKSUM = (
     "a version that looks like a checksum: if it follows from the rows, an answer that costs nothing tells that none changed. "
     "Type the day or the number of the run: protect(..., table='visits', version='2026-11-28')"
 )
-
-
-@dataclass(eq=False)
-class Table:
-    """One protected table.
-
-    Attributes
-    ----------
-    session : Session
-    source : DataFrame
-        Shallow copy-on-write copy of the frame as it was protected: costs no memory, and later writes are not in it.
-    token : str
-        Public name under which answers are stored: the owner's table and version, one that the package's readers gave to an
-        unchanged file, or a random one that ends with the process.
-    content : str
-        Public name of these very rows, which parts of a partition bear: the owner's table and version, which stand for the
-        rows first protected under them, or a random one.
-    lineage : str
-        ``"source"``, ``"declared"`` (made by a step) or ``"vouched"`` (adopted, or made by pandas from a protected table).
-    steps : tuple
-        Row-wise steps from the source.
-    schema : Schema
-    rows_public : bool or int
-        What the owner said of the number of rows: that it is public, or which number is; False: it is not shown.
-    scan : Source or None
-        Where the rows are, if not in `source`, which then has none.
-    kinds : dict
-        Kinds of the columns as they were protected, before any step.
-    notes : tuple of str
-        What answers say of how the table came to be protected.
-    replaced : bool
-        Whether the terms it was protected on were replaced, so that nothing is answered any more.
-    cache : dict
-        Encodings of columns (codes), never sums.
-    """
-
-    session: Session
-    source: pd.DataFrame = field(repr=False)
-    token: str
-    content: str
-    lineage: str = "source"
-    steps: tuple[Any, ...] = ()
-    rows_public: bool | int = False
-    scan: Source | None = None
-    schema: Schema = field(default_factory=lambda: Schema({}))
-    kinds: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    replaced: bool = False
-    cache: dict[Any, Any] = field(default_factory=dict, repr=False)
-    _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        """Note the kinds of a table that no step made."""
-        self.kinds = self.kinds or kinds_of(self.source)
-
-    def kinds_of(self, columns: Iterable[str]) -> list[tuple[str, str]]:
-        """Kinds of those of some columns that were protected, in a fixed order."""
-        return sorted((name, self.kinds[name]) for name in columns if name in self.kinds)
-
-    def column(self, name: str) -> pd.Series[Any]:
-        """The protected column: taking it out of a frame again and again would cost more than many queries."""
-        if name not in self._columns:
-            self._columns[name] = self.source[name]
-        return self._columns[name]
-
-    @cached_property
-    def empty(self) -> pd.DataFrame:
-        """Names and dtypes of the columns, without a row."""
-        return self.source.iloc[:0]
-
-    @property
-    def public_rows(self) -> int | None:
-        """The number of rows before any step, where the owner said that it is public."""
-        if self.rows_public is True:
-            return len(self.source) if self.scan is None else self.scan.rows
-        return self.rows_public or None
-
-    def check(self) -> None:
-        """Check that files of a scanned table were not written since.
-
-        Raises
-        ------
-        UnverifiedFrameError
-        """
-        if self.scan is not None:
-            self.scan.check()
-
-
-def kinds_of(frame: pd.DataFrame) -> dict[str, str]:
-    """What each column is, never its dtype: one missing value makes int64 float64, and text of one length object."""
-    return {str(name): _kind(dtype) for name, dtype in frame.dtypes.items()}
-
-
-def _kind(dtype: Any) -> str:
-    kind = kind_or_none(dtype)
-    if kind is None:
-        return "other"
-    if kind.name == "key":
-        return "category" if isinstance(dtype, pd.CategoricalDtype) else "text"
-    return "instant" if kind.tz is not None else kind.name
-
-
-class ProtectedFrame(pd.DataFrame):
-    """Rows that steps made of a protected table: printed without them. What pandas makes of it is a plain frame."""
-
-    @property
-    def _constructor(self) -> Any:
-        return pd.DataFrame
-
-    def __repr__(self) -> str:
-        """Name the columns; nothing is said of the rows."""
-        columns = f"{len(self.columns):,} column{'' if len(self.columns) == 1 else 's'}"
-        return f"<protected, {columns}, rows not shown: ask .dp, such as .dp(epsilon=0.5).count()>"
-
-    def _repr_html_(self) -> str:
-        return escape(repr(self))
-
-    def _repr_latex_(self) -> None:
-        """Nothing: a notebook would show the rows."""
-
-    def _repr_data_resource_(self) -> None:
-        """Nothing: a notebook would show the rows."""
-
-
-def open_view(table: Table, steps: tuple[Any, ...], schema: Schema, read: frozenset[str]) -> PandasView:
-    """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this.
-
-    Missing values count as the schema after the steps says, the very one that the price and the key were made for.
-    """
-    prepared = applied(steps, table.source)
-    nulls = nulls_of(schema, prepared)
-    if table.scan is not None:
-        return table.scan.after(steps).view(read, nulls)
-    return PandasView(prepared, {} if steps else table.cache, nulls)
 
 
 def check_alike(table: Table, first: Table, name: str | None, version: str | None) -> None:
@@ -206,17 +69,6 @@ def _fits(facts: ColumnFacts, dtype: Any, name: str) -> bool:
     except (ArgumentTypeError, ArgumentValueError):
         return False
     return facts.dtype is None or has_dtype(dtype, facts.dtype)
-
-
-def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
-    """Public constants that missing values count as, in raw units, by column."""
-    constants = {}
-    for column in schema:
-        rule = schema[column].nulls
-        if column in frame.columns and not (isinstance(rule, str) and rule == "drop"):
-            exact = kind_of(frame[column].dtype).number(rule, "nulls")
-            constants[column] = int(exact) if exact.denominator == 1 else float(exact)
-    return constants
 
 
 _tables: ByObject[Table] = ByObject()
@@ -281,6 +133,28 @@ def read_token(frame: pd.DataFrame) -> str | None:
     """The name that the package's readers gave to an unchanged file, if this very object comes from one."""
     scan, read = scan_of(frame), readers.frames.of(frame)
     return scan.token if scan is not None else read.token if read is not None else None
+
+
+def derive(session: Session, rows: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> pd.DataFrame:
+    """A frame of what steps made of a table's rows, for which a session answers."""
+    frame = ProtectedFrame(rows)
+    frame.attrs[ATTRIBUTE] = session.id + DERIVED
+    scan = None if table.scan is None else table.scan.after(steps)
+    made = replace(
+        table,
+        session=session,
+        source=frame.copy(deep=False),
+        lineage=table.lineage if table.lineage == "vouched" else "declared",
+        steps=table.steps + steps,
+        schema=table.schema.after(steps),
+        scan=scan,
+        cache={},
+        _columns={},
+    )
+    if scan is not None:
+        remember_scan(frame, scan)
+    register(frame, made)
+    return frame
 
 
 def let_go(session: Session) -> None:

@@ -45,6 +45,7 @@ LEVELS = {
     "conforming": 4,
     "dask_checks": 4,
     "scans": 5,
+    "protected": 6,
     "tables": 6,
     "teaching": 7,
     "session": 7,

@@ -28,7 +28,7 @@ from pandas_dp.steps.methods import RowSteps
 if TYPE_CHECKING:
     from pandas_dp.priced.ahead import Ahead
     from pandas_dp.priced.frame import PricedFrame
-    from pandas_dp.tables import Table
+    from pandas_dp.protected import Table
 
 
 class Known(NamedTuple):
@@ -79,7 +79,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _then(self, more: tuple[Step, ...]) -> PricedFrame:
         table = tables.lookup(self._frame)
         if table is not None:
-            table.session._check_steps(more)
+            table.check_steps(more)
         return cast("PricedFrame", self._with(_steps=self._steps + more))
 
     def _empty(self) -> pd.DataFrame:
@@ -173,7 +173,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price
         if isinstance(price, Accuracy):
-            terms = table.session._terms(table, self._steps, Price(), table.session.unit)
+            terms = table.terms(self._steps, Price(), table.session.unit)
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
         query = AskedQuery(call, aggregate, self._steps, price, self._notes)
         if self._ahead is not None:

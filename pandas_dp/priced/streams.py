@@ -19,8 +19,8 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.protected import ATTRIBUTE
 from pandas_dp.public_arguments import listed
-from pandas_dp.session import ATTRIBUTE
 from pandas_dp.streams import OracleStream, Stream, ThresholdStream
 
 S = TypeVar("S", bound=Stream)

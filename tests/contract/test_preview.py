@@ -23,7 +23,7 @@ from support.questions import (
     table,
 )
 
-from pandas_dp import session as session_module
+from pandas_dp import protected as protected_module
 from pandas_dp import tables
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.core import gate, randomness
@@ -247,7 +247,7 @@ def test_nothing_is_read_drawn_charged_or_stored(monkeypatch, name, terms):
         for place, names in {
             PandasView: (),
             tables: ("PandasView",),
-            session_module: ("open_view",),
+            protected_module: ("open_view",),
             gate: ("release", "random_bytes", "Stream", "_Run"),
             randomness: ("random_bytes",),
             os: ("urandom",),
