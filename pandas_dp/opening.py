@@ -151,13 +151,13 @@ def _taken_on(
     version: str | None,
     rows: bool | int | None,
 ) -> bool:
-    """Let a session answer for a frame, with what is to be said of it on record; see `Session._attach`."""
+    """Let a session answer for a frame, with what is to be said of it on record; see `SessionTables`."""
     implicit.carry(session, (mark_of(frame) or "").removesuffix(DERIVED))
     if lineage == "vouched":
         session._ledger.note(session.name, "adopt", reason or "made by pandas from a table of this budget")
     elif reason is not None:
         session._ledger.note(session.name, "claim", reason)
-    return session._attach(frame, schema, table, version, lineage=lineage, rows=rows)
+    return session._tables.attach(session, frame, schema, table, version, lineage=lineage, rows=rows)
 
 
 def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: str) -> str:
@@ -361,7 +361,7 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     ledger.open("data", Budget.of(implicit.EPSILON), PrivacyUnit())
     session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
     implicit.opened.append(session)
-    session._attach(frame, None)
+    session._tables.attach(session, frame, None)
     opened = tables.lookup(frame)
     if opened is None:
         raise UnverifiedFrameError

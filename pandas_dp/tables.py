@@ -22,7 +22,7 @@ from pandas_dp.arguments import check_facts
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import kind_of
-from pandas_dp.protected import ATTRIBUTE, DERIVED, ProtectedFrame, Table
+from pandas_dp.protected import ATTRIBUTE, DERIVED, ProtectedFrame, Table, kinds_of
 from pandas_dp.readers import ByObject
 from pandas_dp.scans import Source
 from pandas_dp.schema import ColumnFacts, Schema
@@ -35,6 +35,7 @@ CHECKSUM = (
     "a version that looks like a checksum: if it follows from the rows, an answer that costs nothing tells that none changed. "
     "Type the day or the number of the run: protect(..., table='visits', version='2026-11-28')"
 )
+ALIAS = "this frame stands for {name}: the rows first protected under that answered"
 
 
 def check_alike(table: Table, first: Table, name: str | None, version: str | None) -> None:
@@ -245,3 +246,101 @@ def check_no_part(session: Session) -> None:
             "a part of a budget takes no other table: df2.dp.protect(session=...) with the session that it is a part of, "
             "then df2.dp.allot(...) or df2.dp.partition(...)"
         )
+
+
+def _typed(lineage: str, table: str | None, version: str) -> str:
+    """The token of a version that the owner typed."""
+    return repr((lineage, table, version))
+
+
+class SessionTables:
+    """The tables that a session answers for.
+
+    Attributes
+    ----------
+    by_name : dict
+        The latest by lineage and name.
+    versions : dict
+        By typed version or file: the table that was protected first, while anything holds it.
+    typed : set of str
+        Tokens under which rows were held once.
+    """
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Table] = {}
+        self.versions: weakref.WeakValueDictionary[str, Table] = weakref.WeakValueDictionary()
+        self.typed: set[str] = set()
+
+    @property
+    def schema(self) -> Schema:
+        """The schema given last."""
+        return next((table.schema for table in reversed(self.by_name.values())), Schema({}))
+
+    def attach(
+        self,
+        session: Session,
+        frame: pd.DataFrame,
+        schema: Schema | None,
+        table: str | None = None,
+        version: str | None = None,
+        *,
+        lineage: str = "source",
+        rows: bool | int | None = None,
+    ) -> bool:
+        """Answer for a frame; whether it counts as other content than the table of this name before.
+
+        The very object stays as it was: of what was written into it since, names of columns alone are public.
+        """
+        known = lookup(frame)
+        if known is not None and known.session is session and not known.replaced:
+            typed = version is not None and known.token != _typed(lineage, table, version)
+            if not typed and list(known.source.columns) == list(frame.columns):
+                known.schema = known.schema if schema is None else schema
+                known.rows_public = known.rows_public if rows is None else rows
+                return False
+        return self.hold(session, frame, lineage, schema, table, version, rows)
+
+    def hold(
+        self,
+        session: Session,
+        frame: pd.DataFrame,
+        lineage: str,
+        schema: Schema | None,
+        table: str | None,
+        version: str | None,
+        rows: bool | int | None = None,
+    ) -> bool:
+        """Answer for a frame as it is now, or, under a version that is known, as the first one was; see `attach`."""
+        held, scan = self.by_name.get(f"{lineage}:{table}"), scan_of(frame)
+        token = _typed(lineage, table, version) if version is not None else read_token(frame)
+        first = self.versions.get(token or "")
+        if version is None and first is not None and first.kinds != kinds_of(frame):
+            token = first = None  # a file that was read, and columns put in or taken out since
+        if schema is None:
+            schema = inherited(held.schema if held is not None else self.schema, frame)
+        made = Table(
+            session,
+            frame.set_flags(allows_duplicate_labels=True),  # a shallow copy; steps may repeat labels, for a longer list
+            token or new_token(),
+            # under a version whose rows were let go others may stand, which parts must not take for the same
+            token if token and token not in self.typed else new_token(),
+            lineage,
+            () if scan is None else scan.steps,
+            rows or False,
+            scan,
+            schema,
+        )
+        if first is not None and not first.replaced:
+            check_alike(made, first, table, version)
+            said = rows if rows is not None else first.rows_public
+            name = "the file" if version is None else f"version {version!r} of {table or session.name!r}"
+            made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(name=name),))
+        elif token is not None:
+            self.typed.add(made.token)
+            self.versions[made.token] = made
+        self.by_name[f"{lineage}:{table}"] = made
+        if lineage == "source":
+            remember_source(session, frame, whole=ATTRIBUTE not in frame.attrs)
+        frame.attrs[ATTRIBUTE] = session.id
+        register(frame, made)
+        return held is not None and version is None and made.token != held.token

@@ -122,6 +122,14 @@ def test_imports_point_downwards(module):
         assert LEVELS[room(target)] <= LEVELS[room(module)], f"{module} imports {target}"
 
 
+ROWS = {"core", "engines", "steps", "protected", "tables", "readers", "scans", "partitions", "conforming", "pushdown"}
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) in ROWS])
+def test_what_decides_on_rows_knows_nothing_that_displays(module):
+    assert {room(name) for name in own(MODULES[module])} & {"report", "release", "session", "streams"} == set()
+
+
 def test_the_levels_are_told_to_contributors():
     text = (PACKAGE.parent / "CONTRIBUTING.md").read_text()
     told = {
