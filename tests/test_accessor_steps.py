@@ -12,6 +12,7 @@ import pytest
 from support.frames import people, protected, refused
 
 import pandas_dp
+from pandas_dp.core import gate
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -388,3 +389,17 @@ def test_a_step_behind_a_price_is_that_of_a_frame(name):
         assert own.__doc__.partition("\n")[2] == shared.__doc__.partition("\n")[2]
         assert inspect.signature(own).parameters == inspect.signature(shared).parameters
     assert f"see ``df.dp.{name}``." in PreparedFrame.__dict__[name].__doc__
+
+
+def test_rows_are_read_by_the_schema_that_the_answer_is_kept_under(monkeypatch):
+    df = protected(pd.DataFrame({"x": [1.0, np.nan, 3.0, np.nan]}), TOTAL, schema={"x": {"nulls": 5}})
+    session, release = df.dp.session, gate.release
+
+    def meanwhile(request):
+        df.dp.protect(session=session, schema={})
+        return release(request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gate, "release", meanwhile)
+        assert df.dp(epsilon=EXACT).count("x") == 4
+    assert df.dp(epsilon=EXACT).count("x") == 2
