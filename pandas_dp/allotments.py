@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp import arguments, opening
+from pandas_dp import arguments, opening, tables
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import plain
@@ -39,7 +39,7 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     text = f"allot({name!r}, epsilon={show(total)})"
     table.check()
     part = _part(session, name, total, total, session.unit, text)
-    return part._derive(table.source, table, ())
+    return tables.derive(part, table.source, table, ())
 
 
 def partition(
@@ -83,7 +83,7 @@ def partition(
     frames = {}
     for i, (key, condition) in enumerate(zip(keyed.keys, conditions, strict=True)):
         mine = part if i == 0 else opening.part_of(session, others[i - 1], Budget.of(total), PrivacyUnit())
-        frames[key] = mine._derive(made(condition), table, condition)
+        frames[key] = tables.derive(mine, made(condition), table, condition)
     return frames
 
 

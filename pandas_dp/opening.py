@@ -27,10 +27,11 @@ from pandas_dp.errors import (
     UnverifiedFrameError,
 )
 from pandas_dp.names import check_name
+from pandas_dp.protected import DERIVED, Table
 from pandas_dp.public_arguments import mark_of
 from pandas_dp.schema import Schema
-from pandas_dp.session import DERIVED, PART, Session, implicits
-from pandas_dp.tables import Table, check_frame
+from pandas_dp.session import PART, Session, implicits
+from pandas_dp.tables import check_frame
 
 ANOTHER = (
     "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
@@ -151,13 +152,13 @@ def _taken_on(
     version: str | None,
     rows: bool | int | None,
 ) -> bool:
-    """Let a session answer for a frame, with what is to be said of it on record; see `Session._attach`."""
+    """Let a session answer for a frame, with what is to be said of it on record; see `SessionTables`."""
     implicit.carry(session, mark_of(frame))
     if lineage == "vouched":
         session._ledger.note(session.name, "adopt", reason or "made by pandas from a table of this budget")
     elif reason is not None:
         session._ledger.note(session.name, "claim", reason)
-    return session._attach(frame, schema, table, version, lineage=lineage, rows=rows)
+    return session._tables.attach(session, frame, schema, table, version, lineage=lineage, rows=rows)
 
 
 def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: str) -> str:
@@ -366,7 +367,7 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     ledger.open("data", Budget.of(implicit.EPSILON), PrivacyUnit())
     session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
     implicits.append(session)
-    session._attach(frame, None)
+    session._tables.attach(session, frame, None)
     opened = tables.lookup(frame)
     if opened is None:
         raise UnverifiedFrameError

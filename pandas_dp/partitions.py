@@ -23,7 +23,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.partitioned import PartitionedView, Summary, places
 from pandas_dp.engines.rows import has_kernel, rows_at
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
-from pandas_dp.steps.changes import Step
+from pandas_dp.steps.changes import Step, applied
 
 TOGETHER = 8  # summaries that are added in one task
 PLACE = "_place"
@@ -143,10 +143,7 @@ class Preparation:
 
     def __call__(self, rows: Any) -> pd.DataFrame:
         """Rows of a partition, under new labels, after the steps; see `fitted`."""
-        made = fitted(rows, self.empty)
-        for step in self.steps:
-            made = step.apply(made)
-        return made
+        return applied(self.steps, fitted(rows, self.empty))
 
 
 def _summarized(prepare: Preparation, summary: Summary, rows: Any, number: int) -> Any:

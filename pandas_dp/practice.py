@@ -25,7 +25,7 @@ from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.schema_files import has_dtype
 from pandas_dp.session import Session
-from pandas_dp.tables import check_schema
+from pandas_dp.tables import SessionTables, check_schema
 
 NAME = "practice"
 MARK = Caution("practice: made-up data")
@@ -33,21 +33,27 @@ TOTAL = Budget.of(Fraction(10**6), Fraction(1, 2))
 WIDTHS = {"number": 100, "datetime": 100 * 24 * 3600 * 10**9, "timedelta": 24 * 3600 * 10**9}  # where one bound is open
 
 
-class PracticeSession(Session):
-    """The session of one made-up table: all its answers, and those of its parts and streams, say so."""
+class OneTable(SessionTables):
+    """The made-up table alone: with this budget another one would be released as it is."""
 
-    def _wrap(self, answer: Answer, *where: Any) -> Release:
-        """Mark an answer in its notes, its text and its JSON."""
-        return super()._wrap(replace(answer, notes=(*answer.notes, MARK)), *where)
-
-    def _hold(self, *args: Any, **options: Any) -> bool:
-        """Answer for the made-up table alone: with this budget another one would be released as it is."""
-        if self._held:
+    def hold(self, *args: Any, **options: Any) -> bool:
+        """Answer for a first table."""
+        if self.by_name:
             raise ArgumentValueError(
                 "a session for practice answers for its made-up table alone; protect a real one by itself: "
                 "df.dp.protect(epsilon=3, name='visits')"
             )
-        return super()._hold(*args, **options)
+        return super().hold(*args, **options)
+
+
+class PracticeSession(Session):
+    """The session of one made-up table: all its answers, and those of its parts and streams, say so."""
+
+    _holds = OneTable
+
+    def _wrap(self, answer: Answer, *where: Any) -> Release:
+        """Mark an answer in its notes, its text and its JSON."""
+        return super()._wrap(replace(answer, notes=(*answer.notes, MARK)), *where)
 
 
 @example("pandas_dp.mock({'age': {'bounds': (0, 100)}}, rows=500)")
@@ -110,9 +116,8 @@ def mock(
     check_schema(facts, frame)
     ledger = Ledger(None)
     ledger.open(NAME, TOTAL, bounded)
-    opening._new(PracticeSession(ledger, NAME, bounded))._attach(
-        frame, facts, rows=unit is None and not bounded.add_remove
-    )
+    session = opening._new(PracticeSession(ledger, NAME, bounded))
+    session._tables.attach(session, frame, facts, rows=unit is None and not bounded.add_remove)
     return frame
 
 

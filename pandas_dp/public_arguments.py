@@ -112,16 +112,6 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
             )
 
 
-def check_public(lookup: Any) -> None:
-    """Refuse a protected table, and what was made of one, where public data is asked for."""
-    if is_private(lookup):
-        raise ArgumentValueError(
-            "merge: the lookup is a protected table, or was made of one, and what it holds is private. A lookup is public, "
-            "such as the labels of codes: {'code': ['a', 'b'], 'label': ['first', 'second']}. Join two tables of people "
-            "before df.dp.protect"
-        )
-
-
 DEEPEST = 10  # lists within lists, such as one that holds itself
 HOLDS = (np.generic, pa.Scalar, np.ndarray, list, tuple, set, frozenset, dict)
 TYPED = {"b": "bool", "i": "int", "u": "int", "U": "str", "S": "bytes", "M": "pd.Timestamp", "m": "pd.Timedelta"}

@@ -21,7 +21,7 @@ from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import UnverifiedFrameError
 from pandas_dp.pushdown import pushed
 from pandas_dp.readers import Stamp, names_of, stamp
-from pandas_dp.steps.changes import Step
+from pandas_dp.steps.changes import Step, applied
 
 BATCH = 1 << 19  # rows that are looked at together, unless a group of rows in a file holds more
 WHOLE = 1 << 27  # bytes of columns; questions about units of several rows hold some seven times as much at once
@@ -263,10 +263,7 @@ class Scan:
         return frozenset().union(*(step.reads for step in self.steps))
 
     def _prepared(self, batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.DataFrame:
-        frame = _frame(batches, schema, rows)
-        for step in self.steps:
-            frame = step.apply(frame)
-        return frame
+        return applied(self.steps, _frame(batches, schema, rows))
 
 
 def _ahead(items: Iterator[Item]) -> Iterator[Item]:

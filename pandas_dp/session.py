@@ -2,46 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import uuid
 import weakref
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from pandas_dp import tables
-from pandas_dp.aggregates.base import Answer, Terms
+from pandas_dp.aggregates.base import Answer
+from pandas_dp.arguments import positive_int
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
-from pandas_dp.core.budget import State
+from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, did_you_mean
-from pandas_dp.public_arguments import ATTRIBUTE, mark_of
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, PandasDPError, did_you_mean
+from pandas_dp.protected import DERIVED, Table
+from pandas_dp.public_arguments import mark_of
 from pandas_dp.release import Provenance, Release, make_release
-from pandas_dp.report.allowance import extended
-from pandas_dp.report.books import Answered
+from pandas_dp.report import odometer
+from pandas_dp.report.allowance import extended, group_text
+from pandas_dp.report.books import COLUMNS, Answered, Books
+from pandas_dp.report.budget_plot import draw_budget
+from pandas_dp.report.odometer import Odometer
+from pandas_dp.report.session_card import session_card, session_text
 from pandas_dp.report.shown import shown
-from pandas_dp.report.statements import Statements
 from pandas_dp.schema import Schema
-from pandas_dp.steps.explode import check_units
-from pandas_dp.tables import ProtectedFrame, Table, check_frame, open_view
+from pandas_dp.tables import SessionTables, check_frame
 
 PART = "::"  # between the name of a budget and that of a part of it
-DERIVED = " step"  # ends the mark of a frame that steps made
 implicits: list[Session] = []  # at most one in a process: see `implicit`
-ALIAS = "this frame stands for {name}: the rows first protected under that answered"
-
-
-def _typed(lineage: str, table: str | None, version: str) -> str:
-    """The token of a version that the owner typed."""
-    return repr((lineage, table, version))
 
 
 @explain
-class Session(Statements):
+class Session:
     """One budget and the tables it answers for; opened by ``df.dp.protect(...)``.
 
     Attributes
@@ -69,6 +67,8 @@ class Session(Statements):
     ['count()', 'epsilon=0.5']
     """
 
+    _holds: type[SessionTables] = SessionTables
+
     def __init__(
         self, ledger: Ledger, name: str, unit: PrivacyUnit, implicit: bool = False, whole: Session | None = None
     ) -> None:
@@ -80,10 +80,7 @@ class Session(Statements):
         self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
         self._answered: Answered = Answered() if whole is None else whole._answered
         self._rule = self._ledger.rule(self.name)
-        self._held: dict[str, Table] = {}
-        # by typed version or file: the table that was protected first, while anything holds it
-        self._versions: weakref.WeakValueDictionary[str, Table] = weakref.WeakValueDictionary()
-        self._typed: set[str] = set()
+        self._tables = self._holds()
         self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
 
     def _succeed(self, mark: str | None) -> None:
@@ -96,7 +93,7 @@ class Session(Statements):
         """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are not answered any more."""
         if replaced:
             tables.let_go(self)
-            self._held.clear()
+            self._tables.by_name.clear()
         self.unit = unit
         self._rule = self._ledger.rule(self.name)
 
@@ -157,7 +154,7 @@ class Session(Statements):
         tables.check_free(frame, self)
         self._succeed(mark_of(frame))
         self._ledger.note(self.name, "adopt", reason)
-        self._hold(frame, "vouched", None, table, version)
+        self._tables.hold(self, frame, "vouched", None, table, version)
         return self
 
     def extend(self, to: Any = None, to_delta: Any = None, *, reason: str) -> Session:
@@ -229,12 +226,12 @@ class Session(Statements):
         self._closed = True
         for stream in list(self._streams):
             stream.close()
-        self._held.clear()
+        self._tables.by_name.clear()
         tables.forget_session(self)
 
     def _ask(self, query: AskedQuery, table: Table, columns: tuple[str, ...], fresh: bool) -> Release:
         """Send a query through the gate and wrap the answer."""
-        request = self._request(query, table, columns, fresh)
+        request = table.request(query, columns, fresh)
         if self._ledger.path is not None:
 
             def told(answer: Answer) -> str:
@@ -248,37 +245,6 @@ class Session(Statements):
         self._answered.keep(self._ledger, self.name, given, release)
         return release
 
-    def _request(self, query: AskedQuery, table: Table, columns: Iterable[str], fresh: bool) -> gate.Request:
-        """Write a query about the rows as they were protected as the gate takes it."""
-        self._open()
-        unit = self.unit  # read once: should another thread replace it from here on, the ledger refuses the charge
-        steps = table.steps + query.steps
-        self._check_steps(steps)
-        read = {*columns, *(c for step in query.steps for c in step.reads)}
-        owner = {unit.column} if unit.column else set()
-        table.check()
-        terms = self._terms(table, query.steps, query.price, unit)
-        query.aggregate.check(terms)
-        loss = query.aggregate.loss(terms)
-        # a file that is read as text is other content than the same file read as numbers
-        kinds = table.kinds_of(read | owner | {c for step in table.steps for c in step.reads})
-        content = table.token, table.schema.after(query.steps).null_rules, kinds
-        # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
-        rows = (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
-        return gate.Request(
-            ledger=self._ledger,
-            name=self.name,
-            rule=self._rule,
-            key=None if not loss.parts else query.key(repr(content + rows), unit, steps),
-            query=str(replace(query, steps=steps) if table.steps else query),
-            price=str(query.price) if loss.parts else "nothing",
-            loss=loss,
-            unit=unit,
-            recipe=lambda: query.aggregate.steps(terms),
-            view=lambda: open_view(table, query.steps, frozenset(read | owner)),
-            fresh=fresh,
-        )
-
     def _wrap(
         self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str, stored: bool = False
     ) -> Release:
@@ -289,111 +255,10 @@ class Session(Statements):
         answer = replace(answer, notes=(*answer.notes, *table.notes))
         return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored))
 
-    def _check_steps(self, steps: tuple[Any, ...]) -> None:
-        """Refuse steps that would change whose row is whose."""
-        if any(self.unit.column in step.touches for step in steps):
-            raise ArgumentValueError(f"steps must leave the unit column {self.unit.column!r} as it is")
-        check_units(steps, self.unit.column)
-
-    def _terms(self, table: Table, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
-        """Public facts for a recipe; under replace-one, where the owner says so, the number of rows of the whole table."""
-        changed = any(step.is_filter or step.factor > 1 for step in table.steps + steps)
-        public = not unit.add_remove and unit.column is None and not changed
-        given = table.public_rows if public else None
-        return Terms(unit, price, self._rule.budget.pure, given, given is not None and table.rows_public is True)
-
-    def _derive(self, rows: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> pd.DataFrame:
-        """A frame of what steps made of a table's rows, for which this session answers."""
-        frame = ProtectedFrame(rows)
-        frame.attrs[ATTRIBUTE] = self.id + DERIVED
-        scan = None if table.scan is None else table.scan.after(steps)
-        made = replace(
-            table,
-            session=self,
-            source=frame.copy(deep=False),
-            lineage=table.lineage if table.lineage == "vouched" else "declared",
-            steps=table.steps + steps,
-            schema=table.schema.after(steps),
-            scan=scan,
-            cache={},
-            _columns={},
-        )
-        if scan is not None:
-            tables.remember_scan(frame, scan)
-        tables.register(frame, made)
-        return frame
-
-    def _attach(
-        self,
-        frame: pd.DataFrame,
-        schema: Schema | None,
-        table: str | None = None,
-        version: str | None = None,
-        *,
-        lineage: str = "source",
-        rows: bool | int | None = None,
-    ) -> bool:
-        """Answer for a frame; whether it counts as other content than the table of this name before.
-
-        The very object stays as it was: of what was written into it since, names of columns alone are public.
-        """
-        known = tables.lookup(frame)
-        if known is not None and known.session is self and not known.replaced:
-            typed = version is not None and known.token != _typed(lineage, table, version)
-            if not typed and list(known.source.columns) == list(frame.columns):
-                known.schema = known.schema if schema is None else schema
-                known.rows_public = known.rows_public if rows is None else rows
-                return False
-        return self._hold(frame, lineage, schema, table, version, rows)
-
-    def _hold(
-        self,
-        frame: pd.DataFrame,
-        lineage: str,
-        schema: Schema | None,
-        table: str | None,
-        version: str | None,
-        rows: bool | int | None = None,
-    ) -> bool:
-        """Answer for a frame as it is now, or, under a version that is known, as the first one was; see `_attach`."""
-        held, scan = self._held.get(f"{lineage}:{table}"), tables.scan_of(frame)
-        token = _typed(lineage, table, version) if version is not None else tables.read_token(frame)
-        first = self._versions.get(token or "")
-        if version is None and first is not None and first.kinds != tables.kinds_of(frame):
-            token = first = None  # a file that was read, and columns put in or taken out since
-        if schema is None:
-            schema = tables.inherited(held.schema if held is not None else self.schema, frame)
-        made = Table(
-            self,
-            frame.set_flags(allows_duplicate_labels=True),  # a shallow copy; steps may repeat labels, for a longer list
-            token or tables.new_token(),
-            # under a version whose rows were let go others may stand, which parts must not take for the same
-            token if token and token not in self._typed else tables.new_token(),
-            lineage,
-            () if scan is None else scan.steps,
-            rows or False,
-            scan,
-            schema,
-        )
-        if first is not None and not first.replaced:
-            tables.check_alike(made, first, table, version)
-            said = rows if rows is not None else first.rows_public
-            name = "the file" if version is None else f"version {version!r} of {table or self.name!r}"
-            made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(name=name),))
-        elif token is not None:
-            self._typed.add(made.token)
-            self._versions[made.token] = made
-        self._held[f"{lineage}:{table}"] = made
-        if lineage == "source":
-            tables.remember_source(self, frame, whole=ATTRIBUTE not in frame.attrs)
-        frame.attrs[ATTRIBUTE] = self.id
-        tables.register(frame, made)
-        return held is not None and version is None and made.token != held.token
-
     @property
     def schema(self) -> Schema:
         """The schema given last."""
-        return next((t.schema for t in reversed(self._held.values())), Schema({}))
+        return self._tables.schema
 
     @property
     def _ended(self) -> bool:
@@ -406,6 +271,137 @@ class Session(Statements):
             raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
         if self._whole is not None:
             self._whole._open()
+
+    @property
+    def budget(self) -> Budget:
+        """The total as the ledger has it: epsilon, delta, the part of delta that mechanisms may use up, and the accountant."""
+        return self._ledger.rule(self.name).budget
+
+    @property
+    def spent(self) -> Odometer:
+        """What is spent, as a text, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
+        return odometer.spent(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit)
+
+    @property
+    def left(self) -> Odometer:
+        """What is left, as ``spent``; with a delta first how many more calls like the last one that is."""
+        return odometer.left(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit, self._typical)
+
+    def group(self, size: int) -> str:
+        """What the whole budget promises a group of units, such as a household of three, in words.
+
+        Parameters
+        ----------
+        size : int
+
+        Returns
+        -------
+        str
+
+        Notes
+        -----
+        Tables that differ in k units are k steps apart: k epsilon, and delta (e^(k epsilon) - 1) / (e^epsilon - 1). Source:
+        Dwork, Roth 2014, Theorem 2.2.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="group example")
+        >>> session.group(3)
+        'any 3 rows together: epsilon=9'
+        """
+        promised = odometer.promised(self._ledger.rule(self.name), self._ledger.state(self.name))
+        return group_text(promised, self.unit, positive_int(size, "size"))
+
+    @property
+    def releases(self) -> pd.DataFrame:
+        """Every entry of the ledger for this budget: what was asked, when, and its price. Prints short; columns are full."""
+        entries = self._ledger.entries(self.name)
+        rows = [(e.sequence, e.time, e.kind, e.query, e.price) for e in entries]
+        return Books(rows, columns=list(COLUMNS))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what was spent after each answer, as ``session.spent.epsilon`` counts it, and the total as a line.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure is made without one.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib: ``pip install 'pandas-dp[plot]'``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="session plot example")
+        >>> from matplotlib.figure import Figure
+        >>> session.plot(Figure().subplots()).get_title()
+        "privacy budget 'session plot example'"
+        """
+        return draw_budget(self._ledger.rule(self.name), self.unit, self._ledger.entries(self.name), self.name, ax)
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Make the certificate of this budget and its parts: one page of HTML for whoever answers for the data.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it; a file or link of this name is replaced at one stroke. None: the text is returned, which a
+            prompt shows as one line.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        LedgerError
+            The ledger is damaged: its whole chain of entries is read first.
+
+        Notes
+        -----
+        What was promised, spent, asked and vouched for, and what was answered (of a budget in memory the latest thousand
+        answers). Nothing of the data but released values is on it. It loads nothing and runs no script.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="report example")
+        >>> session.report().startswith("<!DOCTYPE html>")
+        True
+        """
+        from pandas_dp.report import certificate  # here, so that importing the package costs little
+
+        gate.check_outside()  # what a user's function writes may tell of a row
+        text = certificate.certificate(self._ledger, self.name, self._answered, (self._whole or self)._tables.by_name)
+        return certificate.write(text, path)
+
+    def __repr__(self) -> str:
+        """Say what is protected, spent and left; nothing of the data."""
+        try:
+            return session_text(*self._told)
+        except PandasDPError as error:
+            return f"<pandas_dp session {self.name!r}: {error}>"
+
+    def _repr_html_(self) -> str | None:
+        with contextlib.suppress(PandasDPError):  # the plain text says what is wrong
+            return session_card(*self._told)
+        return None
+
+    @property
+    def _told(self) -> tuple[Any, ...]:
+        standing = "closed" if self._closed else "implicit" if self._implicit else ""
+        return self._ledger, self.name, self.unit, self._typical, standing
 
     def __reduce__(self) -> Any:
         """Refuse: a copy would be a second budget."""

@@ -14,13 +14,13 @@ from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StreamClosedError
+from pandas_dp.protected import Table
 from pandas_dp.release import Release
 from pandas_dp.report.base import checked_level
 from pandas_dp.session import Session
-from pandas_dp.steps.changes import Filter
+from pandas_dp.steps.changes import Filter, applied
 from pandas_dp.steps.expression import Expression
 from pandas_dp.steps.parse import parse_expression
-from pandas_dp.tables import Table
 
 CLOSED = "this stream was closed, by itself or with its session; what it cost stays spent"
 ENDED = "this stream has given the answers that its price pays for; open another one: df.dp({price}).{call}"
@@ -48,10 +48,8 @@ class Stream:
         # not cut from the rows, whose memory it would keep
         empty = pd.DataFrame({name: pd.Series([], dtype=dtype) for name, dtype in table.empty.dtypes.items()})
         self._table = replace(table, source=empty, cache={}, _columns={})  # public facts alone
-        for step in query.steps:
-            empty = step.apply(empty)
-        self._empty = empty
-        request = session._request(query, table, table.source.columns, fresh=False)
+        self._empty = applied(query.steps, empty)
+        request = table.request(query, table.source.columns, fresh=False)
         self._inner = gate.Stream(request)
         session._streams.add(self._inner)
 

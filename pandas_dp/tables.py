@@ -11,9 +11,7 @@ import re
 import uuid
 import warnings
 import weakref
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -21,9 +19,10 @@ import pandas as pd
 from pandas_dp import readers
 from pandas_dp.arguments import check_facts
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.kinds import kind_of, kind_or_none
+from pandas_dp.kinds import kind_of
+from pandas_dp.protected import DERIVED, ProtectedFrame, Table, kinds_of
+from pandas_dp.public_arguments import ATTRIBUTE
 from pandas_dp.readers import ByObject
 from pandas_dp.scans import Source
 from pandas_dp.schema import ColumnFacts, Schema
@@ -36,141 +35,7 @@ CHECKSUM = (
     "a version that looks like a checksum: if it follows from the rows, an answer that costs nothing tells that none changed. "
     "Type the day or the number of the run: protect(..., table='visits', version='2026-11-28')"
 )
-
-
-@dataclass(eq=False)
-class Table:
-    """One protected table.
-
-    Attributes
-    ----------
-    session : Session
-    source : DataFrame
-        Shallow copy-on-write copy of the frame as it was protected: costs no memory, and later writes are not in it.
-    token : str
-        Public name under which answers are stored: the owner's table and version, one that the package's readers gave to an
-        unchanged file, or a random one that ends with the process.
-    content : str
-        Public name of these very rows, which parts of a partition bear: the owner's table and version, which stand for the
-        rows first protected under them, or a random one.
-    lineage : str
-        ``"source"``, ``"declared"`` (made by a step) or ``"vouched"`` (adopted, or made by pandas from a protected table).
-    steps : tuple
-        Row-wise steps from the source.
-    schema : Schema
-    rows_public : bool or int
-        What the owner said of the number of rows: that it is public, or which number is; False: it is not shown.
-    scan : Source or None
-        Where the rows are, if not in `source`, which then has none.
-    kinds : dict
-        Kinds of the columns as they were protected, before any step.
-    notes : tuple of str
-        What answers say of how the table came to be protected.
-    replaced : bool
-        Whether the terms it was protected on were replaced, so that nothing is answered any more.
-    cache : dict
-        Encodings of columns (codes), never sums.
-    """
-
-    session: Session
-    source: pd.DataFrame = field(repr=False)
-    token: str
-    content: str
-    lineage: str = "source"
-    steps: tuple[Any, ...] = ()
-    rows_public: bool | int = False
-    scan: Source | None = None
-    schema: Schema = field(default_factory=lambda: Schema({}))
-    kinds: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    replaced: bool = False
-    cache: dict[Any, Any] = field(default_factory=dict, repr=False)
-    _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        """Note the kinds of a table that no step made."""
-        self.kinds = self.kinds or kinds_of(self.source)
-
-    def kinds_of(self, columns: Iterable[str]) -> list[tuple[str, str]]:
-        """Kinds of those of some columns that were protected, in a fixed order."""
-        return sorted((name, self.kinds[name]) for name in columns if name in self.kinds)
-
-    def column(self, name: str) -> pd.Series[Any]:
-        """The protected column: taking it out of a frame again and again would cost more than many queries."""
-        if name not in self._columns:
-            self._columns[name] = self.source[name]
-        return self._columns[name]
-
-    @property
-    def empty(self) -> pd.DataFrame:
-        """Names and dtypes of the columns, without a row."""
-        return self.source.iloc[:0]
-
-    @property
-    def public_rows(self) -> int | None:
-        """The number of rows before any step, where the owner said that it is public."""
-        if self.rows_public is True:
-            return len(self.source) if self.scan is None else self.scan.rows
-        return self.rows_public or None
-
-    def check(self) -> None:
-        """Check that files of a scanned table were not written since.
-
-        Raises
-        ------
-        UnverifiedFrameError
-        """
-        if self.scan is not None:
-            self.scan.check()
-
-
-def kinds_of(frame: pd.DataFrame) -> dict[str, str]:
-    """What each column is, never its dtype: one missing value makes int64 float64, and text of one length object."""
-    return {str(name): _kind(dtype) for name, dtype in frame.dtypes.items()}
-
-
-def _kind(dtype: Any) -> str:
-    kind = kind_or_none(dtype)
-    if kind is None:
-        return "other"
-    if kind.name == "key":
-        return "category" if isinstance(dtype, pd.CategoricalDtype) else "text"
-    return "instant" if kind.tz is not None else kind.name
-
-
-class ProtectedFrame(pd.DataFrame):
-    """Rows that steps made of a protected table: printed without them. What pandas makes of it is a plain frame."""
-
-    @property
-    def _constructor(self) -> Any:
-        return pd.DataFrame
-
-    def __repr__(self) -> str:
-        """Name the columns; nothing is said of the rows."""
-        columns = f"{len(self.columns):,} column{'' if len(self.columns) == 1 else 's'}"
-        return f"<protected, {columns}, rows not shown: ask .dp, such as .dp(epsilon=0.5).count()>"
-
-    def _repr_html_(self) -> str:
-        return escape(repr(self))
-
-    def _repr_latex_(self) -> None:
-        """Nothing: a notebook would show the rows."""
-
-    def _repr_data_resource_(self) -> None:
-        """Nothing: a notebook would show the rows."""
-
-
-def open_view(table: Table, steps: tuple[Any, ...], read: frozenset[str]) -> PandasView:
-    """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this."""
-    if table.scan is not None:
-        prepared = table.source
-        for step in steps:
-            prepared = step.apply(prepared)
-        return table.scan.after(steps).view(read, nulls_of(table.schema.after(steps), prepared))
-    frame, cache = table.source, table.cache
-    for step in steps:
-        frame, cache = step.apply(frame), {}
-    return PandasView(frame, cache, nulls_of(table.schema.after(steps), frame))
+ALIAS = "this frame stands for {name}: the rows first protected under that answered"
 
 
 def check_alike(table: Table, first: Table, name: str | None, version: str | None) -> None:
@@ -205,17 +70,6 @@ def _fits(facts: ColumnFacts, dtype: Any, name: str) -> bool:
     except (ArgumentTypeError, ArgumentValueError):
         return False
     return facts.dtype is None or has_dtype(dtype, facts.dtype)
-
-
-def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
-    """Public constants that missing values count as, in raw units, by column."""
-    constants = {}
-    for column in schema:
-        rule = schema[column].nulls
-        if column in frame.columns and not (isinstance(rule, str) and rule == "drop"):
-            exact = kind_of(frame[column].dtype).number(rule, "nulls")
-            constants[column] = int(exact) if exact.denominator == 1 else float(exact)
-    return constants
 
 
 _tables: ByObject[Table] = ByObject()
@@ -275,6 +129,28 @@ def read_token(frame: pd.DataFrame) -> str | None:
     """The name that the package's readers gave to an unchanged file, if this very object comes from one."""
     scan, read = scan_of(frame), readers.frames.of(frame)
     return scan.token if scan is not None else read.token if read is not None else None
+
+
+def derive(session: Session, rows: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> pd.DataFrame:
+    """A frame of what steps made of a table's rows, for which a session answers."""
+    frame = ProtectedFrame(rows)
+    frame.attrs[ATTRIBUTE] = session.id + DERIVED
+    scan = None if table.scan is None else table.scan.after(steps)
+    made = replace(
+        table,
+        session=session,
+        source=frame.copy(deep=False),
+        lineage=table.lineage if table.lineage == "vouched" else "declared",
+        steps=table.steps + steps,
+        schema=table.schema.after(steps),
+        scan=scan,
+        cache={},
+        _columns={},
+    )
+    if scan is not None:
+        remember_scan(frame, scan)
+    register(frame, made)
+    return frame
 
 
 def let_go(session: Session) -> None:
@@ -365,3 +241,101 @@ def check_no_part(session: Session) -> None:
             "a part of a budget takes no other table: df2.dp.protect(session=...) with the session that it is a part of, "
             "then df2.dp.allot(...) or df2.dp.partition(...)"
         )
+
+
+def _typed(lineage: str, table: str | None, version: str) -> str:
+    """The token of a version that the owner typed."""
+    return repr((lineage, table, version))
+
+
+class SessionTables:
+    """The tables that a session answers for.
+
+    Attributes
+    ----------
+    by_name : dict
+        The latest by lineage and name.
+    versions : dict
+        By typed version or file: the table that was protected first, while anything holds it.
+    typed : set of str
+        Tokens under which rows were held once.
+    """
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Table] = {}
+        self.versions: weakref.WeakValueDictionary[str, Table] = weakref.WeakValueDictionary()
+        self.typed: set[str] = set()
+
+    @property
+    def schema(self) -> Schema:
+        """The schema given last."""
+        return next((table.schema for table in reversed(self.by_name.values())), Schema({}))
+
+    def attach(
+        self,
+        session: Session,
+        frame: pd.DataFrame,
+        schema: Schema | None,
+        table: str | None = None,
+        version: str | None = None,
+        *,
+        lineage: str = "source",
+        rows: bool | int | None = None,
+    ) -> bool:
+        """Answer for a frame; whether it counts as other content than the table of this name before.
+
+        The very object stays as it was: of what was written into it since, names of columns alone are public.
+        """
+        known = lookup(frame)
+        if known is not None and known.session is session and not known.replaced:
+            typed = version is not None and known.token != _typed(lineage, table, version)
+            if not typed and list(known.source.columns) == list(frame.columns):
+                known.schema = known.schema if schema is None else schema
+                known.rows_public = known.rows_public if rows is None else rows
+                return False
+        return self.hold(session, frame, lineage, schema, table, version, rows)
+
+    def hold(
+        self,
+        session: Session,
+        frame: pd.DataFrame,
+        lineage: str,
+        schema: Schema | None,
+        table: str | None,
+        version: str | None,
+        rows: bool | int | None = None,
+    ) -> bool:
+        """Answer for a frame as it is now, or, under a version that is known, as the first one was; see `attach`."""
+        held, scan = self.by_name.get(f"{lineage}:{table}"), scan_of(frame)
+        token = _typed(lineage, table, version) if version is not None else read_token(frame)
+        first = self.versions.get(token or "")
+        if version is None and first is not None and first.kinds != kinds_of(frame):
+            token = first = None  # a file that was read, and columns put in or taken out since
+        if schema is None:
+            schema = inherited(held.schema if held is not None else self.schema, frame)
+        made = Table(
+            session,
+            frame.set_flags(allows_duplicate_labels=True),  # a shallow copy; steps may repeat labels, for a longer list
+            token or new_token(),
+            # under a version whose rows were let go others may stand, which parts must not take for the same
+            token if token and token not in self.typed else new_token(),
+            lineage,
+            () if scan is None else scan.steps,
+            rows or False,
+            scan,
+            schema,
+        )
+        if first is not None and not first.replaced:
+            check_alike(made, first, table, version)
+            said = rows if rows is not None else first.rows_public
+            name = "the file" if version is None else f"version {version!r} of {table or session.name!r}"
+            made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(name=name),))
+        elif token is not None:
+            self.typed.add(made.token)
+            self.versions[made.token] = made
+        self.by_name[f"{lineage}:{table}"] = made
+        if lineage == "source":
+            remember_source(session, frame, whole=ATTRIBUTE not in frame.attrs)
+        frame.attrs[ATTRIBUTE] = session.id
+        register(frame, made)
+        return held is not None and version is None and made.token != held.token

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
 
@@ -11,11 +12,16 @@ import pytest
 from support.frames import people, protected, refused
 
 import pandas_dp
+from pandas_dp.core import gate
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     UnverifiedFrameError,
 )
+from pandas_dp.frames import Frames
+from pandas_dp.priced.prepared import PreparedFrame
+from pandas_dp.steps import changes
+from pandas_dp.steps.methods import RowSteps
 
 TOTAL = 10**6
 EXACT = TOTAL // 10  # so large an epsilon that the noise is 0 but for a chance below 1e-1000
@@ -57,6 +63,12 @@ PLAIN = {
         paid=np.trunc(d.pay.fillna(-1)),
     ),
 }
+FOUR_STEPS = (
+    ("query", ("age > 30",)),
+    ("query", ("age < 90",)),
+    ("eval", ("half = age / 2",)),
+    ("filter", (pd.col("half") > 1,)),
+)
 each_step = pytest.mark.parametrize("name", STEPS)
 
 
@@ -306,3 +318,88 @@ def test_a_protected_table_is_no_lookup(monkeypatch):
 
 
 # What is refused
+
+
+def test_a_kept_price_knows_the_table_that_its_frame_stands_for_now():
+    df = protected(epsilon=TOTAL)
+    p = df.dp(epsilon=EXACT)
+    older = p.query("age > 30")
+    assert older.assign(x=1).count() == older.count()
+    df["w"] = 1.0
+    with pytest.raises(ArgumentValueError, match="'w'"):
+        older.query("w > 0")
+    session = df.dp.session
+    df.dp.protect(session=session)
+    assert older.query("w > 0").count() == older.count() == (df["age"] > 30).sum()
+    assert older.sum("w", bounds=(0, 1)) == pytest.approx(older.count(), abs=0.01)
+    del df["w"]
+    df.dp.protect(session=session)
+    with pytest.raises(ArgumentValueError, match="'w'"):
+        older.query("w > 0")
+
+
+def test_a_kept_price_knows_the_facts_that_were_given_last():
+    df = protected(epsilon=TOTAL, schema={"age": {"bounds": (0, 40)}})
+    session, older = df.dp.session, df.dp(epsilon=EXACT).query("age > 30").eval("old = age > 60")
+    assert older.mean("age") == pytest.approx(np.minimum(df["age"][df["age"] > 30], 40).mean(), abs=0.01)
+    df.dp.protect(session=session, schema={"age": {"bounds": (0, 200)}})
+    assert older.mean("age") == pytest.approx(df["age"][df["age"] > 30].mean(), abs=0.01)
+    df.dp.protect(session=session, schema={})
+    with pytest.raises(ArgumentTypeError, match="bounds"):
+        older.mean("age")
+
+
+def test_names_and_dtypes_are_those_of_the_frame_until_it_is_protected():
+    df = pd.DataFrame({"age": [31, 45, 62]})
+    p = df.dp(epsilon=1)
+    step = p.query("age > 40")
+    df["w"] = 1.0
+    step.query("w > 0")
+    del df["w"]
+    with pytest.raises(ArgumentValueError, match="'w'"):
+        step.query("w > 0")
+
+
+@pytest.mark.parametrize("table", [FOUR_STEPS, FOUR_STEPS[:1]], ids=["four", "one"])
+def test_what_a_step_makes_of_names_and_dtypes_is_worked_out_twice(table, monkeypatch):
+    """When its arguments are checked, and once more where somebody asks for it; and its rows are made once."""
+    df, sizes = protected(epsilon=TOTAL), []
+    for kind in (changes.Filter, changes.Assign):
+        made = kind.apply
+
+        def apply(step, frame, made=made):
+            sizes.append(len(frame))
+            return made(step, frame)
+
+        monkeypatch.setattr(kind, "apply", apply)
+    p = df.dp(epsilon=1)
+    for name, args in table:
+        p = getattr(p, name)(*args)
+    p.groupby("sex", keys=["f", "m"])["age"].mean(bounds=(0, 100))
+    assert sizes.count(0) == 2 * len(table)
+    assert len(sizes) == 3 * len(table)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in vars(RowSteps) if not name.startswith("_")))
+def test_a_step_behind_a_price_is_that_of_a_frame(name):
+    for kind in (Frames, PreparedFrame):
+        own, shared = vars(kind)[name], vars(RowSteps)[name]
+        assert own.__code__ is shared.__code__  # with the checks of arguments around it
+        assert own.__qualname__ == f"{kind.__name__}.{name}"
+        assert own.__doc__.partition("\n")[2] == shared.__doc__.partition("\n")[2]
+        assert inspect.signature(own).parameters == inspect.signature(shared).parameters
+    assert f"see ``df.dp.{name}``." in PreparedFrame.__dict__[name].__doc__
+
+
+def test_rows_are_read_by_the_schema_that_the_answer_is_kept_under(monkeypatch):
+    df = protected(pd.DataFrame({"x": [1.0, np.nan, 3.0, np.nan]}), TOTAL, schema={"x": {"nulls": 5}})
+    session, release = df.dp.session, gate.release
+
+    def meanwhile(request):
+        df.dp.protect(session=session, schema={})
+        return release(request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gate, "release", meanwhile)
+        assert df.dp(epsilon=EXACT).count("x") == 4
+    assert df.dp(epsilon=EXACT).count("x") == 2

@@ -44,6 +44,7 @@ LEVELS = {
     "conforming": 4,
     "dask_checks": 4,
     "scans": 5,
+    "protected": 6,
     "tables": 6,
     "teaching": 7,
     "session": 7,
@@ -118,6 +119,14 @@ def test_imports_point_downwards(module):
             # `from pandas_dp import x` names the package; what counts is x
             continue
         assert LEVELS[room(target)] <= LEVELS[room(module)], f"{module} imports {target}"
+
+
+ROWS = {"core", "engines", "steps", "protected", "tables", "readers", "scans", "partitions", "conforming", "pushdown"}
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) in ROWS])
+def test_what_decides_on_rows_knows_nothing_that_displays(module):
+    assert {room(name) for name in own(MODULES[module])} & {"report", "release", "session", "streams"} == set()
 
 
 def test_the_levels_are_told_to_contributors():

@@ -31,12 +31,12 @@ from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.keys import FoundGroups
-from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.release import FrameRelease, ObjectRelease, SeriesRelease
 from pandas_dp.report.allowance import more_calls
 from pandas_dp.report.base import Release
 from pandas_dp.report.preview import Preview
 from pandas_dp.scanning import ScannedAccessor
+from pandas_dp.steps.methods import RowSteps
 from pandas_dp.streams import OracleStream, ThresholdStream
 from pandas_dp.uncertainty import Interval
 
@@ -321,7 +321,7 @@ def test_public_classes_have_an_example():
     assert {kind.__name__ for kind in kinds if ">>> " not in (kind.__doc__ or "")} == set()
 
 
-STEPS = {name for name in vars(PreparedFrame) if not name.startswith("_")}  # of which query says it for all
+STEPS = {name for name in vars(RowSteps) if not name.startswith("_")}  # of which query says it for all
 
 
 def untold(function: Callable[..., object]) -> list[str]:

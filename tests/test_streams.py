@@ -220,7 +220,7 @@ def test_a_failure_inside_is_one_text_and_the_end(monkeypatch):
 def test_a_failure_at_the_opening_keeps_the_price_spent(monkeypatch):
     df = protected(epsilon=3)
     with monkeypatch.context() as patch:
-        patch.setattr("pandas_dp.session.open_view", lambda *given: 1 / 0)
+        patch.setattr("pandas_dp.protected.open_view", lambda *given: 1 / 0)
         with pytest.raises(QueryFailedError):
             df.dp(epsilon=1).above_threshold(3)
     assert df.dp.session.spent == "epsilon=1"

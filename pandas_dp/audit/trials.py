@@ -93,7 +93,9 @@ class Trials:
         session = opening._new(Session(self._ledger, self._name, self._unit))
         try:
             frame = table.copy(deep=False)
-            session._attach(frame, self._schema, rows=self._unit.column is None and not self._unit.add_remove)
+            session._tables.attach(
+                session, frame, self._schema, rows=self._unit.column is None and not self._unit.add_remove
+            )
             yield frame
             self._used = len(session._ledger.entries(session.name)) > 1  # the first one opened it
             if self._used:

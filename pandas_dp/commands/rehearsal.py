@@ -126,7 +126,7 @@ def rehearse(
     check_schema(schema, frame)
     ledger = _ledger(terms, path)
     session = Session(ledger, terms.name, terms.unit)
-    session._attach(frame, schema, table, version)
+    session._tables.attach(session, frame, schema, table, version)
     try:
         previews = [(name, query, preview_of(name, query, frame, rows)) for name, query in questions(frame)]
         rule, state = ledger.rule(terms.name), ledger.state(terms.name)

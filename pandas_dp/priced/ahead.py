@@ -12,9 +12,9 @@ from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.asked import AskedQuery
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import PureFilter
+from pandas_dp.protected import Table
 from pandas_dp.report.allowance import first_gaussian, left_text
 from pandas_dp.report.preview import Preview
-from pandas_dp.tables import Table
 
 NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
 NOTEWORTHY = 1.1  # an error less than so many times that of one row a unit is no reason to lower the bound
@@ -38,7 +38,7 @@ class Ahead:
     def __call__(self, table: Table, query: AskedQuery, columns: tuple[str, ...], fresh: bool) -> Any:
         """Preview a query: the very request that the gate would get is made, and its view never opened."""
         session = table.session
-        request = session._request(query, table, columns, fresh)
+        request = table.request(query, columns, fresh)
         ledger, name, loss = request.ledger, request.name, request.loss
         rule, state = ledger.rule(name), ledger.state(name)
         stored = request.key is not None and not fresh and ledger.stored(name, request.key) is not None
@@ -48,7 +48,7 @@ class Ahead:
         if loss.parts and after is not None and not isinstance(query.aggregate, Stream):
             typical = request.price, loss
         switch = None if stored or after is None else first_gaussian(rule, state, charge)
-        known = self._expected(query, session._terms(table, query.steps, query.price, request.unit))
+        known = self._expected(query, table.terms(query.steps, query.price, request.unit))
         return Preview(
             call=request.query,
             price=request.price,

@@ -20,6 +20,7 @@ from pandas_dp.priced.cross_tables import TableQuestions
 from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.grouping import GroupQuestions
 from pandas_dp.priced.local_answers import LocalQuestions
+from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.several import SeveralQuestions
 from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
@@ -28,6 +29,16 @@ from pandas_dp.priced.streams import StreamQuestions
 from pandas_dp.priced.text import call_text, refuse_dates
 from pandas_dp.priced.units import UnitQuestions
 from pandas_dp.release import Release
+from pandas_dp.steps.methods import take_steps
+
+STEPS = {  # how the help of steps begins where they stand behind a price
+    "query": "Keep rows for which an expression is true",
+    "filter": "Keep rows for which a condition is true",
+    "eval": 'Add a column by an expression such as ``"bmi = weight / height ** 2"``',
+    "clip": "Cut values to public limits",
+    "merge": "Add the columns of a public lookup table",
+    "explode": "Make a row of each of the first ``max`` entries of a list",
+}
 
 
 class PricedFrame(
@@ -341,3 +352,6 @@ class PricedFrame(
         kind, lattice = square_lattice(self, name, column, bounds, ddof)
         question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
         return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
+
+
+take_steps(PreparedFrame, PricedFrame, STEPS, "; see ``df.dp.{}``.")

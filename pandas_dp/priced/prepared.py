@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import pandas as pd
 
@@ -19,186 +20,45 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind, kind_of
 from pandas_dp.opening import table_of
 from pandas_dp.priced.text import listing, missing_question
-from pandas_dp.public_arguments import check_public
 from pandas_dp.release import Release
-from pandas_dp.schema import ColumnFacts
-from pandas_dp.steps import steps
+from pandas_dp.schema import ColumnFacts, Schema
+from pandas_dp.steps.changes import Step, applied
+from pandas_dp.steps.methods import RowSteps
 
 if TYPE_CHECKING:
     from pandas_dp.priced.ahead import Ahead
+    from pandas_dp.priced.frame import PricedFrame
+    from pandas_dp.protected import Table
+
+
+class Known(NamedTuple):
+    """What is public of a table's rows after the first of some steps."""
+
+    table: weakref.ref[Table]
+    given: Schema  # the table's then: protected again, it may have another one
+    steps: int
+    empty: pd.DataFrame  # names and dtypes
+    schema: Schema
 
 
 @explain
-class PreparedFrame:
+class PreparedFrame(RowSteps["PricedFrame"]):
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
-    __slots__ = ("_ahead", "_frame", "_fresh", "_notes", "_price", "_steps")
+    __slots__ = ("_ahead", "_frame", "_fresh", "_known", "_notes", "_price", "_steps")
 
     def __init_subclass__(cls) -> None:
         """Every class of questions says what to type where arguments do not fit, and takes public ones alone."""
         explain(cls, public=True)
 
-    def __init__(
-        self,
-        frame: pd.DataFrame,
-        price: Price | Accuracy,
-        fresh: bool,
-        done: tuple[Any, ...] = (),
-        ahead: Ahead | None = None,
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        self._frame, self._price, self._fresh, self._steps = frame, price, fresh, done
+    def __init__(self, frame: pd.DataFrame, price: Price | Accuracy, fresh: bool, ahead: Ahead | None = None) -> None:
+        self._frame, self._price, self._fresh = frame, price, fresh
         self._ahead = ahead  # where queries are only previewed
-        self._notes = notes  # what answers say of how they were asked
+        self._steps: tuple[Step, ...] = ()
+        self._known: Known | None = None
+        self._notes: tuple[str, ...] = ()  # what answers say of how they were asked
 
     __reduce__ = uncopied
-
-    def query(self, expr: str) -> Self:
-        """Keep rows for which an expression is true; see ``df.dp.query``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced query example")
-        >>> print(df.dp(epsilon=0.5).query("age > 40").count().query)
-        query('age > 40').count()
-        """
-        return self._then(steps.query(expr, self._empty()))
-
-    def filter(self, condition: Any) -> Self:
-        """Keep rows for which a condition is true; see ``df.dp.filter``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced filter example")
-        >>> print(df.dp(epsilon=0.5).filter(pd.col("age") > 40).count().query)
-        query('age > 40').count()
-        """
-        return self._then(steps.filter_(condition, self._empty()))
-
-    def assign(self, **columns: Any) -> Self:
-        """Add or replace columns computed row by row; see ``df.dp.assign``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced assign example")
-        >>> decades = df.dp(epsilon=0.5).assign(decade=lambda d: d.age // 10)
-        >>> decades.histogram("decade", keys=[3, 4, 5, 6]).index.tolist()
-        [3, 4, 5, 6]
-        """
-        return self._then(steps.assign(self._empty(), **columns))
-
-    def eval(self, expr: str) -> Self:
-        """Add a column by an expression such as ``"bmi = weight / height ** 2"``; see ``df.dp.eval``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced eval example")
-        >>> df.dp(epsilon=0.5).eval("older = age > 40").histogram("older").index.tolist()
-        [False, True]
-        """
-        return self._then(steps.eval_(expr, self._empty()))
-
-    def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> Self:
-        """Cut values to public limits; see ``df.dp.clip``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced clip example")
-        >>> 40 < df.dp(epsilon=1).clip(40, 60, columns="age").mean("age", bounds=(40, 60)) < 55
-        True
-        """
-        return self._then(steps.clip(lower, upper, self._empty(), columns=columns))
-
-    def fillna(self, value: Any) -> Self:
-        """Replace missing values by public constants; see ``df.dp.fillna``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced fillna example")
-        >>> df.dp(epsilon=1).count("age") < 2500 < df.dp(epsilon=1).fillna({"age": 40}).count("age")
-        True
-        """
-        return self._then(steps.fillna(value, self._empty()))
-
-    def dropna(self, subset: Any = None) -> Self:
-        """Leave out rows with missing values; see ``df.dp.dropna``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced dropna example")
-        >>> df.dp(epsilon=1).dropna("age").count() < 2500 < df.dp(epsilon=1).count()
-        True
-        """
-        return self._then(steps.dropna(subset, self._empty()))
-
-    def merge(self, lookup: Any, on: str, how: str = "left") -> Self:
-        """Add the columns of a public lookup table; see ``df.dp.merge``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced merge example")
-        >>> wards = {"ward": ["A", "B"], "floor": [1, 2]}
-        >>> df.dp(epsilon=1).merge(wards, on="ward").histogram("floor").index.tolist()
-        [1, 2]
-        """
-        check_public(lookup)
-        return self._then(steps.merge(lookup, on, how, self._empty()))
-
-    def explode(self, column: str, *, max: int) -> Self:
-        """Make a row of each of the first ``max`` entries of a list; see ``df.dp.explode``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"pid": range(2000), "tags": [["a", "b"], ["b"]] * 1000})
-        >>> session = df.dp.protect(epsilon=30, unit="pid", max_rows=2, name="priced explode example")
-        >>> tags = df.dp(epsilon=10).explode("tags", max=2).value_counts("tags", keys=["a", "b"])
-        >>> bool(tags["a"] < 1500 < tags["b"])
-        True
-        """
-        return self._then(steps.explode(column, max, self._empty()))
-
-    def drop(self, columns: Any) -> Self:
-        """Leave columns out; see ``df.dp.drop``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, None, 62] * 1000, "ward": ["A", "B", "A"] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced drop example")
-        >>> print(df.dp(epsilon=0.5).drop("ward").count().query)
-        drop(['ward']).count()
-        """
-        return self._then(steps.drop(columns, self._empty()))
-
-    def rename(self, columns: Mapping[str, str]) -> Self:
-        """Give columns other names; see ``df.dp.rename``.
-
-        Examples
-        --------
-        >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
-        >>> session = df.dp.protect(epsilon=3, name="priced rename example")
-        >>> print(df.dp(epsilon=0.5).rename({"age": "years"}).mean("years", bounds=(0, 100)).query)
-        rename({'age': 'years'}).mean('years', bounds=(0, 100))
-        """
-        return self._then(steps.rename(columns, self._empty()))
 
     if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
 
@@ -209,19 +69,37 @@ class PreparedFrame:
             column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
             raise AttributeError(column or missing_question(type(self), name, "'column', "))
 
-    def _then(self, more: tuple[Any, ...]) -> Self:
+    def _with(self, **changed: Any) -> Self:
+        """The same but for some of what it holds."""
+        made = object.__new__(type(self))
+        for name in PreparedFrame.__slots__:
+            setattr(made, name, changed.get(name, getattr(self, name)))
+        return made
+
+    def _then(self, more: tuple[Step, ...]) -> PricedFrame:
         table = tables.lookup(self._frame)
         if table is not None:
-            table.session._check_steps(more)
-        return type(self)(self._frame, self._price, self._fresh, self._steps + more, self._ahead, self._notes)
+            table.check_steps(more)
+        return cast("PricedFrame", self._with(_steps=self._steps + more))
 
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
         table = tables.lookup(self._frame)
-        empty = self._frame.iloc[:0] if table is None else table.empty
-        for step in self._steps:
-            empty = step.apply(empty)
-        return empty
+        return applied(self._steps, self._frame.iloc[:0]) if table is None else self._of(table).empty
+
+    def _of(self, table: Table) -> Known:
+        """What is public after the steps so far, computed from what it was before the last of them.
+
+        It is of the table that the frame stands for now: others may have taken its place since, or other facts.
+        """
+        known = self._known
+        if known is None or known.table() is not table or known.given is not table.schema:
+            known = Known(weakref.ref(table), table.schema, 0, table.empty, table.schema)
+        if more := self._steps[known.steps :]:
+            empty, schema = applied(more, known.empty), known.schema.after(more)
+            known = known._replace(steps=len(self._steps), empty=empty, schema=schema)
+        self._known = known
+        return known
 
     def _kind(self, column: str) -> Kind:
         if not isinstance(column, str):
@@ -231,7 +109,7 @@ class PreparedFrame:
                 "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
             )
         table = tables.lookup(self._frame)
-        frame = self._empty() if self._steps else self._frame if table is None else table.source
+        frame = self._empty() if table is None or self._steps else table.source
         names = frame.columns
         tables.check_names(names)
         if column not in names and column in frame.index.names:
@@ -246,18 +124,18 @@ class PreparedFrame:
         if column not in names:
             raise ArgumentValueError(f"no column named {column!r}"[:200] + did_you_mean(column, names))
         # taken out of a frame again and again it would cost more than many queries
-        held = table.column(column) if table is not None and not self._steps else frame[column]
+        held = frame[column] if table is None or self._steps else table.column(column)
         return kind_of(held.dtype)
 
     def _facts(self, column: str) -> ColumnFacts:
         if not isinstance(column, str):
             self._kind(column)  # which says so
-        return table_of(self._frame).schema.after(self._steps)[column]
+        return self._of(table_of(self._frame)).schema[column]
 
-    def _filled(self, names: Sequence[str]) -> Self:
+    def _filled(self, names: Sequence[str]) -> PreparedFrame:
         """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
         table = table_of(self._frame)
-        rules = dict(table.schema.after(self._steps).null_rules)
+        rules = dict(self._of(table).schema.null_rules)
         rules.pop(table.session.unit.column or "", None)  # a row whose unit is missing does not count in any case
         known = {name: constant for name, constant in rules.items() if name in names}
         return self.fillna(known) if known else self
@@ -286,7 +164,7 @@ class PreparedFrame:
         if self._price.delta:
             finding = "; none were looked for, unique({!r}) finds those that many rows hold"
             notes = [Caution(note + finding.format(name)) for name, note in zip(taken, notes, strict=True)]
-        return type(self)(self._frame, self._price, self._fresh, self._steps, self._ahead, tuple(notes))
+        return self._with(_notes=tuple(notes))
 
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
@@ -295,7 +173,7 @@ class PreparedFrame:
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price
         if isinstance(price, Accuracy):
-            terms = table.session._terms(table, self._steps, Price(), table.session.unit)
+            terms = table.terms(self._steps, Price(), table.session.unit)
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
         query = AskedQuery(call, aggregate, self._steps, price, self._notes)
         if self._ahead is not None:

@@ -243,7 +243,7 @@ def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds:
     def keep(table: Any, query: AskedQuery, *rest: Any) -> None:
         found.append(query)
 
-    priced: Any = type(frame)(frame._frame, Price(Fraction(1)), frame._fresh, frame._steps, keep)  # type: ignore[arg-type]
+    priced = frame._with(_price=Price(Fraction(1)), _ahead=keep, _notes=())
     options = {"bounds": bounds} if cell.function in BOUNDED else {}
     getattr(on(priced), cell.function)(cell.column, **options)
     return found[0]
@@ -309,7 +309,7 @@ def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -
             f"within must be a list of {len(asked)} errors, one for each answer in its order: within=[{example}]"
         )
     wanted = [arguments.accuracy(error, LEVEL, None, 0, None) for error in within]
-    terms = table.session._terms(table, frame._steps, price, table.session.unit)
+    terms = table.terms(frame._steps, price, table.session.unit)
 
     def least(factor: float) -> list[Fraction]:
         return [

@@ -26,7 +26,7 @@ from pandas_dp.report.books import Answered
 from pandas_dp.report.shown import Shown
 
 if TYPE_CHECKING:
-    from pandas_dp.tables import Table
+    from pandas_dp.protected import Table
 
 PART = "::"  # between the name of a budget and that of a part of it
 TRIES = 5  # readings of a ledger to which other processes go on charging

@@ -14,7 +14,7 @@ from pandas_dp.report.certificate_page import document
 from pandas_dp.report.files import replace_file
 
 if TYPE_CHECKING:
-    from pandas_dp.tables import Table
+    from pandas_dp.protected import Table
 
 
 class Page(str):

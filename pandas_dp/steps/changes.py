@@ -7,7 +7,7 @@ and dtypes shows on a table without rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -75,6 +75,13 @@ class Step:
         No cell makes this raise, and none decides a dtype: a table without rows shows both.
         """
         raise NotImplementedError
+
+
+def applied(steps: Iterable[Step], frame: pd.DataFrame) -> pd.DataFrame:
+    """A table after steps; the given one is left as it is."""
+    for step in steps:
+        frame = step.apply(frame)
+    return frame
 
 
 def touches(step: Step) -> frozenset[str]:

@@ -11,8 +11,19 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import is_missing
+from pandas_dp.public_arguments import is_private
 from pandas_dp.steps.choices import make_map
 from pandas_dp.steps.expression import Column, Map, quote
+
+
+def check_public(lookup: Any) -> None:
+    """Refuse a protected table, and what was made of one, where public data is asked for."""
+    if is_private(lookup):
+        raise ArgumentValueError(
+            "merge: the lookup is a protected table, or was made of one, and what it holds is private. A lookup is public, "
+            "such as the labels of codes: {'code': ['a', 'b'], 'label': ['first', 'second']}. Join two tables of people "
+            "before df.dp.protect"
+        )
 
 
 def lookup_maps(lookup: Any, on: str) -> dict[str, Map]:

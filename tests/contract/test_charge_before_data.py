@@ -6,7 +6,7 @@ import pytest
 from support.frames import protected, refused
 
 import pandas_dp
-from pandas_dp import session as session_module
+from pandas_dp import protected as protected_module
 
 CALLS = {
     "one look": lambda priced: priced.count(),
@@ -30,13 +30,13 @@ def test_a_call_that_the_budget_does_not_pay_opens_no_data(call, monkeypatch):
 @pytest.mark.parametrize("place", ["memory", "file"])
 def test_the_charge_is_written_when_data_is_opened(call, place, monkeypatch, tmp_path):
     df = protected(epsilon=2, **({} if place == "memory" else {"ledger": tmp_path / "visits.dpledger"}))
-    session, original, spent = df.dp.session, session_module.open_view, []
+    session, original, spent = df.dp.session, protected_module.open_view, []
 
     def opened(*given):
         spent.append(session.spent.epsilon)
         return original(*given)
 
-    monkeypatch.setattr(session_module, "open_view", opened)
+    monkeypatch.setattr(protected_module, "open_view", opened)
     CALLS[call](df.dp(epsilon=1.5))
     assert spent
     assert {str(epsilon.normalize()) for epsilon in spent} == {"1.5"}

@@ -85,7 +85,7 @@ def test_public_facts_have_no_number_of_rows_after_it_even_where_no_unit_is_aske
     df = protected(visits(), neighbors="replace_one", rows=True)
     session, table = df.dp.session, tables.lookup(df)
     for done, rows in (((), 6), ((Explode("tags", 1),), 6), ((Explode("tags", 3),), None)):
-        assert session._terms(table, done, Price(), session.unit).public_rows == rows
+        assert table.terms(done, Price(), session.unit).public_rows == rows
 
 
 @pytest.mark.parametrize(

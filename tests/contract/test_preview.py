@@ -23,14 +23,14 @@ from support.questions import (
     table,
 )
 
-from pandas_dp import session as session_module
+from pandas_dp import protected as protected_module
 from pandas_dp import tables
 from pandas_dp.core import gate, randomness
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, PandasDPError
 from pandas_dp.priced.frame import PricedFrame
-from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.report.preview import Preview
+from pandas_dp.steps.methods import RowSteps
 
 SESSIONS = {
     "rows": {},
@@ -71,7 +71,7 @@ def test_every_question_is_among_those_tested():
 
     for ask in (EVERY | FOUND).values():
         ask(Recorder())
-    questions = {name for name in dir(PricedFrame) if not name.startswith("_") and not hasattr(PreparedFrame, name)}
+    questions = {name for name in dir(PricedFrame) if not name.startswith("_") and not hasattr(RowSteps, name)}
     assert questions <= asked
 
 
@@ -233,7 +233,7 @@ def test_nothing_is_read_drawn_charged_or_stored(monkeypatch, name, terms):
         for place, names in {
             PandasView: (),
             tables: ("PandasView",),
-            session_module: ("open_view",),
+            protected_module: ("open_view",),
             gate: ("release", "random_bytes", "Stream", "_Run"),
             randomness: ("random_bytes",),
             os: ("urandom",),

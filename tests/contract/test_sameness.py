@@ -21,7 +21,7 @@ from support.frames import fresh
 
 import pandas_dp
 import pandas_dp.dask
-from pandas_dp import tables
+from pandas_dp import protected, tables
 from pandas_dp.aggregates.base import Caution
 
 PACKAGE = Path(pandas_dp.__file__).parent
@@ -332,16 +332,16 @@ def test_content_that_decides_is_found(program, tmp_path, monkeypatch):
 
 def test_memory_that_decides_is_found(tmp_path, monkeypatch):
     """The broken twin: a frame whose memory is not the protected one is refused."""
-    original = tables.Table.check
+    original = protected.Table.check
 
-    def check(self: tables.Table) -> None:
+    def check(self: protected.Table) -> None:
         original(self)
         frames = [reference() for reference, known in tables._tables.values() if known is self]
         for frame in frames:
             if frame is not None and not np.shares_memory(frame["age"].to_numpy(), self.source["age"].to_numpy()):
                 raise pandas_dp.UnverifiedFrameError
 
-    monkeypatch.setattr(tables.Table, "check", check)
+    monkeypatch.setattr(protected.Table, "check", check)
     assert events(written_into, None, tmp_path / "one") != events(written_into, one_missing, tmp_path / "two")
 
 

@@ -146,7 +146,7 @@ def test_nothing_around_the_table_shows_a_cell(watched, tmp_path):
     books = session.releases
     assert isinstance(books, Books)
     clean([repr(books), books.to_csv(), books.to_json()], True)
-    clean([repr(table) for table in session._held.values()], True)
+    clean([repr(table) for table in session._tables.by_name.values()], True)
     for one in held:
         with pytest.raises(TypeError, match="cannot be pickled"):
             pickle.dumps(one)

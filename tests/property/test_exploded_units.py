@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.coupling import first_of_each
 
-from pandas_dp import tables
+from pandas_dp import protected
 from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
@@ -29,6 +29,7 @@ from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.engines.pandas import PandasView
+from pandas_dp.schema import Schema
 from pandas_dp.steps.changes import Step
 from pandas_dp.steps.explode import Explode
 from pandas_dp.steps.steps import explode
@@ -65,7 +66,7 @@ def frame_of(units: Units, arrow: bool = False) -> pd.DataFrame:
 
 def opened(frame: pd.DataFrame, done: tuple[Step, ...]) -> PandasView:
     """The rows as the gate opens them."""
-    return tables.open_view(tables.Table(None, frame, frame.index, "token"), done, frozenset(frame))
+    return protected.open_view(protected.Table(None, frame, frame.index, "token"), done, Schema({}), frozenset(frame))
 
 
 def vector(statistic: Any, view: PandasView, unit: PrivacyUnit) -> Any:

@@ -29,10 +29,11 @@ from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.report.base import Release
+from pandas_dp.steps.methods import RowSteps
 from pandas_dp.streams import Stream
 
 ASKED = (PricedFrame, PricedColumn, PricedGroups)  # whose methods are questions, or lead to them
-STEPS = {name for name in vars(PreparedFrame) if not name.startswith("_")}
+STEPS = {name for name in vars(RowSteps) if not name.startswith("_")}
 MODULES = ("accounting", "audit", "datasets", "local", "postprocess", "teaching")
 
 
@@ -182,7 +183,7 @@ def _protect(**given: Any) -> Callable[[], Made]:
 def _steps() -> Iterator[tuple[str, Callable[[], Made]]]:
     for name, (args, options) in STEP_CALLS.items():
         frame = LISTS if name == "explode" else FRAME
-        yield f"Frames.{name}", lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp, n), a, o)
+        yield f"RowSteps.{name}", lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp, n), a, o)
         yield (
             f"PreparedFrame.{name}",
             lambda f=frame, n=name, a=args, o=options: Made(
@@ -243,9 +244,9 @@ right(
 right("Session.adopt", lambda: Made(FRAME.dp.session.adopt, (table(),), {"reason": "rows as they were"}))
 right("Session.extend", lambda: Made(held().dp.session.extend, (10**6,), {"reason": "more"}))
 right("Session.close", lambda: Made(held().dp.session.close))
-right("Statements.group", lambda: Made(FRAME.dp.session.group, (3,)))
-right("Statements.report", lambda: Made(REPORTED.report, ("page.html",), odd=FEW_ODD))
-right("Statements.plot", lambda: Made(FRAME.dp.session.plot))
+right("Session.group", lambda: Made(FRAME.dp.session.group, (3,)))
+right("Session.report", lambda: Made(REPORTED.report, ("page.html",), odd=FEW_ODD))
+right("Session.plot", lambda: Made(FRAME.dp.session.plot))
 right("Query.__call__", lambda: Made(QUERY.__call__, (FRAME,)))
 right("Query.preview", lambda: Made(QUERY.preview, (FRAME,), {"rows": 100}))
 right("Query.to_dict", lambda: Made(QUERY.to_dict))

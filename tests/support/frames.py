@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_dp import session as session_module
+from pandas_dp import protected as protected_module
 
 BOUNDS = {"age": (0, 120), "pay": (0, 5000)}
 
@@ -56,14 +56,14 @@ class Watch:
 @contextlib.contextmanager
 def watching(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
     """Count the times that a view of data is opened."""
-    watch, original = Watch(), session_module.open_view
+    watch, original = Watch(), protected_module.open_view
 
     def count(*args: object) -> object:
         watch.opened += 1
         return original(*args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(session_module, "open_view", count)
+        patch.setattr(protected_module, "open_view", count)
         yield watch
 
 
