@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import arguments, plan_files
-from pandas_dp.accessor import Accessor, carried
+from pandas_dp.accessor import Accessor
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
 from pandas_dp.priced.text import missing_question
@@ -320,3 +320,9 @@ def _fit(signature: inspect.Signature, args: tuple[Any, ...], options: dict[str,
     except TypeError:
         return False
     return True
+
+
+def carried(held: Any) -> Accessor | None:
+    """The accessor of a DataFrame, or of what stands for one, such as a scanned table or a Dask DataFrame."""
+    found = Accessor(held) if isinstance(held, pd.DataFrame) else getattr(held, "dp", None)
+    return found if isinstance(found, Accessor) else None

@@ -12,6 +12,7 @@ from pandas_dp.aggregates.sums import Sum
 from pandas_dp.aggregates.winsorized import WinsorizedMean
 from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.priced import prepared
 from pandas_dp.priced.blocks import BlockQuestions
 from pandas_dp.priced.bounds import asked, bounded, is_private, square_lattice
 from pandas_dp.priced.choices import ChoiceQuestions
@@ -341,3 +342,6 @@ class PricedFrame(
         kind, lattice = square_lattice(self, name, column, bounds, ddof)
         question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
         return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
+
+
+vars(prepared).update(PricedFrame=PricedFrame)  # where completion reads what a step returns

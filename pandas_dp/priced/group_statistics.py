@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
@@ -53,10 +53,6 @@ class GroupStatistics:
                 raise AttributeError(f"{name!r} is a column; select it: .groupby({self._by}, keys=[...])[{name!r}]")
             column = "'column'" if self._column is None else repr(self._column)
             raise AttributeError(missing_question(type(self), name, f"{column}, ", self._parts.columns))
-
-    def __getitem__(self, column: str) -> Self:
-        """Select one column, as in pandas."""
-        return type(self)(self._frame, self._parts, self._selected(column))
 
     def size(self) -> Release:
         """Count the rows of each group; see `PricedFrame.size`.

@@ -48,6 +48,10 @@ class PricedGroups(GroupStatistics):
 
     __slots__ = ()
 
+    def __getitem__(self, column: str) -> PricedGroups:
+        """Select one column, as in pandas."""
+        return PricedGroups(self._frame, self._parts, self._selected(column))
+
     def mode(self, column: str | None = None, *, keys: Any = None) -> Release:
         """Return the most common of the listed keys of a column in each group; see `PricedFrame.mode`.
 

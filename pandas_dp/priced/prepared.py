@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import pandas as pd
 
@@ -26,6 +26,7 @@ from pandas_dp.steps import steps
 
 if TYPE_CHECKING:
     from pandas_dp.priced.ahead import Ahead
+    from pandas_dp.priced.frame import PricedFrame  # completion takes `Self` for the class where it is written
 
 
 @explain
@@ -53,7 +54,7 @@ class PreparedFrame:
 
     __reduce__ = uncopied
 
-    def query(self, expr: str) -> Self:
+    def query(self, expr: str) -> PricedFrame:
         """Keep rows for which an expression is true; see ``df.dp.query``.
 
         Examples
@@ -66,7 +67,7 @@ class PreparedFrame:
         """
         return self._then(steps.query(expr, self._empty()))
 
-    def filter(self, condition: Any) -> Self:
+    def filter(self, condition: Any) -> PricedFrame:
         """Keep rows for which a condition is true; see ``df.dp.filter``.
 
         Examples
@@ -79,7 +80,7 @@ class PreparedFrame:
         """
         return self._then(steps.filter_(condition, self._empty()))
 
-    def assign(self, **columns: Any) -> Self:
+    def assign(self, **columns: Any) -> PricedFrame:
         """Add or replace columns computed row by row; see ``df.dp.assign``.
 
         Examples
@@ -93,7 +94,7 @@ class PreparedFrame:
         """
         return self._then(steps.assign(self._empty(), **columns))
 
-    def eval(self, expr: str) -> Self:
+    def eval(self, expr: str) -> PricedFrame:
         """Add a column by an expression such as ``"bmi = weight / height ** 2"``; see ``df.dp.eval``.
 
         Examples
@@ -106,7 +107,7 @@ class PreparedFrame:
         """
         return self._then(steps.eval_(expr, self._empty()))
 
-    def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> Self:
+    def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> PricedFrame:
         """Cut values to public limits; see ``df.dp.clip``.
 
         Examples
@@ -119,7 +120,7 @@ class PreparedFrame:
         """
         return self._then(steps.clip(lower, upper, self._empty(), columns=columns))
 
-    def fillna(self, value: Any) -> Self:
+    def fillna(self, value: Any) -> PricedFrame:
         """Replace missing values by public constants; see ``df.dp.fillna``.
 
         Examples
@@ -132,7 +133,7 @@ class PreparedFrame:
         """
         return self._then(steps.fillna(value, self._empty()))
 
-    def dropna(self, subset: Any = None) -> Self:
+    def dropna(self, subset: Any = None) -> PricedFrame:
         """Leave out rows with missing values; see ``df.dp.dropna``.
 
         Examples
@@ -145,7 +146,7 @@ class PreparedFrame:
         """
         return self._then(steps.dropna(subset, self._empty()))
 
-    def merge(self, lookup: Any, on: str, how: str = "left") -> Self:
+    def merge(self, lookup: Any, on: str, how: str = "left") -> PricedFrame:
         """Add the columns of a public lookup table; see ``df.dp.merge``.
 
         Examples
@@ -160,7 +161,7 @@ class PreparedFrame:
         check_public(lookup)
         return self._then(steps.merge(lookup, on, how, self._empty()))
 
-    def explode(self, column: str, *, max: int) -> Self:
+    def explode(self, column: str, *, max: int) -> PricedFrame:
         """Make a row of each of the first ``max`` entries of a list; see ``df.dp.explode``.
 
         Examples
@@ -174,7 +175,7 @@ class PreparedFrame:
         """
         return self._then(steps.explode(column, max, self._empty()))
 
-    def drop(self, columns: Any) -> Self:
+    def drop(self, columns: Any) -> PricedFrame:
         """Leave columns out; see ``df.dp.drop``.
 
         Examples
@@ -187,7 +188,7 @@ class PreparedFrame:
         """
         return self._then(steps.drop(columns, self._empty()))
 
-    def rename(self, columns: Mapping[str, str]) -> Self:
+    def rename(self, columns: Mapping[str, str]) -> PricedFrame:
         """Give columns other names; see ``df.dp.rename``.
 
         Examples
@@ -209,11 +210,11 @@ class PreparedFrame:
             column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
             raise AttributeError(column or missing_question(type(self), name, "'column', "))
 
-    def _then(self, more: tuple[Any, ...]) -> Self:
-        table = tables.lookup(self._frame)
+    def _then(self, more: tuple[Any, ...]) -> PricedFrame:
+        table, made = tables.lookup(self._frame), cast("type[PricedFrame]", type(self))
         if table is not None:
             table.session._check_steps(more)
-        return type(self)(self._frame, self._price, self._fresh, self._steps + more, self._ahead, self._notes)
+        return made(self._frame, self._price, self._fresh, self._steps + more, self._ahead, self._notes)
 
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
@@ -254,7 +255,7 @@ class PreparedFrame:
             self._kind(column)  # which says so
         return table_of(self._frame).schema.after(self._steps)[column]
 
-    def _filled(self, names: Sequence[str]) -> Self:
+    def _filled(self, names: Sequence[str]) -> PreparedFrame:
         """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
         table = table_of(self._frame)
         rules = dict(table.schema.after(self._steps).null_rules)
