@@ -32,6 +32,11 @@ class PricedColumn:
 
     __reduce__ = uncopied
 
+    @property
+    def _before(self) -> str:
+        """What stands before the call of a question."""
+        return f"[{self._column!r}]."
+
     def __repr__(self) -> str:
         """Say what one call costs."""
         return f"{self._frame!r}[{self._column!r}]"

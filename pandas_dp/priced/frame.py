@@ -23,10 +23,10 @@ from pandas_dp.priced.grouping import GroupQuestions
 from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.several import SeveralQuestions
-from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
+from pandas_dp.priced.smooth import smooth_method, trimmed_share
 from pandas_dp.priced.statistics import StatisticQuestions
 from pandas_dp.priced.streams import StreamQuestions
-from pandas_dp.priced.text import call_text, refuse_dates
+from pandas_dp.priced.text import refuse_dates
 from pandas_dp.priced.units import UnitQuestions
 from pandas_dp.release import Release
 
@@ -108,9 +108,9 @@ class PricedFrame(
         True
         """
         if column is None:
-            return self._ask("count()", Count(), ())
+            return self._ask(self._text(), Count(), ())
         self._kind(column)
-        return self._ask(f"count({column!r})", Count(column), (column,))
+        return self._ask(self._text(), Count(column), (column,))
 
     def size(self) -> Release:
         """Count the rows; the same question as ``count()``.
@@ -176,7 +176,7 @@ class PricedFrame(
         kind, lattice = bounded(self, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
         question = asked(self, Sum(column, lattice, kind), bounds, SUM_BITS)
-        return self._ask(call_text("sum", column, bounds), question, (column,))
+        return self._ask(self._text(), question, (column,))
 
     def mean(
         self,
@@ -239,7 +239,7 @@ class PricedFrame(
         """
         law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
         if law is not None:
-            return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, noise, law, error_bar)
+            return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, law, error_bar)
         if trim is not None:
             raise ArgumentValueError(f"trim= goes with method='trimmed': mean({column!r}, method='trimmed', trim=0.1)")
         if method == "winsorized":
@@ -249,13 +249,12 @@ class PricedFrame(
                     "bounds as wide as you like"
                 )
             kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
-            text = call_text("mean", column, bounds, method=method)
-            return self._ask(text, WinsorizedMean(column, lattice, kind), (column,))
+            return self._ask(self._text(), WinsorizedMean(column, lattice, kind), (column,))
         kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
         question = asked(self, Mean(column, lattice, kind), bounds, SUM_BITS)
-        return self._ask(call_text("mean", column, bounds), question, (column,))
+        return self._ask(self._text(), question, (column,))
 
-    def _trimmed(self, column: str, bounds: Any, trim: Any, noise: str | None, law: str, error_bar: bool) -> Release:
+    def _trimmed(self, column: str, bounds: Any, trim: Any, law: str, error_bar: bool) -> Release:
         share = trimmed_share(trim)
         if is_private(bounds):
             raise ArgumentValueError(
@@ -263,9 +262,8 @@ class PricedFrame(
                 "wide as you like"
             )
         kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
-        shown = {"method": "trimmed", "trim": float(share)} | noise_text(noise, error_bar)
         question = TrimmedMeanOf(lattice, kind, law, error_bar, column, share)
-        return self._ask(call_text("mean", column, bounds, **shown), question, (column,))
+        return self._ask(self._text(trim=float(share)), question, (column,))
 
     def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Variance of a column, each value clipped to public bounds; missing values are left out.
@@ -341,7 +339,7 @@ class PricedFrame(
     def _variance(self, name: str, column: str, bounds: Any, ddof: int) -> Release:
         kind, lattice = square_lattice(self, name, column, bounds, ddof)
         question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
-        return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
+        return self._ask(self._text(ddof=ddof), question, (column,))
 
 
 vars(prepared).update(PricedFrame=PricedFrame)  # where completion reads what a step returns

@@ -18,8 +18,9 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind, kind_of
 from pandas_dp.opening import table_of
-from pandas_dp.priced.text import listing, missing_question
+from pandas_dp.priced.text import missing_question
 from pandas_dp.recognised import check_public
+from pandas_dp.recorded import listing
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 from pandas_dp.steps import steps
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 class PreparedFrame:
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
-    __slots__ = ("_ahead", "_frame", "_fresh", "_notes", "_price", "_steps")
+    __slots__ = ("_ahead", "_call", "_frame", "_fresh", "_notes", "_price", "_steps")
+    _before = ""  # what stands before the call of a question
 
     def __init_subclass__(cls) -> None:
         """Every class of questions says what to type where arguments do not fit, and takes public ones alone."""
@@ -51,6 +53,7 @@ class PreparedFrame:
         self._frame, self._price, self._fresh, self._steps = frame, price, fresh, done
         self._ahead = ahead  # where queries are only previewed
         self._notes = notes  # what answers say of how they were asked
+        self._call: Any = None  # the question that is put just now, see `explain`
 
     __reduce__ = uncopied
 
@@ -292,6 +295,11 @@ class PreparedFrame:
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
         return arguments.keys(keys, other, null, kind, self._facts(column), name, column)
+
+    def _text(self, **resolved: Any) -> str:
+        """The call that was typed, for the books, with arguments as they were resolved."""
+        call, parameters = self._call
+        return str(call.text(parameters, resolved))
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price
