@@ -16,7 +16,7 @@ from pandas_dp.priced import prepared
 from pandas_dp.priced.blocks import BlockQuestions
 from pandas_dp.priced.bounds import asked, bounded, is_private, square_lattice
 from pandas_dp.priced.choices import ChoiceQuestions
-from pandas_dp.priced.column import PricedColumn
+from pandas_dp.priced.column import PricedColumn, tell
 from pandas_dp.priced.cross_tables import TableQuestions
 from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.grouping import GroupQuestions
@@ -342,4 +342,5 @@ class PricedFrame(
         return self._ask(self._text(ddof=ddof), question, (column,))
 
 
+tell(PricedFrame)
 vars(prepared).update(PricedFrame=PricedFrame)  # where completion reads what a step returns
