@@ -13,11 +13,14 @@ from pandas_dp.calls import explain, explained
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.ledger_files import Witness
 from pandas_dp.portions import Portions
+from pandas_dp.priced.text import missing_question
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 
 if TYPE_CHECKING:
     from pandas_dp.priced.frame import PricedFrame
+
+    PreviewFrame = Any  # its questions are those of PricedFrame, but each returns a Preview
 
 T = TypeVar("T")
 
@@ -26,6 +29,7 @@ def _questions() -> type[PricedFrame]:
     """The questions there are, loaded with the first price: importing the package shall cost little."""
     from pandas_dp.priced.frame import PricedFrame
 
+    globals().update(PricedFrame=PricedFrame, PreviewFrame=PricedFrame)  # where completion reads annotations
     return PricedFrame
 
 
@@ -128,7 +132,7 @@ class Accessor(Portions):
         confidence: Any = 0.95,
         fresh: bool = False,
         rows: int | None = None,
-    ) -> Any:
+    ) -> PreviewFrame:
         """Say what one call would cost and how accurate its answer would be: nothing is read, charged or stored.
 
         Parameters
@@ -271,6 +275,7 @@ class Accessor(Portions):
         >>> session.left
         'epsilon=3'
         """
+        _questions()  # completion of `df.dp.preview(...)` has to find them
         if session is not None:
             if epsilon is not None or unit is not None:
                 raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
@@ -334,6 +339,8 @@ class Accessor(Portions):
 
     def __getattr__(self, name: str) -> Any:
         """Say how a question is put, where one is asked without its price."""
+        if name == "__annotations__":  # what a call of an object returns: completion looks for it here, and here alone
+            return {"return": _questions()}
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._frame.columns and not hasattr(_questions(), name):
@@ -344,8 +351,6 @@ class Accessor(Portions):
             first = "" if self.session is not None else "df.dp.protect(epsilon=3), then "
             raise AttributeError(f"{name!r} belongs to the session: {first}df.dp.session.{name}")
         if not hasattr(_questions(), name):
-            from pandas_dp.priced.text import missing_question
-
             raise AttributeError(missing_question(_questions(), name, "'column', "))
         raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")
 
@@ -361,12 +366,6 @@ class Accessor(Portions):
         session = self.session
         told = "<df.dp: not protected; type df.dp.protect(epsilon=3)>" if session is None else repr(session)
         return told.replace("<pandas_dp session", "<df.dp of session", 1)
-
-
-def carried(held: Any) -> Accessor | None:
-    """The accessor of a DataFrame, or of what stands for one, such as a scanned table or a Dask DataFrame."""
-    found = Accessor(held) if isinstance(held, pd.DataFrame) else getattr(held, "dp", None)
-    return found if isinstance(found, Accessor) else None
 
 
 def dp(frame: pd.DataFrame) -> Accessor:

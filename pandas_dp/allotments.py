@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import arguments, opening, tables
+from pandas_dp.calls import Line
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.records import plain
@@ -63,7 +64,7 @@ def partition(
         raise ArgumentTypeError(
             f"by must be a column of text, bools or numbers; df[{by!r}].astype('str') makes text: {line}"
         )
-    keyed, _ = arguments.keys(keys, False, False, kind, facts, "partition", by, line)
+    keyed, _ = arguments.keys(keys, False, False, kind, facts, "partition", by, Line(line))
     if not all(type(key) in TYPES[kind.name] for key in keyed.keys):
         raise ArgumentTypeError(f"keys must be plain text, True and False, or numbers, as the column is: {line}")
     if any(isinstance(key, int | float) and (abs(key) > EXACT or float(key) != key) for key in keyed.keys):

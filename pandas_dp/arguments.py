@@ -14,6 +14,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import Accuracy
 from pandas_dp.aggregates.count import Labels
+from pandas_dp.calls import Line
 from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price
@@ -145,43 +146,43 @@ def lattice(
     facts: ColumnFacts,
     call: str,
     column: str,
-    line: str | None = None,
+    line: Line | None = None,
 ) -> Lattice:
     """Public lattice from bounds=, or the schema's, or the natural ones of a bool column; `line` is what to type instead."""
     if bounds is None:
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
-    line = line or f"{call}({column!r}, bounds=(lower, upper))"
+    line = line or Line(f"{call}({column!r}, bounds=(lower, upper))", "bounds", "(lower, upper)")
     if bounds is None:
         bought = kind.name == "number" and call in BUYING
         otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
-        raise ArgumentTypeError(f"{call}() needs public bounds, which must not come from the data: {line}{otherwise}")
+        line = line._replace(otherwise=otherwise)
+        raise line.refuse(f"{call}() needs public bounds, which must not come from the data")
     if not listed(bounds) or not isinstance(bounds, Sequence):
-        raise ArgumentTypeError(f"bounds must be a pair of numbers: {line}")
+        raise line.refuse("bounds must be a pair of numbers")
     if len(bounds) != 2:
-        raise ArgumentValueError(f"bounds must be a pair of numbers: {line}")
+        raise line.refuse("bounds must be a pair of numbers", ArgumentValueError)
     if any(bound is None for bound in bounds):
-        raise ArgumentTypeError(f"{call}() needs both bounds; median() and quantile() take None for an end: {line}")
+        raise line.refuse(f"{call}() needs both bounds; median() and quantile() take None for an end")
     lower, upper = _ends(bounds, kind, line)
     step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
     exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
     return _lattice(lower, upper, exact_step, bits, line)
 
 
-def _ends(bounds: Iterable[Any], kind: Kind, line: str) -> list[Fraction]:
+def _ends(bounds: Iterable[Any], kind: Kind, line: Line) -> list[Fraction]:
     """Exact ends of bounds."""
     ends = list(bounds)
     if kind.name in ("number", "bool") and any(isinstance(end, str) for end in ends):
-        raise ArgumentTypeError(
-            f"bounds must be a pair of numbers, not of text: {line.replace('(lower, upper)', '(0, 100)')}"
-        )
+        text = line.text.replace("(lower, upper)", "(0, 100)")
+        raise line._replace(text=text, typed="(0, 100)").refuse("bounds must be a pair of numbers, not of text")
     return [kind.number(end, "bounds") for end in ends]
 
 
 @lru_cache(maxsize=256)
-def _lattice(lower: Fraction, upper: Fraction, exact_step: Fraction | None, bits: int, line: str) -> Lattice:
+def _lattice(lower: Fraction, upper: Fraction, exact_step: Fraction | None, bits: int, line: Line) -> Lattice:
     """Check ends and step, all exact, and make the lattice; kept, since a session asks with few of them."""
     if not lower < upper:
-        raise ArgumentValueError(f"bounds must have the lower end first and below the upper: {line}")
+        raise line.refuse("bounds must have the lower end first and below the upper", ArgumentValueError)
     if upper - lower < max(NARROWEST, max(abs(lower), abs(upper)) / 2**40):
         raise ArgumentValueError("bounds lie too close together; round them outwards")
     if exact_step is not None and (exact_step <= 0 or (upper - lower) / exact_step > MOST_CELLS):
@@ -207,33 +208,31 @@ def keys(
     facts: ColumnFacts,
     call: str,
     column: str,
-    line: str | None = None,
+    line: Line | None = None,
 ) -> tuple[Keys, Labels]:
     """Public keys of a column, as partition and as labels of the answer; `line` is what to type instead."""
     other, null = flag(other, "other"), flag(null, "null")
     given = facts.keys if given is None else given
-    line = line or f"{call}({column!r}, keys={KEYS.get(kind.name, KEYS['key'])})"
+    example = KEYS.get(kind.name, KEYS["key"])
+    line = line or Line(f"{call}({column!r}, keys={example})", "keys", example)
     if given is None:
         natural = (False, True) if kind.name == "bool" else None
         if natural is None and call == "histogram" and kind.name != "key":
-            raise ArgumentTypeError(
-                f"{call}() of numbers or dates needs public bins: {call}({column!r}, bins={BINS[kind.name]}); "
-                f"keys=[...] counts single values"
-            )
+            binned = Line(f"{call}({column!r}, bins={BINS[kind.name]})", "bins", BINS[kind.name])
+            binned = binned._replace(otherwise="; keys=[...] counts single values")
+            raise binned.refuse(f"{call}() of numbers or dates needs public bins")
         if natural is None:
-            raise ArgumentTypeError(
-                f"{call}() needs the public list of keys, which must not come from the data: {line}"
-            )
+            raise line.refuse(f"{call}() needs the public list of keys, which must not come from the data")
         given = natural
     if not listed(given):
-        raise ArgumentTypeError(f"keys must be a list: {line}")
+        raise line.refuse("keys must be a list")
     known = tuple(plain(key, kind) for key in entries(given, "keys"))
     if not known:
-        raise ArgumentValueError(f"keys must not be empty: {line}")
+        raise line.refuse("keys must not be empty", ArgumentValueError)
     if len(known) > MOST_PARTS:
         raise ArgumentValueError("keys may hold at most 10,000,000 values")
     if len(set(known)) != len(known):
-        raise ArgumentValueError(f"keys must not hold a value twice: {line}")
+        raise line.refuse("keys must not hold a value twice", ArgumentValueError)
     if other and "other" in known:
         raise ArgumentValueError("keys hold 'other' already, which is what other=True names the rest: rename the key")
     # equal texts, and equal ints, are the same key; equal values of mixed types are not
@@ -288,10 +287,10 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
         if len(facts.bounds) != 2:
             raise ArgumentValueError("bounds must be a pair: {'bounds': (lower, upper)}")
         ends = [bound for bound in facts.bounds if bound is not None]
-        known = iter(_ends(ends, kind, "{'bounds': (lower, upper)}"))
+        known = iter(_ends(ends, kind, Line("{'bounds': (lower, upper)}")))
         lower, upper = (None if bound is None else next(known) for bound in facts.bounds)
         if lower is not None and upper is not None:
-            _lattice(lower, upper, step, RANK_STEP_BITS, "{'bounds': (lower, upper)}")
+            _lattice(lower, upper, step, RANK_STEP_BITS, Line("{'bounds': (lower, upper)}"))
     if facts.keys is not None:
         keys(facts.keys, False, False, kind, facts, "histogram", column)
     if not isinstance(facts.nulls, str) or facts.nulls != "drop":
@@ -301,26 +300,27 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
 
 
 def bins(
-    edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: str | None = None
+    edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: Line | None = None
 ) -> tuple[Bins, Labels]:
     """Bin edges, as numpy.histogram takes a sequence of them; `line` is what to type instead."""
     other, null = flag(other, "other"), flag(null, "null")
-    line = line or f"{call}({column!r}, bins={BINS.get(kind.name, BINS['number'])})"
+    example = BINS.get(kind.name, BINS["number"])
+    line = line or Line(f"{call}({column!r}, bins={example})", "bins", example)
     if not kind.numeric:
         raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
     if not listed(edges):
-        raise ArgumentTypeError(f"bins must be the list of public edges, not their number: {line}")
+        raise line.refuse("bins must be the list of public edges, not their number")
     if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
         raise ArgumentValueError("bins may hold at most 10,000,001 edges, those of 10,000,000 bins")
     given = _listed(edges)
     if len(given) < 2:
-        raise ArgumentValueError(f"bins needs at least two edges: {line}")
+        raise line.refuse("bins needs at least two edges", ArgumentValueError)
     raw = _raw_edges(given, kind)
     rising = np.array(raw)  # int64 or float64: there may be millions
     if not (rising[:-1] < rising[1:]).all():
-        raise ArgumentValueError(f"bins must rise from edge to edge: {line}")
+        raise line.refuse("bins must rise from edge to edge", ArgumentValueError)
     make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
     return make(column, raw, isinstance(raw[0], int), other, null, kind)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
 from pandas_dp.public_arguments import check_all_typed, comparable, refuse_private
+from pandas_dp.recorded import Call, safe
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,7 +60,21 @@ PLAIN = {  # what annotations say of an argument that is text or a number
     "bool": ("True or False", "True"),
 }
 AT_ONCE = {str, int, float, bool, type(None)}  # of which nobody needs to ask whether they can be compared
-LONGEST = 40  # characters of a column's name that is repeated in a message
+
+
+class Line(NamedTuple):
+    """What to type instead; of an argument that a question lacks also its name and how one types it: its call has the rest."""
+
+    text: str
+    name: str = ""
+    typed: str = ""
+    otherwise: str = ""
+
+    def refuse(self, why: str, kind: type[PandasDPError] = ArgumentTypeError) -> PandasDPError:
+        """An error that says why and shows the line; `explain` has it show the one that was typed, and what it lacks."""
+        error = kind(f"{why}: {self.text}{self.otherwise}")
+        error._needs = (why, self.name, self.typed, self.otherwise) if self.name else None
+        return error
 
 
 def uncopied(held: Any) -> Any:
@@ -72,7 +87,8 @@ def uncopied(held: Any) -> Any:
 def explain(cls: type[T], public: bool = False) -> type[T]:
     """Make the public methods of a class say what to type where their arguments do not fit, and refuse NumPy's scalars.
 
-    Where `public`, all arguments are public facts: nothing is accepted for one that is protected or was made of what is.
+    Where `public`, they put questions: all arguments are public facts, and nothing is accepted for one that is protected or was
+    made of what is. The call is recorded, and the method gets a twin of its object that knows it.
     """
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType) and (not name.startswith("_") or name == "__call__"):
@@ -106,6 +122,9 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
     # what stands too far is refused by Python
     names = tuple(name for name, other in parameters.items() if other.kind is not other.KEYWORD_ONLY)
     plain = {name: example for name, other in parameters.items() if (example := _plain(other)) is not None}
+    # agg says itself how it is written
+    open_ended = any(other.kind is other.VAR_KEYWORD for other in parameters.values())
+    own = dict(list(parameters.items())[1:])  # without self
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -117,8 +136,15 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
                     refuse_private(method.__name__, given)
                 del given
             args, kwargs = _at_the_door(plain, line, names, args, kwargs)
+            if public and args and hasattr(type(args[0]), "_call"):
+                # neither twin nor record is a local: tools that show those would show the table, and what outlives the call
+                return method(_twin(args[0], Call(method.__name__, args[1:], kwargs), own), *args[1:], **kwargs)  # type: ignore[arg-type]
             return method(*args, **kwargs)
         except PandasDPError as error:
+            if error._needs is not None and args and hasattr(args[0], "_before") and not open_ended:
+                why, *missing, otherwise = error._needs
+                needing = Call(method.__name__, args[1:], kwargs).needing(plain, *missing)
+                error.args = (f"{why}: {args[0]._before}{needing}{otherwise}",)
             # tools that show the locals of a traceback, as loggers of errors do, would show the table
             traceback.clear_frames(error.__traceback__)
             del args, kwargs
@@ -127,9 +153,26 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:  # raised by the method itself
                 raise
-        raise ArgumentTypeError(_advice(method, args, kwargs, line))
+            told = _advice(method, args, kwargs, line)
+            del args, kwargs
+        raise ArgumentTypeError(told)
 
     return call
+
+
+def _twin(asked: Any, call: Call, parameters: dict[str, inspect.Parameter]) -> Any:
+    """What is asked, for the time of one call: the same object, that knows how it was called."""
+    twin = object.__new__(type(asked))
+    for name in _slots(type(asked)):  # type: ignore[arg-type]  # a class can be hashed
+        setattr(twin, name, getattr(asked, name))
+    twin._call = call, parameters
+    return twin
+
+
+@functools.cache
+def _slots(cls: Hashable) -> tuple[str, ...]:
+    """Names of all that an object of a class holds."""
+    return tuple(name for base in inspect.getmro(cls) for name in vars(base).get("__slots__", ()))  # type: ignore[arg-type]
 
 
 def _plain(parameter: inspect.Parameter) -> str | None:
@@ -167,10 +210,10 @@ def _at_the_door(
 def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], example: str) -> str:
     """Say what is wrong with arguments that do not fit, and what to type: of a function, the line that is its example."""
     signature = inspect.signature(method)
-    known, name = list(signature.parameters.values()), method.__name__
+    known, name, before = list(signature.parameters.values()), method.__name__, ""
     if known and known[0].name == "self":
         name = {"__call__": "df.dp", "__init__": type(args[0]).__name__}.get(name, name)
-        known, args = known[1:], args[1:]
+        before, known, args = getattr(args[0], "_before", "") if args else "", known[1:], args[1:]
     names = [parameter.name for parameter in known]
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known)
     for unknown in given:
@@ -180,18 +223,17 @@ def _advice(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, 
     named = [parameter.name for parameter in known if parameter.kind is parameter.KEYWORD_ONLY]
     free = [other for other in named if other not in given]
     if len(args) > len(placed) and placed and placed[-1].name == "columns" and isinstance(args[len(placed)], str):
-        return f"{name}() takes columns as one list: {name}([{', '.join(map(_shown, args[len(placed) - 1 :]))}])"
+        return f"{name}() takes columns as one list: {name}([{', '.join(map(safe, args[len(placed) - 1 :]))}])"
     if len(args) > len(placed) and free:
-        shown = [*map(_shown, args[: len(placed)]), f"{free[0]}={EXAMPLES.get(free[0], '...')}"]
-        typed = example or f"{name}({', '.join(shown)})"
+        written = Call(name, args[: len(placed)], {}).needing((), free[0], EXAMPLES.get(free[0], "..."))
+        typed = example or f"{before}{written}"
         return f"{name}() takes {free[0]} by name: {typed}"
     plain = [parameter.replace(annotation=parameter.empty) for parameter in known]
     line = example or f"{name}{signature.replace(parameters=plain, return_annotation=signature.empty)}"
     for parameter in known[len(args) :]:
         if parameter.default is parameter.empty and parameter.name not in given:
             if parameter.name in named and parameter.name in EXAMPLES and not example:  # what stands by place is there
-                said = [*map(_shown, args), *(f"{other}=..." for other in given)]
-                line = f"{name}({', '.join([*said, f'{parameter.name}={EXAMPLES[parameter.name]}'])})"
+                line = before + Call(name, args, given).needing((), parameter.name, EXAMPLES[parameter.name])
             elif parameter.name == "columns" and "bounds" in names and "k" not in names and not example:
                 line = f"{name}(['age', 'cost'], bounds={{'age': (0, 120), 'cost': (0, 5000)}})"
             return f"{name}() needs {parameter.name}: {line}"
@@ -216,8 +258,3 @@ def _instead(name: str, unknown: str, names: list[str], example: str) -> str:
     close = did_you_mean(unknown, names)
     takes = f"; it takes {', '.join(f'{other}=' for other in names)}" if names and not close else ""
     return f"no {unknown}={close}{takes}{f': {example}' if example else ''}"
-
-
-def _shown(value: Any) -> str:
-    """The name of a column as it was typed; anything else may be data."""
-    return repr(value) if type(value) is str and len(value) <= LONGEST else "..."

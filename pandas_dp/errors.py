@@ -37,6 +37,10 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 class PandasDPError(Exception):
     """Base class: ``except pandas_dp.PandasDPError`` catches whatever the package refuses."""
 
+    _needs: tuple[str, str, str, str] | None = (
+        None  # of a line that the call which was typed can say better; see `calls.Line`
+    )
+
     def _render_traceback_(self) -> list[str]:
         """Show a notebook the lines that led here, not those of the package: IPython asks for this."""
         import traceback  # only for mistakes, as above

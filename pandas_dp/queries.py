@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import arguments, plan_files
-from pandas_dp.accessor import Accessor, carried
+from pandas_dp.accessor import Accessor
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
 from pandas_dp.priced.text import missing_question
 from pandas_dp.public_arguments import check_all_typed, refuse_private
-from pandas_dp.recorded import ITEM, Call, kept, shown, written
+from pandas_dp.recorded import ITEM, Call, kept, read, shown, written
 
 DEFAULTS: dict[str, Any] = {
     "epsilon": None,
@@ -163,12 +163,13 @@ class Query:
         """
         price, calls = plan_files.checked(plan, DEFAULTS)
         made = cls(price)
-        for call in calls:
-            if "column" in call:
-                made = made[call["column"]]
-            else:
-                made = made._method(call["call"])(*call.get("args", ()), **call.get("options", {}))
+        for call in map(read, calls):
+            made = made._then(call)
         return made
+
+    def _then(self, call: Call) -> Query:
+        """The query with one more call, of a name that there is."""
+        return self[call.args[0]] if call.name == ITEM else self._method(call.name)(*call.args, **call.options)
 
     def _put(self, frame: pd.DataFrame, priced: Callable[[Accessor], Any]) -> Any:
         """Repeat the calls on what a frame makes of the price."""
@@ -205,6 +206,13 @@ class Query:
                 stage = None
         return stage
 
+    @property
+    def _before(self) -> str:
+        """What stands before the call of a question, behind the steps."""
+        names = [call.name for call in self._calls]
+        first = next((place for place, name in enumerate(names) if name in (ITEM, "groupby")), None)
+        return "" if first is None else f"{''.join(map(str, self._calls[first:])).removeprefix('.')}."
+
     def _method(self, name: str) -> Callable[..., Query]:
         """What records the call of a method."""
         stage = self._stage
@@ -222,7 +230,7 @@ class Query:
 
         def record(*args: Any, **options: Any) -> Query:
             if not _fit(own, args, options):
-                method(None, *args, **options)  # refuses them in the words of a priced frame
+                method(self, *args, **options)  # refuses them in the words of a priced frame
             given = (*zip(own.parameters, args, strict=False), *options.items())
             check_all_typed(name, given)
             refuse_private(name, given)
@@ -320,3 +328,9 @@ def _fit(signature: inspect.Signature, args: tuple[Any, ...], options: dict[str,
     except TypeError:
         return False
     return True
+
+
+def carried(held: Any) -> Accessor | None:
+    """The accessor of a DataFrame, or of what stands for one, such as a scanned table or a Dask DataFrame."""
+    found = Accessor(held) if isinstance(held, pd.DataFrame) else getattr(held, "dp", None)
+    return found if isinstance(found, Accessor) else None

@@ -11,26 +11,19 @@ import datetime as dt
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from pandas_dp import plan_files
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.queries import Query
+from pandas_dp.recorded import ITEM, Call
 
 EXAMPLE = "groupby('ward', keys=['A', 'B']).mean('cost', bounds=(0, 5000))"
 MOST_CHARACTERS = 200_000
 MOST_CALLS = 50
 MOST_BITS = 4 * plan_files.MOST_DIGITS  # of a whole number: Python writes no longer ones, which hexadecimals can be
-
-
-class Link(NamedTuple):
-    """One call of a chain, or with ``args`` None the selection of a column."""
-
-    name: str
-    args: list[Any] | None
-    options: dict[str, Any]
 
 
 def read_query(text: Any, price: Mapping[str, Any]) -> Query:
@@ -61,9 +54,9 @@ def read_query(text: Any, price: Mapping[str, Any]) -> Query:
     pandas_dp.query(epsilon=0.5).query('age > 30').mean('cost', bounds=(0, 100))
     """
     made = Query(price)
-    for link in _links(_tree(text)):
+    for call in _calls(_tree(text)):
         try:
-            made = made[link.name] if link.args is None else made._method(link.name)(*link.args, **link.options)
+            made = made._then(call)
         except AttributeError as error:  # as for attributes of an object; in a text it is a wrong value
             raise ArgumentValueError(str(error)) from None
     return asked(made)
@@ -102,29 +95,29 @@ def _tree(text: Any) -> ast.expr:
         raise ArgumentValueError(f"this question cannot be read; write it as in {EXAMPLE}") from None
 
 
-def _links(node: ast.expr) -> list[Link]:
+def _calls(node: ast.expr) -> list[Call]:
     """The calls of a chain, first one first."""
-    links: list[Link] = []
+    calls: list[Call] = []
     while not isinstance(node, ast.Name):
-        if len(links) == MOST_CALLS:
+        if len(calls) == MOST_CALLS:
             raise ArgumentValueError(f"a question has at most {MOST_CALLS} calls")
         match node:
             case ast.Call(func=ast.Attribute(value=before, attr=name)):
-                links.append(Link(name, *_arguments(node, name)))
+                calls.append(Call(name, *_arguments(node, name)))
             case ast.Subscript(value=before, slice=ast.Constant(value=str() as name)):
-                links.append(Link(name, None, {}))
+                calls.append(Call(ITEM, (name,), {}))
             case _:
                 raise ArgumentValueError(f"a question is a chain of calls: {EXAMPLE}")
         node = before
-    return links[::-1]
+    return calls[::-1]
 
 
-def _arguments(node: ast.Call, name: str) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(node: ast.Call, name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if any(isinstance(value, ast.Starred) for value in node.args) or any(word.arg is None for word in node.keywords):
         raise ArgumentValueError(f"{name}() is written without * and **: {EXAMPLE}")
     try:
         options = {str(word.arg): _value(word.value, name) for word in node.keywords}
-        return [_value(value, name) for value in node.args], options
+        return tuple(_value(value, name) for value in node.args), options
     except RecursionError:
         raise ArgumentValueError(f"the arguments of {name}() are nested too deeply") from None
 

@@ -1,11 +1,11 @@
-"""One call of a query as it was recorded: kept apart from what may change, compared by what it asks, written as typed."""
+"""One call as it was typed: of a question, which the books and every advice show, or of a query, which is kept and compared."""
 
 from __future__ import annotations
 
 import datetime as dt
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -14,11 +14,14 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp import plan_files
-from pandas_dp.priced.text import MOST_CHARACTERS, MOST_LISTED, periods_text, value_text
 
 # equal ones are the same argument
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
 ITEM = "[]"  # the name under which the selection of a column is recorded
+MOST_LISTED, MOST_CHARACTERS = 40, 120  # longer lists of keys and edges are not written out
+LONGEST = 40  # characters of a column's name that is repeated in a message
+FACTS, LAST = ("keys", "bins", "bounds"), ("margins",)  # what is written before other options, and after them
+LEFT_OUT = inspect.Parameter.empty
 
 
 class Call(NamedTuple):
@@ -34,6 +37,36 @@ class Call(NamedTuple):
             return f"[{self.args[0]!r}]"
         given = [*map(shown, self.args), *(f"{name}={shown(value)}" for name, value in self.options.items())]
         return f".{self.name}({', '.join(given)})"
+
+    def text(self, parameters: Mapping[str, inspect.Parameter], resolved: Mapping[str, Any]) -> str:
+        """Write it for the books: what it needs, then public facts, then the rest, each in the order of the signature.
+
+        Arguments stand as they were resolved, those at their defaults are left out. Texts and lists that it needs stand by
+        place, numbers but for the first by name.
+        """
+        given = {**dict(zip(parameters, self.args, strict=False)), **self.options}
+        given = {name: value for name, value in given.items() if not _same(value, parameters[name].default)}
+        given = {name: value for name, value in (given | dict(resolved)).items() if value is not LEFT_OUT}
+
+        places = list(parameters)
+
+        def rank(name: str) -> tuple[int, int]:
+            tier = 0 if parameters[name].default is LEFT_OUT else 1 if name in FACTS else 3 if name in LAST else 2
+            return tier, places.index(name)
+
+        parts: list[str] = []
+        for name in sorted(given, key=rank):
+            known, value = parameters[name], given[name]
+            placed = known.kind is known.POSITIONAL_OR_KEYWORD and (known.default is LEFT_OUT or name == "column")
+            text = bounds_text(value) if name == "bounds" else argument_text(value)
+            parts.append(text if placed and not (parts and isinstance(value, int)) else f"{name}={text}")
+        return f"{self.name}({', '.join(parts)})"
+
+    def needing(self, texts: Container[str], missing: str, typed: str) -> str:
+        """Write it with an argument that it lacks: columns and words as they were typed; anything else may be data."""
+        options = [(name, safe(value) if name in texts else "...") for name, value in self.options.items()]
+        parts = [*map(safe, self.args), *(f"{name}={text}" for name, text in options if name != missing)]
+        return f"{self.name}({', '.join([*parts, f'{missing}={typed}'])})"
 
     @property
     def key(self) -> Any:
@@ -56,6 +89,23 @@ def written(call: Call) -> dict[str, Any]:
             name: plan_files.encoded(value, f"{name}= of {call.name}(): ") for name, value in call.options.items()
         }
     return made
+
+
+def read(plan: Mapping[str, Any]) -> Call:
+    """A call of a plan file, as `written` wrote it."""
+    if "column" in plan:
+        return Call(ITEM, (plan["column"],), {})
+    return Call(plan["call"], tuple(plan.get("args", ())), plan.get("options", {}))
+
+
+def safe(value: Any) -> str:
+    """The name of a column, or a word, as it was typed; anything else may be data."""
+    return repr(value) if type(value) is str and len(value) <= LONGEST else "..."
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether an argument is the default of its parameter."""
+    return value is default or (type(value) in (str, int, float) and type(value) is type(default) and value == default)
 
 
 def kept(value: Any) -> Any:
@@ -103,3 +153,47 @@ def shown(value: Any) -> str:
         text = re.sub(r"\bcol\(", "pd.col(", repr(value))
         return text if len(text) <= MOST_CHARACTERS and "\n" not in text else "pd.col(...)"
     return getattr(value, "__name__", "function") if callable(value) else value_text(value)
+
+
+def value_text(value: Any) -> str:
+    """Write a public value as one types it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, pd.Timestamp | pd.Timedelta):
+        return repr(str(value).removesuffix(" 00:00:00"))
+    return listing(value) if isinstance(value, tuple) else repr(value)
+
+
+def listing(values: tuple[Any, ...]) -> str:
+    """Write a list of keys or edges, or how many they are where they are many."""
+    text = f"[{', '.join(map(value_text, values))}]" if len(values) <= MOST_LISTED else ""
+    return text if 0 < len(text) <= MOST_CHARACTERS else f"[... {len(values):,} values]"
+
+
+def periods_text(periods: pd.PeriodIndex) -> str:
+    """Write consecutive periods as the call that makes them."""
+    first = str(periods[0]).partition("/")[0]  # a week by its first day
+    return f"pd.period_range({first!r}, periods={len(periods)}, freq={periods.freqstr!r})"
+
+
+def bounds_text(bounds: Any) -> str:
+    """Write bounds, which may be words or open; of several columns by name."""
+    if isinstance(bounds, Mapping):
+        return f"{{{', '.join(f'{name!r}: {bounds_text(pair)}' for name, pair in bounds.items())}}}"
+    return repr(bounds) if bounds is None or isinstance(bounds, str) else f"({', '.join(map(value_text, bounds))})"
+
+
+def argument_text(value: Any) -> str:
+    """Write an argument of a call, checked or as it was typed."""
+    if isinstance(value, pd.PeriodIndex):
+        return periods_text(value)
+    if isinstance(value, pd.DataFrame):
+        return f"DataFrame({listing(tuple(value.itertuples(index=False, name=None)))})"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name!r}: {argument_text(entry)}' for name, entry in value.items())}}}"
+    return "function" if callable(value) else value_text(value)
+
+
+def columns_text(columns: tuple[str, ...]) -> str:
+    """Write one column, or a list of them."""
+    return repr(columns[0] if len(columns) == 1 else list(columns))

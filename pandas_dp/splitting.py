@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp import arguments
-from pandas_dp.accessor import carried
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number
 from pandas_dp.priced.wanted_errors import prices_for
 from pandas_dp.public_arguments import listed
-from pandas_dp.queries import DEFAULTS, Query
+from pandas_dp.queries import DEFAULTS, Query, carried
 
 LINE = "pandas_dp.split(1, [pandas_dp.query(epsilon=1).count(), pandas_dp.query(epsilon=1).count('age')], weights=[0.6, 0.4])"
 MOST_QUERIES = 1000

@@ -63,7 +63,7 @@ LEVELS = {
     "dask": 11,
     "plan_files": 1,
     "queries": 11,
-    "recorded": 11,
+    "recorded": 1,
     "splitting": 12,
     "audit": 12,
     "query_texts": 12,

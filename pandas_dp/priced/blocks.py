@@ -12,13 +12,14 @@ from pandas_dp import arguments
 from pandas_dp.aggregates.kmeans import KMeans
 from pandas_dp.aggregates.sample_and_aggregate import GroupsOfBlocks, SampleAndAggregate, VoteOfBlocks
 from pandas_dp.aggregates.vectors import MOST_FOR_CENTRE, Estimates
+from pandas_dp.calls import Line
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
-from pandas_dp.priced.text import BOUNDED, bounds_text, listing, value_text
+from pandas_dp.priced.text import BOUNDED
 from pandas_dp.public_arguments import legible
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
@@ -92,8 +93,7 @@ class BlockQuestions(PreparedFrame):
         keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
         kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
         aggregate = GroupsOfBlocks(BlockMeans(column, lattice, keyed, 1), kind, labels, count, aggregator)
-        given = f"keys={listing(keyed.keys)}, {bounds_text(bounds)}blocks={blocks}, aggregator={aggregator!r}"
-        text = f"groupby_mean_sa({by!r}, {column!r}, {given})"
+        text = self._text(keys=keyed.keys, blocks=blocks, aggregator=aggregator)
         return self._ask(text, aggregate, (by, column))
 
     def sample_and_aggregate(
@@ -187,20 +187,19 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentValueError("widening is 'tukey' or, with aggregator='winsorized' alone, 'smith'")
         aggregate: SampleAndAggregate | VoteOfBlocks | Estimates
         wrong: Callable[[Any], str | None] = no_number
+        resolved: dict[str, Any] = {}
         if isinstance(bounds, Mapping):
-            aggregate, given = self._estimates(function, bounds, count, aggregator, known)
+            aggregate = self._estimates(function, bounds, count, aggregator, known)
             wrong = no_vector(aggregate.names)
         elif aggregator == "vote":
             wrong = no_key
-            listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function", VOTE)
-            aggregate, given = VoteOfBlocks(function, listed, count, known), f"keys={listing(listed.keys)}, "
+            listed, _ = arguments.keys(keys, False, False, Kind("key"), facts, name, "function", Line(VOTE))
+            aggregate, resolved = VoteOfBlocks(function, listed, count, known), {"keys": listed.keys}
         else:
             bits = SUM_BITS if aggregator == "winsorized" else RANK_BITS  # results may be narrow in wide bounds
-            lattice = arguments.lattice(bounds, None, bits, Kind("number"), facts, name, "function", BOUNDED)
+            lattice = arguments.lattice(bounds, None, bits, Kind("number"), facts, name, "function", Line(BOUNDED))
             aggregate = SampleAndAggregate(function, lattice, count, aggregator, widening, known)
-            given = bounds_text(bounds)
-        more = "".join((f", widening={widening!r}" if widening != "tukey" else "", f", rows={known}" if known else ""))
-        text = f"sample_and_aggregate(function, {given}blocks={blocks}, aggregator={aggregator!r}{more})"
+        text = self._text(blocks=blocks, aggregator=aggregator, **resolved)
         tried = rehearse(function, self._empty().dtypes, wrong, without=NO_VOTE if wrong is no_key else MIDDLE)
         every = tuple(self._empty().columns)
         return self._filled(every)._ask(text, replace(aggregate, tried=tried), every)
@@ -212,8 +211,8 @@ class BlockQuestions(PreparedFrame):
         count: int | None,
         how: str,
         rows: int | None,
-    ) -> tuple[Estimates, str]:
-        """Several named numbers, and how their bounds are written."""
+    ) -> Estimates:
+        """Several named numbers."""
         line = "sample_and_aggregate(function, bounds={'slope': (-1, 1), 'intercept': (0, 100)})"
         if not 1 <= len(bounds) <= MOST_OUTPUTS or not all(map(legible, bounds)):
             raise ArgumentValueError(f"a dict of bounds names 1 to {MOST_OUTPUTS:,} numbers by text: {line}")
@@ -223,11 +222,10 @@ class BlockQuestions(PreparedFrame):
         number, ranges = Kind("number"), []
         for name, pair in bounds.items():
             lattice = arguments.lattice(
-                pair, None, RANK_BITS, number, ColumnFacts(), "sample_and_aggregate", name, line
+                pair, None, RANK_BITS, number, ColumnFacts(), "sample_and_aggregate", name, Line(line)
             )
             ranges.append((lattice.lower, lattice.upper))
-        aggregate = Estimates(tuple(bounds), tuple(ranges), count, rows, how, function)
-        return aggregate, f"bounds={ranges_text(bounds)}, "
+        return Estimates(tuple(bounds), tuple(ranges), count, rows, how, function)
 
     def kmeans(
         self,
@@ -306,13 +304,11 @@ class BlockQuestions(PreparedFrame):
         known = None if rows is None else arguments.positive_int(rows, "rows")
         given = {} if bounds is None else dict(bounds)
         lattices = [
-            arguments.lattice(given.get(c), None, RANK_BITS, Kind("number"), self._facts(c), "kmeans", c, line)
+            arguments.lattice(given.get(c), None, RANK_BITS, Kind("number"), self._facts(c), "kmeans", c, Line(line))
             for c in names
         ]
         ranges = tuple((lattice.lower, lattice.upper) for lattice in lattices)
-        more = f", bounds={ranges_text(given)}, blocks={blocks}" + (f", rows={known}" if known else "")
-        more += "" if aggregator == "auto" else f", aggregator={aggregator!r}"
-        text = f"kmeans({listing(names)}, k={centres}{more})"
+        text = self._text(columns=names, bounds=given, blocks=blocks)
         return self._filled(names)._ask(text, KMeans(names, ranges, count, known, aggregator, centres), names)
 
 
@@ -320,9 +316,3 @@ def few_enough(blocks: int | None, aggregator: str, outputs: int) -> None:
     """Refuse more blocks than the smooth aggregator of vectors compares."""
     if aggregator == "smooth" and outputs > 1 and blocks is not None and blocks > MOST_FOR_CENTRE:
         raise ArgumentValueError(f"aggregator='smooth' takes at most {MOST_FOR_CENTRE:,} blocks of several numbers")
-
-
-def ranges_text(bounds: Mapping[str, Any]) -> str:
-    """Write bounds by name."""
-    shown = (f"{name!r}: ({value_text(pair[0])}, {value_text(pair[1])})" for name, pair in bounds.items())
-    return f"{{{', '.join(shown)}}}"

@@ -21,8 +21,8 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import exact_number, is_missing
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import ZERO, no_number, rehearse
-from pandas_dp.priced.text import MOST_LISTED, bounds_text, call_text, listing, value_text
 from pandas_dp.public_arguments import listed
+from pandas_dp.recorded import LEFT_OUT, MOST_LISTED
 from pandas_dp.release import Release
 from pandas_dp.steps.expression import Expression
 from pandas_dp.steps.parse import parse_expression
@@ -75,7 +75,7 @@ class ChoiceQuestions(PreparedFrame):
         'Bonn'
         """
         keyed, _ = self._keys("mode", column, keys, False, False)
-        return self._ask(call_text("mode", column, None, keys=keyed.keys), Mode(keyed), (column,))
+        return self._ask(self._text(keys=keyed.keys), Mode(keyed), (column,))
 
     def top_k(self, column: str, k: int, *, keys: Any = None) -> Release:
         """Return the k most common of the listed keys, the most common first.
@@ -116,8 +116,7 @@ class ChoiceQuestions(PreparedFrame):
         keyed, labels = self._keys("top_k", column, keys, False, False)
         if arguments.positive_int(k, "k") > keyed.count:
             raise ArgumentValueError(f"k must be at most the number of keys, {keyed.count:,}: k={keyed.count}")
-        text = call_text("top_k", column, None, k=int(k), keys=keyed.keys)
-        return self._ask(text, TopK(keyed, labels, int(k)), (column,))
+        return self._ask(self._text(keys=keyed.keys), TopK(keyed, labels, int(k)), (column,))
 
     def best_price(self, column: str, *, prices: Any = None, bounds: Any = None, supply: int | None = None) -> Release:
         """Return the price that earns most: price times the number of bids of at least that price.
@@ -178,12 +177,11 @@ class ChoiceQuestions(PreparedFrame):
             bounds = self._facts(column).bounds if bounds is None else bounds
             highest = _highest(bounds, line)
             aggregate = BestPrice(column, range(1, GRID + 1), highest / GRID, sold)
-            given = bounds_text(bounds).rstrip(", ")
+            resolved: dict[str, Any] = {"bounds": bounds}
         else:
             aggregate = BestPrice(column, *_price_list(prices, line), sold)
-            given = f"prices={_written(aggregate)}"
-        text = f"best_price({column!r}, {given}{'' if sold is None else f', supply={sold}'})"
-        return self._ask(text, aggregate, (column,))
+            resolved = {"prices": _written(aggregate)}
+        return self._ask(self._text(**resolved), aggregate, (column,))
 
     def select(
         self,
@@ -247,23 +245,23 @@ class ChoiceQuestions(PreparedFrame):
         """
         listed = _candidates(candidates)
         shares = None if weights is None else _weights(weights, len(listed))
-        more = "" if weights is None else ", weights=[...]"
+        given = {} if weights is None else {"weights": tuple(weights)}
         if sensitivity is not None:
             if not callable(score):
                 raise ArgumentTypeError(
                     "score must be a function of a table and a candidate where sensitivity= is given"
                 )
             exact = _positive(sensitivity, "sensitivity")
-            text = f"select({listing(listed)}, score=function, sensitivity={value_text(sensitivity)}{more})"
+            text = self._text(candidates=listed, cap=LEFT_OUT, **given)
             empty = self._empty()
             tried = rehearse(lambda table: score(table, listed[0]), empty.dtypes, no_number, "score", ZERO)
             return self._ask(text, SelectByFrame(listed, score, exact, shares, tried), tuple(empty.columns))
         lattice = Lattice.between(Fraction(0), _positive(cap, "cap"), SUM_BITS)
         trees = self._compiled(score, listed)
         read = tuple(sorted(frozenset().union(*(tree.columns() for tree in trees))))
-        shown = repr(score) if isinstance(score, str) else "function"
-        text = f"select({listing(listed)}, score={shown}, cap={value_text(cap)}{more})"
-        return self._ask(text, SelectByRows(listed, trees, lattice, shares), read)
+        return self._ask(
+            self._text(candidates=listed, cap=cap, **given), SelectByRows(listed, trees, lattice, shares), read
+        )
 
     def _compiled(self, score: Any, candidates: tuple[Hashable, ...]) -> tuple[Expression, ...]:
         """The row-wise score of each candidate: no row is read."""
@@ -360,12 +358,12 @@ def _price_list(given: Any, line: str) -> tuple[tuple[int, ...], Fraction]:
     return on_one_unit(exact)
 
 
-def _written(asked: BestPrice) -> str:
-    """Prices as one types them, or how many they are."""
+def _written(asked: BestPrice) -> tuple[float, ...]:
+    """Prices as one types them, where they are few enough to be written out."""
     if len(asked.prices) > MOST_LISTED:
-        return listing(tuple(asked.prices))
+        return tuple(asked.prices)
     shown = [asked.price(steps) for steps in asked.prices]
-    return listing(tuple(int(price) if price.is_integer() else price for price in shown))
+    return tuple(int(price) if price.is_integer() else price for price in shown)
 
 
 def _ratio(price: Any) -> tuple[int, int]:

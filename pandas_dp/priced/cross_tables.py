@@ -17,7 +17,8 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.priced.bounds import bounded, is_private
 from pandas_dp.priced.parts import Parts, parts_of
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, refuse_dates, value_text
+from pandas_dp.priced.text import refuse_dates
+from pandas_dp.recorded import LEFT_OUT
 from pandas_dp.release import Release
 
 SHARES = ("all", "index", "columns")
@@ -96,9 +97,7 @@ class TableQuestions(PreparedFrame):
             )
         shares = "all" if normalize is True else normalize or None
         parts = _two(self, head, index, columns, keys, bins, other, null, margins)
-        more: dict[str, Any] = {"normalize": normalize} if normalize else {}
-        counts = CountBy(parts.by, parts.labels, name="size")
-        return self._table(head, parts, counts, margins, shares, **more)
+        return self._table(parts, CountBy(parts.by, parts.labels, name="size"), margins, shares)
 
     @example(PIVOT)
     def pivot_table(
@@ -166,7 +165,7 @@ class TableQuestions(PreparedFrame):
         if aggfunc == "count":
             if bounds is not None:
                 raise ArgumentTypeError(f"counts have no bounds: leave bounds= out of {head}, aggfunc='count')")
-            return self._table(head, parts, CountBy(by, labels, values, values), margins, None, values, aggfunc=aggfunc)
+            return self._table(parts, CountBy(by, labels, values, values), margins, None, values, aggfunc=aggfunc)
         if is_private(bounds):
             by_groups = f"groupby([{index!r}, {columns!r}], keys=...)[{values!r}].{aggfunc}(bounds='private').unstack()"
             raise ArgumentValueError(f"{head}) needs bounds=(lower, upper); bounds are bought by {by_groups}")
@@ -174,28 +173,20 @@ class TableQuestions(PreparedFrame):
         if aggfunc == "sum":
             refuse_dates(kind, aggfunc, values)
         question = (Sum if aggfunc == "sum" else Mean)(values, lattice, kind, by, labels)
-        return self._table(head, parts, question, margins, None, values, bounds, aggfunc=aggfunc)
+        return self._table(parts, question, margins, None, values, aggfunc=aggfunc)
 
     def _table(
         self,
-        head: str,
         parts: Parts,
         question: CountBy | Sum | Mean,
         margins: bool,
         shares: str | None,
         values: str | None = None,
-        bounds: Any = None,
-        **more: Any,
+        **resolved: Any,
     ) -> Release:
-        given = {**more, "margins": True} if margins else more
-        shown = [
-            parts.text,
-            bounds_text(bounds).rstrip(", "),
-            *(f"{name}={value_text(v)}" for name, v in given.items()),
-        ]
+        listed = {"keys": LEFT_OUT, "bins": LEFT_OUT} | parts.given
         needed = parts.columns if values is None else (*parts.columns, values)
-        text = f"{', '.join([head, *filter(None, shown)])})"
-        return self._ask(text, CrossTable(question, margins, shares), needed)
+        return self._ask(self._text(**listed, **resolved), CrossTable(question, margins, shares), needed)
 
 
 def _two(

@@ -12,10 +12,11 @@ from pandas_dp.aggregates.sums import Sum
 from pandas_dp.aggregates.winsorized import WinsorizedMean
 from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.priced import prepared
 from pandas_dp.priced.blocks import BlockQuestions
 from pandas_dp.priced.bounds import asked, bounded, is_private, square_lattice
 from pandas_dp.priced.choices import ChoiceQuestions
-from pandas_dp.priced.column import PricedColumn
+from pandas_dp.priced.column import PricedColumn, tell
 from pandas_dp.priced.cross_tables import TableQuestions
 from pandas_dp.priced.graphs import GraphQuestions
 from pandas_dp.priced.grouping import GroupQuestions
@@ -23,10 +24,10 @@ from pandas_dp.priced.local_answers import LocalQuestions
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.ranges import RangeQuestions
 from pandas_dp.priced.several import SeveralQuestions
-from pandas_dp.priced.smooth import noise_text, smooth_method, trimmed_share
+from pandas_dp.priced.smooth import smooth_method, trimmed_share
 from pandas_dp.priced.statistics import StatisticQuestions
 from pandas_dp.priced.streams import StreamQuestions
-from pandas_dp.priced.text import call_text, refuse_dates
+from pandas_dp.priced.text import refuse_dates
 from pandas_dp.priced.units import UnitQuestions
 from pandas_dp.release import Release
 from pandas_dp.steps.methods import take_steps
@@ -118,9 +119,9 @@ class PricedFrame(
         True
         """
         if column is None:
-            return self._ask("count()", Count(), ())
+            return self._ask(self._text(), Count(), ())
         self._kind(column)
-        return self._ask(f"count({column!r})", Count(column), (column,))
+        return self._ask(self._text(), Count(column), (column,))
 
     def size(self) -> Release:
         """Count the rows; the same question as ``count()``.
@@ -186,7 +187,7 @@ class PricedFrame(
         kind, lattice = bounded(self, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
         question = asked(self, Sum(column, lattice, kind), bounds, SUM_BITS)
-        return self._ask(call_text("sum", column, bounds), question, (column,))
+        return self._ask(self._text(), question, (column,))
 
     def mean(
         self,
@@ -249,7 +250,7 @@ class PricedFrame(
         """
         law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
         if law is not None:
-            return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, noise, law, error_bar)
+            return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, law, error_bar)
         if trim is not None:
             raise ArgumentValueError(f"trim= goes with method='trimmed': mean({column!r}, method='trimmed', trim=0.1)")
         if method == "winsorized":
@@ -259,13 +260,12 @@ class PricedFrame(
                     "bounds as wide as you like"
                 )
             kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
-            text = call_text("mean", column, bounds, method=method)
-            return self._ask(text, WinsorizedMean(column, lattice, kind), (column,))
+            return self._ask(self._text(), WinsorizedMean(column, lattice, kind), (column,))
         kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
         question = asked(self, Mean(column, lattice, kind), bounds, SUM_BITS)
-        return self._ask(call_text("mean", column, bounds), question, (column,))
+        return self._ask(self._text(), question, (column,))
 
-    def _trimmed(self, column: str, bounds: Any, trim: Any, noise: str | None, law: str, error_bar: bool) -> Release:
+    def _trimmed(self, column: str, bounds: Any, trim: Any, law: str, error_bar: bool) -> Release:
         share = trimmed_share(trim)
         if is_private(bounds):
             raise ArgumentValueError(
@@ -273,9 +273,8 @@ class PricedFrame(
                 "wide as you like"
             )
         kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
-        shown = {"method": "trimmed", "trim": float(share)} | noise_text(noise, error_bar)
         question = TrimmedMeanOf(lattice, kind, law, error_bar, column, share)
-        return self._ask(call_text("mean", column, bounds, **shown), question, (column,))
+        return self._ask(self._text(trim=float(share)), question, (column,))
 
     def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Variance of a column, each value clipped to public bounds; missing values are left out.
@@ -351,7 +350,9 @@ class PricedFrame(
     def _variance(self, name: str, column: str, bounds: Any, ddof: int) -> Release:
         kind, lattice = square_lattice(self, name, column, bounds, ddof)
         question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
-        return self._ask(call_text(name, column, bounds, ddof=ddof), question, (column,))
+        return self._ask(self._text(ddof=ddof), question, (column,))
 
 
 take_steps(PreparedFrame, PricedFrame, STEPS, "; see ``df.dp.{}``.")
+tell(PricedFrame)
+vars(prepared).update(PricedFrame=PricedFrame)  # where completion reads what a step returns

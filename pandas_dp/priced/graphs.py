@@ -14,8 +14,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.kinds import Kind, is_missing
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.smooth import noise_text, smooth_noise
-from pandas_dp.priced.text import listing, value_text
+from pandas_dp.priced.smooth import smooth_noise
 from pandas_dp.public_arguments import listed
 from pandas_dp.release import Release
 
@@ -101,10 +100,7 @@ class GraphQuestions(PreparedFrame):
         columns = (source, target, weight)
         ends = Keys(source, listed), Keys(target, listed)
         question = SpanningTreeOf(lattice, kinds[2], law, error_bar, *ends, weight)
-        names = ", ".join(map(repr, columns))
-        text = f"mst_cost({names}, vertices={listing(listed)}, max_weight={value_text(max_weight)}"
-        more = "".join(f", {name}={value!r}" for name, value in noise_text(noise, error_bar).items())
-        return self._ask(f"{text}{more})", question, columns)
+        return self._ask(self._text(vertices=listed), question, columns)
 
 
 def _vertices(given: Any, kinds: list[Kind], line: str) -> tuple[Hashable, ...]:

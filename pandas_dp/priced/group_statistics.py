@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
@@ -18,7 +18,8 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.bounds import asked, bounded, rank_lattice, square_lattice
 from pandas_dp.priced.parts import Parts, few
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import ONE_COLUMN, bounds_text, columns_text, missing_question, refuse_dates, value_text
+from pandas_dp.priced.text import ONE_COLUMN, missing_question, refuse_dates
+from pandas_dp.recorded import LEFT_OUT, columns_text
 from pandas_dp.release import Release
 
 
@@ -26,10 +27,15 @@ from pandas_dp.release import Release
 class GroupStatistics:
     """Groups of a priced frame, and one number for each of them."""
 
-    __slots__ = ("_column", "_frame", "_parts")
+    __slots__ = ("_call", "_column", "_frame", "_parts")
+
+    def __init_subclass__(cls) -> None:
+        """Every class of groups says what to type where arguments do not fit, and takes public ones alone."""
+        explain(cls, public=True)
 
     def __init__(self, frame: PreparedFrame, parts: Parts, column: str | None = None) -> None:
         self._frame, self._parts, self._column = frame, parts, column
+        self._call: Any = None  # the question that is put just now, see `explain`
 
     __reduce__ = uncopied
 
@@ -37,6 +43,19 @@ class GroupStatistics:
     def _by(self) -> str:
         """The columns of groups, as typed."""
         return columns_text(self._parts.columns)
+
+    @property
+    def _groups(self) -> str:
+        """The groups as they were asked for."""
+        return f"groupby({', '.join(filter(None, (self._by, self._parts.text)))})"
+
+    @property
+    def _before(self) -> str:
+        """What stands before the call of a question."""
+        return self._of_column(self._column)
+
+    def _of_column(self, column: str | None) -> str:
+        return f"{self._groups}." if column is None else f"{self._groups}[{column!r}]."
 
     def __repr__(self) -> str:
         """Say what one call costs."""
@@ -53,10 +72,6 @@ class GroupStatistics:
                 raise AttributeError(f"{name!r} is a column; select it: .groupby({self._by}, keys=[...])[{name!r}]")
             column = "'column'" if self._column is None else repr(self._column)
             raise AttributeError(missing_question(type(self), name, f"{column}, ", self._parts.columns))
-
-    def __getitem__(self, column: str) -> Self:
-        """Select one column, as in pandas."""
-        return type(self)(self._frame, self._parts, self._selected(column))
 
     def size(self) -> Release:
         """Count the rows of each group; see `PricedFrame.size`.
@@ -77,7 +92,7 @@ class GroupStatistics:
         >>> df.dp.preview(epsilon=1).groupby("ward", keys=["A", "B"]).size().error
         'each ± 3 rows (95 %)'
         """
-        return self._ask("size", CountBy(self._parts.by, self._parts.labels, name="size"), None)
+        return self._ask(CountBy(self._parts.by, self._parts.labels, name="size"), None)
 
     def count(self, column: str | None = None) -> Release:
         """Count the non-null rows of a column in each group, without a column the rows; see `PricedFrame.count`.
@@ -96,7 +111,7 @@ class GroupStatistics:
         if column is not None:
             self._frame._kind(column)
         name = "size" if column is None else column
-        return self._ask("count", CountBy(self._parts.by, self._parts.labels, column, name), column)
+        return self._ask(CountBy(self._parts.by, self._parts.labels, column, name), column)
 
     def nunique(self, column: str | None = None) -> Release:
         """Count the distinct values of a column in each group; see `PricedFrame.nunique`.
@@ -114,7 +129,7 @@ class GroupStatistics:
         self._frame._kind(column)
         mixed = self._frame._empty()[column].dtype == object
         question = DistinctCounts(column, self._parts.by, self._parts.labels, mixed)
-        return self._ask("nunique", question, column)
+        return self._ask(question, column)
 
     def sum(self, column: str | None = None, *, bounds: Any = None) -> Release:
         """Sum of a column in each group; see `PricedFrame.sum`. Rows beyond a unit's bounds are dropped at random.
@@ -132,7 +147,7 @@ class GroupStatistics:
         kind, lattice = bounded(self._frame, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
         question = Sum(column, lattice, kind, self._parts.by, self._parts.labels)
-        return self._ask("sum", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
+        return self._ask(asked(self._frame, question, bounds, SUM_BITS), column)
 
     def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
         """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random.
@@ -149,7 +164,7 @@ class GroupStatistics:
         column = self._named(column, "mean")
         kind, lattice = bounded(self._frame, "mean", column, bounds, SUM_BITS)
         question = Mean(column, lattice, kind, self._parts.by, self._parts.labels)
-        return self._ask("mean", asked(self._frame, question, bounds, SUM_BITS), column, bounds)
+        return self._ask(asked(self._frame, question, bounds, SUM_BITS), column)
 
     def var(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Variance of a column in each group; see `PricedFrame.var`.
@@ -185,7 +200,7 @@ class GroupStatistics:
         kind, lattice = square_lattice(self._frame, name, column, bounds, ddof)
         parts = self._parts
         question = Variance(column, lattice, kind, ddof, name == "std", parts.by, parts.labels)
-        return self._ask(name, asked(self._frame, question, bounds, SQUARE_BITS), column, bounds, ddof=ddof)
+        return self._ask(asked(self._frame, question, bounds, SQUARE_BITS), column, ddof=ddof)
 
     def median(self, column: str | None = None, *, bounds: Any = None, step: Any = None) -> Release:
         """Median of a column in each group, ``quantile`` at 0.5; see `PricedFrame.median`.
@@ -240,8 +255,8 @@ class GroupStatistics:
             few(self._parts.by.count * len(levels))
         kind, lattice = rank_lattice(self._frame, name, column, bounds, step)
         question = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
-        shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step})
-        return self._ask(name, asked(self._frame, question, bounds, RANK_BITS), column, bounds, **shown)
+        level = {} if name == "median" else {"q": q}
+        return self._ask(asked(self._frame, question, bounds, RANK_BITS), column, **level)
 
     def _selected(self, column: str) -> str:
         """The name of a column that there is."""
@@ -256,9 +271,15 @@ class GroupStatistics:
             raise ArgumentTypeError(f"{name}() needs a column: .groupby({self._by})['cost'].{name}()")
         return named
 
-    def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None, **more: Any) -> Release:
-        selected = "" if column is None else f"[{column!r}]"
+    def _ask(self, aggregate: Aggregate, column: str | None, **resolved: Any) -> Release:
         needed = self._parts.columns if column is None else (*self._parts.columns, column)
-        shown = [bounds_text(bounds).rstrip(", "), *(f"{key}={value_text(value)}" for key, value in more.items())]
-        groups = f"groupby({self._by}, {self._parts.text}){selected}"
-        return self._frame._ask(f"{groups}.{name}({', '.join(filter(None, shown))})", aggregate, needed)
+        return self._frame._ask(self._text(column, **resolved), self._recipe(aggregate, column), needed)
+
+    def _recipe(self, aggregate: Aggregate, column: str | None) -> Aggregate:
+        """What is asked: of groups that have to be found another recipe, that pays for them."""
+        return aggregate
+
+    def _text(self, column: str | None, **resolved: Any) -> str:
+        """The call that was typed, for the books, with arguments as they were resolved and its column in brackets."""
+        call, parameters = self._call
+        return self._of_column(column) + str(call.text(parameters, {**resolved, "column": LEFT_OUT}))

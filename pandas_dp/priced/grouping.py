@@ -11,7 +11,7 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.keys import FoundGroups, KeyQuestions
 from pandas_dp.priced.parts import found_of, parts_of
-from pandas_dp.priced.text import columns_text
+from pandas_dp.recorded import columns_text
 
 GROUPING = (
     "groupby() takes a column or a list of columns: groupby(['state', 'sex'], keys={'state': [...], 'sex': [...]}), "
@@ -80,7 +80,7 @@ class GroupQuestions(KeyQuestions):
         if not columns or not all(isinstance(column, str) for column in columns):
             raise ArgumentTypeError(GROUPING)
         if len(columns) == 1 and bins is None and self._finds("groupby", columns[0], keys, other, null):
-            return FoundGroups(self, (KeyColumn(columns[0], self._kind(columns[0])),), "")
+            return FoundGroups(self._from_schema(columns), (KeyColumn(columns[0], self._kind(columns[0])),), {})
         head, asking = f"groupby({columns_text(tuple(columns))}", self._from_schema(columns, keys, bins)
         if self._price.delta and len(columns) > 1 and not isinstance(keys, pd.DataFrame):
             found = found_of(self, head, columns, keys, bins, other, null)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -14,7 +13,7 @@ from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.sample_and_aggregate import GroupsOfFunction
 from pandas_dp.aggregates.selections import GroupModes
 from pandas_dp.aggregates.several import SeveralOfGroups
-from pandas_dp.calls import example, explain
+from pandas_dp.calls import Line, example
 from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.core.partition import Cross
 from pandas_dp.core.statistics.blocks import BlockResults
@@ -25,14 +24,13 @@ from pandas_dp.priced.parts import parts_of
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import no_number, rehearse
 from pandas_dp.priced.several import composed, wanted_of
-from pandas_dp.priced.text import BOUNDED, bounds_text
+from pandas_dp.priced.text import BOUNDED
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts
 
 BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what agg knows of groups
 
 
-@partial(explain, public=True)
 class PricedGroups(GroupStatistics):
     """Groups of a priced frame: one answer for each listed key, all for the price of one call.
 
@@ -47,6 +45,10 @@ class PricedGroups(GroupStatistics):
     """
 
     __slots__ = ()
+
+    def __getitem__(self, column: str) -> PricedGroups:
+        """Select one column, as in pandas."""
+        return PricedGroups(self._frame, self._parts, self._selected(column))
 
     def mode(self, column: str | None = None, *, keys: Any = None) -> Release:
         """Return the most common of the listed keys of a column in each group; see `PricedFrame.mode`.
@@ -88,7 +90,7 @@ class PricedGroups(GroupStatistics):
         if not isinstance(crossed.by, Cross):
             raise TypeError("groups and keys are a cross partition")
         question = GroupModes(crossed.by, keyed, self._parts.labels)
-        return self._ask("mode", question, column, keys=keyed.keys)
+        return self._ask(question, column, keys=keyed.keys)
 
     def histogram(
         self, column: str | None = None, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
@@ -130,9 +132,7 @@ class PricedGroups(GroupStatistics):
         more = parts_of(self._frame, f"histogram({column!r}", [column], keys, bins, other, null)
         crossed = self._parts.crossed(more.factors[0])
         question = CountBy(crossed.by, crossed.labels, name="count")
-        return self._frame._ask(
-            f"groupby({self._by}, {self._parts.text})[{column!r}].histogram({more.text})", question, crossed.columns
-        )
+        return self._ask(question, column, **more.given)
 
     @example(f"df.dp(epsilon=1).groupby('ward', keys=['A', 'B']).{BOUNDED}")
     def sample_and_aggregate(
@@ -191,7 +191,6 @@ class PricedGroups(GroupStatistics):
         >>> typical.round().tolist()
         [10.0, 40.0]
         """
-        head = f"groupby({self._by}, {self._parts.text})"
         line = f".groupby({self._by}, keys=[...]).{BOUNDED}"
         if self._column is not None:
             raise ArgumentTypeError(f"the function takes all columns, so select none: {line}")
@@ -203,14 +202,15 @@ class PricedGroups(GroupStatistics):
             raise ArgumentValueError(f"aggregator={aggregator!r} takes no groups; leave it out: {line}")
         count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         number, facts = Kind("number"), ColumnFacts()
-        lattice = arguments.lattice(bounds, None, RANK_BITS, number, facts, "sample_and_aggregate", "function", line)
+        lattice = arguments.lattice(
+            bounds, None, RANK_BITS, number, facts, "sample_and_aggregate", "function", Line(line)
+        )
         empty = self._frame._empty()
         tried = rehearse(function, empty.dtypes, no_number)
         results = BlockResults(function, lattice, 1, by=self._parts.by)
         question = GroupsOfFunction(results, number, self._parts.labels, count, aggregator, tried)
-        call = f"sample_and_aggregate(function, {bounds_text(bounds)}blocks={blocks}, aggregator={aggregator!r})"
-        every = tuple(empty.columns)
-        return self._frame._filled(every)._ask(f"{head}.{call}", question, every)
+        text, every = self._text(None, blocks=blocks, aggregator=aggregator), tuple(empty.columns)
+        return self._frame._filled(every)._ask(text, question, every)
 
     def agg(
         self, func: Any = None, *, bounds: Any = None, weights: Any = None, within: Any = None, **named: Any
@@ -257,8 +257,7 @@ class PricedGroups(GroupStatistics):
         if named or selected:
             parts = tuple(replace(part, column=None) for part in parts)
         columns = (*self._parts.columns, *dict.fromkeys(cell.column for cell in wanted))
-        groups = f"groupby({self._by}, {self._parts.text})"
-        return self._frame._ask(f"{groups}.{text}", SeveralOfGroups(parts, single and not selected), columns)
+        return self._frame._ask(f"{self._groups}.{text}", SeveralOfGroups(parts, single and not selected), columns)
 
     def _of(self, frame: PreparedFrame) -> PricedGroups:
         """The same groups of the same rows at another price."""

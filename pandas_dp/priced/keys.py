@@ -11,12 +11,14 @@ from pandas_dp.aggregates.distinct import Shares
 from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys, KeyColumn, KeyColumns
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
+from pandas_dp.calls import Line
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.parts import Parts, few_columns
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import BOUNDED, bounds_text, call_text, columns_text, more_parts
+from pandas_dp.priced.text import BOUNDED
+from pandas_dp.recorded import LEFT_OUT
 from pandas_dp.release import Release
 
 
@@ -87,11 +89,10 @@ class KeyQuestions(PreparedFrame):
                     f"normalize= goes with listed keys: value_counts({column!r}, keys=[...], normalize=True)"
                 )
             question = FoundCounts((KeyColumn(column, self._kind(column)),), sort=bool(sort))
-            return self._ask(call_text("value_counts", column, None), question, (column,))
+            return self._ask(self._text(sort=LEFT_OUT), question, (column,))
         keyed, labels = self._keys("value_counts", column, keys, other, null)
         counts = CountBy(keyed, labels, name="count", sort=bool(sort))
-        more = more_parts(other, null) | ({"normalize": True} if shares else {})
-        text = call_text("value_counts", column, None, keys=keyed.keys, **more)
+        text = self._text(keys=keyed.keys, sort=LEFT_OUT)
         asking = self._from_schema((column,), keys)
         return asking._ask(text, Shares(counts) if shares else counts, (column,))
 
@@ -147,7 +148,7 @@ class KeyQuestions(PreparedFrame):
             raise ArgumentTypeError(
                 f"unique() takes a price with a delta: df.dp(epsilon=1, delta=1e-6).unique({column!r})"
             )
-        return self._ask(f"unique({columns_text(columns)})", FoundKeys(made), columns)
+        return self._ask(self._text(), FoundKeys(made), columns)
 
     def _finds(self, call: str, column: str, keys: Any, other: bool, null: bool) -> bool:
         """Whether the keys of a column must be found: nobody listed any, and a bool column has but two.
@@ -163,7 +164,7 @@ class KeyQuestions(PreparedFrame):
         if not self._price.delta:
             example = arguments.KEYS.get(kind.name, arguments.KEYS["key"])
             finding = f"let the price find them: df.dp(epsilon=1, delta=1e-6).{call}({column!r})"
-            line = f"{call}({column!r}, keys={example}), or {finding}"
+            line = Line(f"{call}({column!r}, keys={example})", "keys", example, f", or {finding}")
             arguments.keys(None, other, null, kind, self._facts(column), call, column, line)
         if other or null:
             raise ArgumentTypeError(f"other= and null= go with listed keys: {call}({column!r}, keys=[...], other=True)")
@@ -185,14 +186,16 @@ class FoundGroups(PricedGroups):
 
     __slots__ = ("_keys",)
 
-    def __init__(self, frame: PreparedFrame, keys: KeyColumns, text: str, column: str | None = None) -> None:
+    def __init__(
+        self, frame: PreparedFrame, keys: KeyColumns, given: dict[str, Any], column: str | None = None
+    ) -> None:
         first, names = keys[0].column, tuple(key.column for key in keys)
-        super().__init__(frame, Parts(Keys(first, ()), Labels(first, ()), names, text), column)
+        super().__init__(frame, Parts(Keys(first, ()), Labels(first, ()), names, given), column)
         self._keys = keys
 
     def __getitem__(self, column: str) -> FoundGroups:
         """Select one column, as in pandas."""
-        return FoundGroups(self._frame, self._keys, self._parts.text, self._selected(column))
+        return FoundGroups(self._frame, self._keys, self._parts.given, self._selected(column))
 
     @property
     def _listed(self) -> str:
@@ -223,22 +226,14 @@ class FoundGroups(PricedGroups):
         name = call.partition("(")[0]
         return ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
 
-    def _ask(self, name: str, aggregate: Aggregate, column: str | None, bounds: Any = None, **more: Any) -> Release:
+    def _recipe(self, aggregate: Aggregate, column: str | None) -> Aggregate:
+        """What finds the groups and answers for each."""
         if isinstance(aggregate, CountBy):
-            question: Aggregate = FoundCounts(self._keys, aggregate.column, aggregate.name or "size", sort=False)
-        elif isinstance(aggregate, Sum | Mean):
-            question = ByFoundKey(self._keys, aggregate)
-        else:
-            needs = f"bounds: {self._groups}[{column!r}].{name}(bounds=(lower, upper))"
-            if name not in ("sum", "mean"):
-                needs = f"listed keys, {self._listed}: found ones take size(), count(), sum() and mean()"
-            raise ArgumentTypeError(f"{name}() of groups that are found needs {needs}")
-        selected = "" if column is None else f"[{column!r}]"
-        text = f"{self._groups[1:]}{selected}.{name}({bounds_text(bounds).rstrip(', ')})"
-        needed = self._parts.columns if column is None else (*self._parts.columns, column)
-        return self._frame._ask(text, question, needed)
-
-    @property
-    def _groups(self) -> str:
-        """The groups as they were asked for."""
-        return f".groupby({', '.join(filter(None, (self._by, self._parts.text)))})"
+            return FoundCounts(self._keys, aggregate.column, aggregate.name or "size", sort=False)
+        if isinstance(aggregate, Sum | Mean):
+            return ByFoundKey(self._keys, aggregate)
+        name = self._call[0].name
+        needs = f"bounds: .{self._groups}[{column!r}].{name}(bounds=(lower, upper))"
+        if name not in ("sum", "mean"):
+            needs = f"listed keys, {self._listed}: found ones take size(), count(), sum() and mean()"
+        raise ArgumentTypeError(f"{name}() of groups that are found needs {needs}")

@@ -7,7 +7,6 @@ from typing import Any
 from pandas_dp.aggregates.randomized_response import RandomizedAnswers
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import call_text, more_parts
 from pandas_dp.release import Release
 
 
@@ -70,5 +69,4 @@ class LocalQuestions(PreparedFrame):
             raise ArgumentValueError(
                 f"randomized response needs at least two keys: randomized_response({column!r}, keys=['no', 'yes'])"
             )
-        text = call_text("randomized_response", column, None, keys=keyed.keys, **more_parts(other, null))
-        return self._ask(text, RandomizedAnswers(keyed, labels), (column,))
+        return self._ask(self._text(keys=keyed.keys), RandomizedAnswers(keyed, labels), (column,))

@@ -12,11 +12,12 @@ import pandas as pd
 from pandas_dp import arguments
 from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
 from pandas_dp.aggregates.keys import KeyColumn, KeyColumns
+from pandas_dp.calls import Line
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import listing, periods_text
+from pandas_dp.recorded import argument_text
 
 MOST_COMBINATIONS = 1_000_000
 MOST_FOUND = 100  # columns whose combinations are found
@@ -35,14 +36,19 @@ class Parts(NamedTuple):
     by : Keys, Bins or Cross
     labels : Labels or CrossLabels
     columns : tuple of str
-    text : str
-        The arguments that name the parts, as one types them.
+    given : dict of str to Any
+        The arguments that name the parts, as they were resolved.
     """
 
     by: Keys | Bins | Cross
     labels: Labels | CrossLabels
     columns: tuple[str, ...]
-    text: str
+    given: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The arguments that name the parts, as one types them."""
+        return ", ".join(f"{name}={argument_text(value)}" for name, value in self.given.items())
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -62,7 +68,7 @@ class Parts(NamedTuple):
             by = Cross((*self.by.factors, more), places)
         else:
             by = Cross((self.by, more))
-        return Parts(by, crossed(self.labels, labels), (*self.columns, more.column), self.text)
+        return Parts(by, crossed(self.labels, labels), (*self.columns, more.column), self.given)
 
 
 def parts_of(
@@ -91,7 +97,7 @@ def parts_of(
         return _allowed(frame, kinds, keys, bins, other, null, _line(frame, head, kinds))
     factors = [factor for factor in factors_of(frame, head, columns, keys, bins, other, null) if factor is not None]
     few(math.prod(factor.count for factor, _ in factors))
-    return _crossed(factors, _texts(factors, len(columns) == 1), other, null)
+    return _crossed(factors, _given(factors, len(columns) == 1), other, null)
 
 
 def kinds_of(frame: PreparedFrame, head: str, columns: Sequence[str]) -> dict[str, Kind]:
@@ -130,7 +136,9 @@ def factors_of(
                 factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else line))
             else:
                 facts, given = frame._facts(column), listed.get(column)
-                factors.append(arguments.keys(given, other, null, kind, facts, call, column, None if alone else line))
+                factors.append(
+                    arguments.keys(given, other, null, kind, facts, call, column, None if alone else Line(line))
+                )
         except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
@@ -141,8 +149,8 @@ def factors_of(
 
 def found_of(
     frame: PreparedFrame, head: str, columns: Sequence[str], keys: Any, bins: Any, other: bool, null: bool
-) -> tuple[KeyColumns, str] | None:
-    """Columns whose combinations the price finds, and what is listed of them as one types it; None where all are listed.
+) -> tuple[KeyColumns, dict[str, Any]] | None:
+    """Columns whose combinations the price finds, and the arguments that list some of them; None where all are listed.
 
     See `parts_of`.
     """
@@ -157,16 +165,16 @@ def found_of(
     made = tuple(
         KeyColumn(column, frame._kind(column), factor) for column, factor in zip(columns, factors, strict=True)
     )
-    return made, ", ".join(_texts([factor for factor in factors if factor is not None], False))
+    return made, _given([factor for factor in factors if factor is not None], False)
 
 
-def _crossed(factors: list[Factor], texts: list[str], other: bool, null: bool) -> Parts:
+def _crossed(factors: list[Factor], given: dict[str, Any], other: bool, null: bool) -> Parts:
     columns = tuple(factor.column for factor, _ in factors)
-    texts += [f"{name}=True" for name, wanted in (("other", other), ("null", null)) if wanted]
+    given |= {name: True for name, wanted in (("other", other), ("null", null)) if wanted}
     if len(factors) == 1:
-        return Parts(*factors[0], columns, ", ".join(texts))
+        return Parts(*factors[0], columns, given)
     by, labels = zip(*factors, strict=True)
-    return Parts(Cross(by), CrossLabels(labels), columns, ", ".join(texts))
+    return Parts(Cross(by), CrossLabels(labels), columns, given)
 
 
 def few_columns(columns: Sequence[str]) -> None:
@@ -224,7 +232,7 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: str) -> dict
 def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: str | None) -> Factor:
     """Bins between edges, or one for each period."""
     if not isinstance(given, pd.PeriodIndex):
-        return arguments.bins(given, other, null, kind, call, column, line)
+        return arguments.bins(given, other, null, kind, call, column, None if line is None else Line(line))
     line = line or f"{call}({column!r}, bins={PERIODS})"
     if kind.name != "datetime":
         raise ArgumentTypeError(f"periods are bins of a column of dates; here type {call}({column!r}, bins=[...])")
@@ -239,27 +247,20 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
         turned = "" if kind.tz is None else f", and none may start in an hour that the clocks of {kind.tz!r} show twice"
         raise ArgumentValueError(f"periods must lie between 1678 and 2261{turned}: {line}") from None
     last = starts[-1] - pd.Timedelta(1, unit="ns")  # the last bin is closed
-    binned, labels = arguments.bins([*starts[:-1], last], other, null, kind, call, column, line)
+    binned, labels = arguments.bins([*starts[:-1], last], other, null, kind, call, column, Line(line))
     return binned, Labels(column, (*given, *labels.values))
 
 
-def _texts(factors: list[Factor], alone: bool) -> list[str]:
-    """The arguments keys= and bins= as one types them."""
-    given: dict[str, dict[str, str]] = {"keys": {}, "bins": {}}
+def _given(factors: list[Factor], alone: bool) -> dict[str, Any]:
+    """The arguments keys= and bins= as they were resolved."""
+    given: dict[str, dict[str, Any]] = {"keys": {}, "bins": {}}
     for factor, labels in factors:
         if isinstance(factor, Keys):
-            given["keys"][factor.column] = listing(factor.keys)
-        elif labels.edges:
-            given["bins"][factor.column] = listing(labels.edges)
+            given["keys"][factor.column] = factor.keys
         else:
-            given["bins"][factor.column] = periods_text(pd.PeriodIndex(labels.values[: factor.bins]))
-    return [
-        f"{name}={next(iter(texts.values()))}"
-        if alone
-        else f"{name}={{{', '.join(f'{column!r}: {text}' for column, text in texts.items())}}}"
-        for name, texts in given.items()
-        if texts
-    ]
+            periods = None if labels.edges else pd.PeriodIndex(labels.values[: factor.bins])
+            given["bins"][factor.column] = labels.edges if periods is None else periods
+    return {name: next(iter(of.values())) if alone else of for name, of in given.items() if of}
 
 
 def _allowed(
@@ -285,13 +286,14 @@ def _allowed(
     for column, kind in kinds.items():
         cells = [arguments.plain(cell, kind) for cell in table[column].tolist()]
         order = {cell: place for place, cell in enumerate(dict.fromkeys(cells))}
-        factors.append(arguments.keys(list(order), False, False, kind, frame._facts(column), "groupby", column, wanted))
+        factors.append(
+            arguments.keys(list(order), False, False, kind, frame._facts(column), "groupby", column, Line(wanted))
+        )
         total *= len(order)
         _numbered(total)
         places = places * len(order) + np.array([order[cell] for cell in cells], dtype=np.int64)  # shape (rows,)
     allowed = tuple(places.tolist())
     if len(set(allowed)) != len(allowed):
         raise ArgumentValueError(f"a table as keys= must not hold a combination twice: {wanted}")
-    rows = listing(tuple(table[columns].itertuples(index=False, name=None)))
     by, labels = zip(*factors, strict=True)
-    return Parts(Cross(by, allowed), CrossLabels(labels, allowed), tuple(columns), f"keys=DataFrame({rows})")
+    return Parts(Cross(by, allowed), CrossLabels(labels, allowed), tuple(columns), {"keys": table[columns]})

@@ -19,7 +19,8 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import Kind, kind_of
 from pandas_dp.opening import table_of
-from pandas_dp.priced.text import listing, missing_question
+from pandas_dp.priced.text import missing_question
+from pandas_dp.recorded import listing
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts, Schema
 from pandas_dp.steps.changes import Step, applied
@@ -27,7 +28,7 @@ from pandas_dp.steps.methods import RowSteps
 
 if TYPE_CHECKING:
     from pandas_dp.priced.ahead import Ahead
-    from pandas_dp.priced.frame import PricedFrame
+    from pandas_dp.priced.frame import PricedFrame  # completion takes `Self` for the class where it is written
     from pandas_dp.protected import Table
 
 
@@ -45,7 +46,8 @@ class Known(NamedTuple):
 class PreparedFrame(RowSteps["PricedFrame"]):
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
-    __slots__ = ("_ahead", "_frame", "_fresh", "_known", "_notes", "_price", "_steps")
+    __slots__ = ("_ahead", "_call", "_frame", "_fresh", "_known", "_notes", "_price", "_steps")
+    _before = ""  # what stands before the call of a question
 
     def __init_subclass__(cls) -> None:
         """Every class of questions says what to type where arguments do not fit, and takes public ones alone."""
@@ -57,6 +59,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         self._steps: tuple[Step, ...] = ()
         self._known: Known | None = None
         self._notes: tuple[str, ...] = ()  # what answers say of how they were asked
+        self._call: Any = None  # the question that is put just now, see `explain`
 
     __reduce__ = uncopied
 
@@ -169,6 +172,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
         return arguments.keys(keys, other, null, kind, self._facts(column), name, column)
+
+    def _text(self, **resolved: Any) -> str:
+        """The call that was typed, for the books, with arguments as they were resolved."""
+        call, parameters = self._call
+        return str(call.text(parameters, resolved))
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price

@@ -11,8 +11,7 @@ from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.priced.bounds import asked, is_private, open_ended, rank_lattice
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.smooth import noise_text, smooth_method
-from pandas_dp.priced.text import call_text
+from pandas_dp.priced.smooth import smooth_method
 from pandas_dp.release import Release
 
 
@@ -143,15 +142,13 @@ class QuantileQuestions(PreparedFrame):
         levels, scalar = arguments.quantiles(q)
         law = smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
         if law is not None:
-            return self._smooth(name, column, q, bounds, step, noise, law, error_bar)
+            return self._smooth(name, column, q, bounds, step, law, error_bar)
         kind, lattice = rank_lattice(self, name, column, bounds, step)
-        shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step})
         question = QuantileOf(column, levels, lattice, kind, scalar)
-        return self._ask(call_text(name, column, bounds, **shown), asked(self, question, bounds, RANK_BITS), (column,))
+        text = self._text(**({} if name == "median" else {"q": q}))
+        return self._ask(text, asked(self, question, bounds, RANK_BITS), (column,))
 
-    def _smooth(
-        self, name: str, column: str, q: Any, bounds: Any, step: Any, noise: str | None, law: str, error_bar: bool
-    ) -> Release:
+    def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, law: str, error_bar: bool) -> Release:
         levels, scalar = arguments.quantiles(q)
         if error_bar and not scalar:
             raise ArgumentValueError(f"error_bar=True takes one level: {name}({column!r}, 0.5, ..., error_bar=True)")
@@ -162,7 +159,5 @@ class QuantileQuestions(PreparedFrame):
                 f"method='smooth' needs bounds that are known: {name}({column!r}, bounds=(lower, upper), method='smooth')"
             )
         _, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
-        shown = ({} if name == "median" else {"q": q}) | ({} if step is None else {"step": step}) | {"method": "smooth"}
         question = SmoothQuantileOf(lattice, kind, law, error_bar, column, levels, scalar)
-        text = call_text(name, column, bounds, **shown, **noise_text(noise, error_bar))
-        return self._ask(text, question, (column,))
+        return self._ask(self._text(**({} if name == "median" else {"q": q})), question, (column,))

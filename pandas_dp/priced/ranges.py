@@ -9,7 +9,6 @@ from pandas_dp.aggregates.count import CountBy, Labels
 from pandas_dp.aggregates.ranges import Ecdf, RangeCounts
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import call_text, more_parts
 from pandas_dp.release import Release
 
 
@@ -78,15 +77,10 @@ class RangeQuestions(PreparedFrame):
             raise ArgumentTypeError("give either bins= or keys=, not both")
         if bins is None:
             keyed, labels = self._keys("histogram", column, keys, other, null)
-            return self._ask(
-                call_text("histogram", column, None, keys=keyed.keys, **more_parts(other, null)),
-                CountBy(keyed, labels, name="count"),
-                (column,),
-            )
+            return self._ask(self._text(keys=keyed.keys), CountBy(keyed, labels, name="count"), (column,))
         kind = self._kind(column)
         binned, labels = arguments.bins(bins, other, null, kind, "histogram", column)
-        text = call_text("histogram", column, None, bins=labels.edges, **more_parts(other, null))
-        return self._ask(text, CountBy(binned, labels, name="count"), (column,))
+        return self._ask(self._text(bins=labels.edges), CountBy(binned, labels, name="count"), (column,))
 
     def ecdf(self, column: str, *, bins: Any) -> Release:
         """Cumulative distribution of a column at public edges.
@@ -125,8 +119,7 @@ class RangeQuestions(PreparedFrame):
         """
         kind = self._kind(column)
         binned, labels = arguments.bins(bins, False, False, kind, "ecdf", column)
-        text = call_text("ecdf", column, None, bins=labels.edges)
-        return self._ask(text, Ecdf(binned, Labels(column, labels.edges)), (column,))
+        return self._ask(self._text(bins=labels.edges), Ecdf(binned, Labels(column, labels.edges)), (column,))
 
     def _ranges(self, column: str, bins: Any, keys: Any, other: bool, null: bool) -> Release:
         if bins is None or keys is not None:
@@ -135,6 +128,4 @@ class RangeQuestions(PreparedFrame):
                 f"histogram({column!r}, bins=range(0, 101, 10), workload='ranges')"
             )
         binned, labels = arguments.bins(bins, other, null, self._kind(column), "histogram", column)
-        more = {"workload": "ranges", **more_parts(other, null)}
-        text = call_text("histogram", column, None, bins=labels.edges, **more)
-        return self._ask(text, RangeCounts(binned, labels), (column,))
+        return self._ask(self._text(bins=labels.edges), RangeCounts(binned, labels), (column,))

@@ -15,14 +15,15 @@ from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.several import Part, Several
 from pandas_dp.aggregates.summary import Summary
 from pandas_dp.asked import AskedQuery
+from pandas_dp.calls import Line
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.kinds import exact_number
 from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.priced.text import bounds_text, call_text, listing, value_text
 from pandas_dp.priced.wanted_errors import MILLION, prices_for
+from pandas_dp.recorded import LEFT_OUT, bounds_text, value_text
 from pandas_dp.release import Release
 from pandas_dp.uncertainty import LEVEL
 
@@ -150,7 +151,7 @@ class SeveralQuestions(PreparedFrame):
         )
         if isinstance(columns, str):
             summary = self._summary(columns, bounds)  # checks the bounds
-            return self._ask(call_text("describe", columns, bounds), summary, (columns,))
+            return self._ask(self._text(), summary, (columns,))
         if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
             raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
         if bounds is not None and not isinstance(bounds, Mapping):
@@ -158,7 +159,7 @@ class SeveralQuestions(PreparedFrame):
         names, given = tuple(columns), {} if bounds is None else dict(bounds)
         if not all(isinstance(name, str) for name in names):
             raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
-        asked = [self._summary(name, given.get(name)) for name in names]
+        asked = [self._summary(name, given.get(name), Line(line)) for name in names]
         if len(set(names)) != len(names) or set(given) - set(names) or len(names) > MOST_PARTS:
             raise ArgumentValueError(
                 f"columns must differ, be at most {MOST_PARTS}, and bounds be of these columns alone: {line}"
@@ -168,16 +169,20 @@ class SeveralQuestions(PreparedFrame):
             Part(f"describe({name!r})", None, name, question, share)
             for name, question in zip(names, asked, strict=True)
         ]
-        text = f"describe({listing(names)}{f', bounds={_bounds(given)}' if given else ''})"
+        text = self._text(columns=names, bounds=given or LEFT_OUT)
         return self._ask(text, Several(tuple(parts)), names)
 
-    def _summary(self, column: str, bounds: Any) -> Summary:
+    def _summary(self, column: str, bounds: Any, line: Line | None = None) -> Summary:
         kind = self._kind(column)
         if kind.name != "number":
             raise ArgumentTypeError(
                 f"describe() needs columns of numbers; of {column!r} ask .count(...), .value_counts(...), .quantile(...)"
             )
-        squares, ranks = (self._lattice("describe", column, bounds, None, bits)[1] for bits in (SQUARE_BITS, RANK_BITS))
+        facts = self._facts(column)
+        squares, ranks = (
+            arguments.lattice(bounds, None, bits, kind, facts, "describe", column, line)
+            for bits in (SQUARE_BITS, RANK_BITS)
+        )
         if squares.width > 10**150:
             raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")
         return Summary(column, squares, ranks, kind)
@@ -217,7 +222,7 @@ def composed(
         Part(query.call, cell.row, cell.column, query.aggregate, share)
         for cell, share, query in zip(wanted, shares, asked, strict=True)
     )
-    text = f"agg({_text(wanted, named)}" + (f", bounds={_bounds(given)}" if given else "")
+    text = f"agg({_text(wanted, named)}" + (f", bounds={bounds_text(given)}" if given else "")
     if within is not None:
         text += f", within=[{', '.join(map(value_text, within))}]"
     return parts, text + ("" if weights is None else f", weights=[{', '.join(map(show, shares))}]") + ")"
@@ -343,12 +348,3 @@ def _text(wanted: list[Wanted], named: bool) -> str:
     for cell in wanted:
         columns.setdefault(cell.column, []).append(cell.function)
     return f"{{{', '.join(f'{column!r}: {names!r}' for column, names in columns.items())}}}"
-
-
-def _bounds(given: Mapping[str, Any]) -> str:
-    """Bounds by column; some may be words, or open."""
-    return f"{{{', '.join(f'{name!r}: {_pair(pair)}' for name, pair in given.items())}}}"
-
-
-def _pair(pair: Any) -> str:
-    return bounds_text(pair).removeprefix("bounds=").rstrip(", ")

@@ -44,8 +44,3 @@ def trimmed_share(trim: Any) -> Fraction:
     if not 0 < share < Fraction(1, 2) or share.denominator > 10**6:
         raise ArgumentValueError("trim must lie between 0 and 0.5, with at most six decimals: trim=0.1")
     return share
-
-
-def noise_text(noise: str | None, error_bar: bool) -> dict[str, Any]:
-    """The arguments of smooth noise that were given, as a call is written."""
-    return ({} if noise is None else {"noise": noise}) | ({"error_bar": True} if error_bar else {})

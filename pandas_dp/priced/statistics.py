@@ -14,13 +14,12 @@ from pandas_dp.aggregates.covariance import Correlation, Covariance
 from pandas_dp.aggregates.distinct import DistinctCount
 from pandas_dp.aggregates.extremes import Extreme
 from pandas_dp.aggregates.regression import LinearRegression
+from pandas_dp.calls import Line
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.priced.blocks import ranges_text
 from pandas_dp.priced.bounds import grid, is_private, open_ended
 from pandas_dp.priced.quantiles import QuantileQuestions
-from pandas_dp.priced.text import call_text, listing
 from pandas_dp.public_arguments import listed
 from pandas_dp.release import Release
 
@@ -134,9 +133,8 @@ class StatisticQuestions(QuantileQuestions):
             lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
         else:
             kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
-        shown = {} if step is None else {"step": step}
         question = Extreme(column, lattice, kind, largest=name == "max")
-        return self._ask(call_text(name, column, bounds, **shown), question, (column,))
+        return self._ask(self._text(), question, (column,))
 
     def nunique(self, column: str) -> Release:
         """Count the distinct values of a column; of the unit's own column, the units.
@@ -172,7 +170,7 @@ class StatisticQuestions(QuantileQuestions):
         """
         self._kind(column)
         mixed = self._empty()[column].dtype == object
-        return self._ask(f"nunique({column!r})", DistinctCount(column, mixed), (column,))
+        return self._ask(self._text(), DistinctCount(column, mixed), (column,))
 
     def cov(self, columns: Any, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Covariance matrix of two or more columns of numbers, each value clipped to public bounds.
@@ -215,9 +213,7 @@ class StatisticQuestions(QuantileQuestions):
         if not isinstance(ddof, Real) or isinstance(ddof, bool) or ddof not in (0, 1):
             raise ArgumentValueError("ddof must be 0 or 1")
         names, lattices, given = self._together("cov", columns, bounds)
-        shown = "" if ddof == 1 else ", ddof=0"
-        text = f"cov({listing(names)}, bounds={ranges_text(given)}{shown})"
-        return self._ask(text, Covariance(names, lattices, int(ddof)), names)
+        return self._ask(self._text(columns=names, bounds=given), Covariance(names, lattices, int(ddof)), names)
 
     def corr(self, columns: Any, *, bounds: Any = None) -> Release:
         """Return the correlation matrix (Pearson) of two or more columns of numbers; see ``cov``.
@@ -254,8 +250,7 @@ class StatisticQuestions(QuantileQuestions):
         True
         """
         names, lattices, given = self._together("corr", columns, bounds)
-        text = f"corr({listing(names)}, bounds={ranges_text(given)})"
-        return self._ask(text, Correlation(names, lattices), names)
+        return self._ask(self._text(columns=names, bounds=given), Correlation(names, lattices), names)
 
     def linear_regression(self, y: str, x: Any, *, bounds: Any = None) -> Release:
         """Least-squares coefficients of one column of numbers on others, with an intercept.
@@ -305,8 +300,7 @@ class StatisticQuestions(QuantileQuestions):
                 "the constant is called 'intercept': .rename({'intercept': 'start'}) the column first"
             )
         names, lattices, given = self._together("linear_regression", (y, *explaining), bounds, line)
-        text = f"linear_regression({y!r}, {listing(names[1:])}, bounds={ranges_text(given)})"
-        return self._ask(text, LinearRegression(names, lattices), names)
+        return self._ask(self._text(x=names[1:], bounds=given), LinearRegression(names, lattices), names)
 
     def _together(
         self, name: str, columns: Any, bounds: Any, line: str | None = None
@@ -327,7 +321,8 @@ class StatisticQuestions(QuantileQuestions):
         if not 2 <= len(names) <= MOST_COLUMNS:
             raise ArgumentValueError(f"{name}() takes 2 to {MOST_COLUMNS} columns: {line}")
         lattices = tuple(
-            arguments.lattice(given.get(c), None, SQUARE_BITS, kinds[c], self._facts(c), name, c, line) for c in names
+            arguments.lattice(given.get(c), None, SQUARE_BITS, kinds[c], self._facts(c), name, c, Line(line))
+            for c in names
         )
         if any(lattice.width > WIDEST for lattice in lattices):
             raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to be a float")

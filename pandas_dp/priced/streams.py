@@ -80,8 +80,8 @@ class StreamQuestions(PreparedFrame):
         if abs(exact) > FARTHEST:
             raise ArgumentValueError("threshold may be at most 1e15: above_threshold(1000)")
         least, most = math.ceil(exact), arguments.positive_int(max_above, "max_above")  # counts are whole
-        call = f"above_threshold({least}, max_above={most})"
-        return self._stream(ThresholdStream, call, AboveThreshold(least, most))
+        text = self._text(threshold=least, max_above=most)
+        return self._stream(ThresholdStream, text, AboveThreshold(least, most))
 
     def oracle(
         self,

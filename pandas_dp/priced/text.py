@@ -1,17 +1,12 @@
-"""How a call is written for the ledger and for people."""
+"""Names that cannot be asked, and what can be asked instead."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import pandas as pd
-
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.kinds import Kind
+from pandas_dp.recorded import columns_text
 
 BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
-MOST_LISTED, MOST_CHARACTERS = 40, 120  # longer lists of keys and edges are not written out
 
 _ROWS = "rows are never released: ask about them, such as .count() or .mean({column}bounds=(lower, upper))"
 _BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) and .query(...)"
@@ -80,55 +75,7 @@ def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | 
     return f"there is no question {name!r}{close} There are: {', '.join(questions)}"
 
 
-def columns_text(columns: tuple[str, ...]) -> str:
-    """Write one column, or a list of them."""
-    return repr(columns[0] if len(columns) == 1 else list(columns))
-
-
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:
     """Refuse sums of dates, and squares of durations."""
     if kind.name == "datetime" or (durations and kind.name == "timedelta"):
         raise ArgumentTypeError(f"{name}() of dates has no meaning; ask mean({column!r}) or median({column!r})")
-
-
-def value_text(value: Any) -> str:
-    """Write a public value as one types it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, pd.Timestamp | pd.Timedelta):
-        return repr(str(value).removesuffix(" 00:00:00"))
-    return listing(value) if isinstance(value, tuple) else repr(value)
-
-
-def listing(values: tuple[Any, ...]) -> str:
-    """Write a list of keys or edges, or how many they are where they are many."""
-    text = f"[{', '.join(map(value_text, values))}]" if len(values) <= MOST_LISTED else ""
-    return text if 0 < len(text) <= MOST_CHARACTERS else f"[... {len(values):,} values]"
-
-
-def periods_text(periods: pd.PeriodIndex) -> str:
-    """Write consecutive periods as the call that makes them."""
-    first = str(periods[0]).partition("/")[0]  # a week by its first day
-    return f"pd.period_range({first!r}, periods={len(periods)}, freq={periods.freqstr!r})"
-
-
-def bounds_text(bounds: Any) -> str:
-    """Write bounds as an argument, or nothing."""
-    if isinstance(bounds, str):
-        return f"bounds={bounds!r}, "
-    return "" if bounds is None else f"bounds=({value_text(bounds[0])}, {value_text(bounds[1])}), "
-
-
-def more_parts(other: bool, null: bool) -> dict[str, bool]:
-    """The arguments that ask for one more part, where they do: a question is recorded as it was asked."""
-    return {name: True for name, wanted in (("other", other), ("null", null)) if wanted}
-
-
-def call_text(name: str, column: str, bounds: Any, **more: Any) -> str:
-    """Write a call for the ledger and for people."""
-    parts = [
-        repr(column),
-        bounds_text(bounds).rstrip(", "),
-        *(f"{key}={value_text(value)}" for key, value in more.items()),
-    ]
-    return f"{name}({', '.join(part for part in parts if part)})"

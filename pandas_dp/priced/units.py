@@ -48,4 +48,4 @@ class UnitQuestions(PreparedFrame):
         [900, 0, 0, 100, 0, 0]
         """
         whole = arguments.positive_int(limit, "limit")
-        return self._ask(f"rows_per_unit(limit={whole})", RowsPerUnit(widening_edges(whole)), ())
+        return self._ask(self._text(limit=whole), RowsPerUnit(widening_edges(whole)), ())

@@ -1,0 +1,100 @@
+"""What a notebook offers where pandas-stubs is not installed, as on most machines: jedi is asked, as IPython asks it.
+
+Of pandas 3's frames jedi finds no source, so what hangs from them it knows by the annotations of living objects alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from support.frames import protected
+
+import pandas_dp
+from pandas_dp.accessor import Accessor
+from pandas_dp.priced.column import PricedColumn
+from pandas_dp.priced.frame import PricedFrame
+from pandas_dp.priced.groups import PricedGroups
+
+ROOT = Path(pandas_dp.__file__).parents[1]
+CODE = """
+import json, pathlib, sys
+import jedi, pandas as pd, pandas_dp
+assert not any(pathlib.Path(folder, "pandas-stubs").exists() for folder in sys.path)
+df = pd.DataFrame({"age": [31, 45, 62], "sex": ["f", "m", "f"]})
+df.dp.protect(epsilon=30)
+exec(sys.argv[2])
+found = {}
+for line in json.loads(sys.argv[1]):
+    names = [completion.name for completion in jedi.Interpreter(line, [globals()]).complete()]
+    found[line] = [name for name in names if not name.startswith("_")]
+print(json.dumps(found))
+"""
+KEPT = """
+asking, groups = df.dp(epsilon=1), df.dp(epsilon=1).groupby("sex", keys=["f", "m"])
+ahead = df.dp.preview(epsilon=1)
+"""
+GROUPS = ".groupby('sex', keys=['f', 'm'])"
+CHAINED = {
+    "df.dp.preview(epsilon=1).": PricedFrame,  # the first one: nothing was priced before
+    "df.dp(epsilon=1).": PricedFrame,
+    "df.dp(epsilon=1)['age'].": PricedColumn,
+    "df.dp(epsilon=1).query('age > 40').": PricedFrame,
+    f"df.dp(epsilon=1){GROUPS}.": PricedGroups,
+    f"df.dp(epsilon=1){GROUPS}['age'].": PricedGroups,
+    f"df.dp.preview(epsilon=1).query('age > 40'){GROUPS}['age'].": PricedGroups,
+}
+OF_VARIABLES = {
+    "asking.": PricedFrame,
+    "asking.query('age > 40').": PricedFrame,
+    "asking['age'].": PricedColumn,
+    "groups.": PricedGroups,
+    "groups['age'].": PricedGroups,
+    "ahead.query('age > 40').": PricedFrame,
+}
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory):
+    """Ask jedi in a process that finds what is installed here, but for pandas-stubs."""
+    site = tmp_path_factory.mktemp("site")
+    for name in ("purelib", "platlib"):
+        for entry in Path(sysconfig.get_path(name)).iterdir():
+            if not entry.name.startswith(("pandas-stubs", "pandas_stubs")) and not (site / entry.name).exists():
+                (site / entry.name).symlink_to(entry)
+
+    def complete(lines, before=""):
+        command = [sys.executable, "-S", "-c", CODE, json.dumps(list(lines)), before]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(site)])}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        return json.loads(done.stdout)
+
+    return complete
+
+
+def public(cls):
+    return [name for name in dir(cls) if not name.startswith("_")]
+
+
+@pytest.mark.slow
+def test_what_can_be_asked_is_offered(complete):
+    lines = CHAINED | OF_VARIABLES
+    found = complete([*CHAINED, "df.dp(epsilon=1).mean('age', bo"]) | complete(OF_VARIABLES, KEPT)
+    assert found.pop("df.dp(epsilon=1).mean('age', bo") == ["bounds="]
+    assert {line: sorted(names) for line, names in found.items()} == {line: public(cls) for line, cls in lines.items()}
+
+
+@pytest.mark.slow
+def test_nothing_would_be_offered_without_what_the_accessor_says_of_its_call(complete):
+    line = "df.dp(epsilon=1)."
+    assert complete([line], "pandas_dp.accessor.Accessor.__getattr__ = object.__getattribute__") == {line: []}
+
+
+def test_the_accessor_says_what_its_call_returns():
+    assert protected().dp.__annotations__ == {"return": PricedFrame}
+    assert "__annotations__" not in vars(Accessor)  # which inspect.get_annotations would take for the class's own
