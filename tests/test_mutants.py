@@ -24,7 +24,8 @@ def test_a_fault_has_its_one_place_and_its_tests(fault):
     assert broken != text
     compile(broken, fault.file, "exec")
     for path in fault.tests:
-        file, _, test = path.partition("::")
+        file, _, case = path.partition("::")
+        test = case.partition("[")[0]
         assert f"def {test}(" in (ROOT / "tests" / file).read_text() if test else (ROOT / "tests" / file).exists(), path
 
 

@@ -20,7 +20,7 @@ class Fault(NamedTuple):
     old, new : str
         The one place in the file, and what stands there instead.
     tests : list of str
-        Paths below ``tests/``, the test that is the first to notice in front.
+        Files, tests or cases below ``tests/``: those that notice, no more, as all of them also run without the fault.
     also : pair of str, optional
         A second place and what stands there instead.
     slow : bool

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.frames import fresh
-from support.hostile_rows import DTYPES, column, columns, facts, objects, seen
+from support.hostile_rows import DTYPES, column, columns, each, facts, objects, seen
 from support.questions import BY_UNIT, EVERY, FOUND, ROW_BY_ROW, STREAMS, table
 
 from pandas_dp.core.measurement import View
@@ -116,7 +116,7 @@ def moved_by_questions(name: str) -> list[Any]:
     return moved
 
 
-@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("name", each(DTYPES))
 def test_rows_more_change_nothing_that_a_question_reads_of_others(name):
     assert moved_by_questions(name) == []
 

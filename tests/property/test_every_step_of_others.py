@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.hostile_rows import BASES, CELLS, DAY, DTYPES, HUGE, column, columns, facts, objects, told
+from support.hostile_rows import BASES, CELLS, DAY, DTYPES, HUGE, column, columns, each, facts, objects, told
 
 from pandas_dp.steps import categories, steps
 from pandas_dp.steps.expression import OPERATIONS, Column, Constant, Expression, Operation
@@ -137,7 +137,7 @@ def test_a_row_more_changes_no_other_row_of_a_step_on_categories(base):
     assert moved_by_steps("category", BASES[base]) == []
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", each(PLAIN))
 def test_rows_more_change_no_other_row_of_a_step(name):
     assert moved_by_steps(PLAIN[name], base_of(PLAIN[name])) == []
 

@@ -6,7 +6,7 @@ import contextlib
 import datetime as dt
 import enum
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
+import pytest
 from support.dtypes import DECIMALS, NUMBERS, TEXTS, TIMES
 
 from pandas_dp.engines.pandas import PandasView
@@ -25,7 +26,16 @@ DTYPES = {
     for registry in (NUMBERS, DECIMALS, TIMES, TEXTS, *map(dict.values, (NUMBER_STORAGE, TEXT_STORAGE)))
     for dtype in registry
 } | {str(dtype): dtype for registry in (BOOLEAN_STORAGE, DATE_STORAGE) for dtype in registry.values()}
-DAY, HUGE = pd.Timestamp("2020-01-01"), 2**53
+WIDTHS = {  # these differ from another one in width or unit alone
+    *("int8", "int16", "int32", "uint8", "uint16", "uint32", "float32", "Int8", "Int16", "Float32", "float[pyarrow]"),
+    *(f"{sign}int{bits}[pyarrow]" for sign in ("", "u") for bits in (8, 16, 32)),
+    *("datetime64[s]", "datetime64[ms]", "timedelta64[s]", "timestamp[ms][pyarrow]"),
+}
+
+
+def each(names: Iterable[str]) -> list[Any]:
+    """Names of dtypes as cases of a test, slow where another one differs in width or unit alone."""
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in WIDTHS else []) for name in names]
 
 
 class Text(enum.StrEnum):
