@@ -365,7 +365,19 @@ BANNED = (
 
 @pytest.mark.parametrize(
     "room",
-    ["tables", "opening", "session", "scans", "scanning", "partitions", "allotments", "readers", "joining", "dask"],
+    [
+        "protected",
+        "tables",
+        "opening",
+        "session",
+        "scans",
+        "scanning",
+        "partitions",
+        "allotments",
+        "readers",
+        "joining",
+        "dask",
+    ],
 )
 def test_rooms_of_identity_compare_nothing_of_content(room):
     text = (PACKAGE / f"{room}.py").read_text()
