@@ -112,7 +112,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
             )
         table = tables.lookup(self._frame)
-        frame = self._empty() if table is None or self._steps else table.source
+        frame = self._empty() if table is None else self._of(table).empty
         names = frame.columns
         tables.check_names(names)
         if column not in names and column in frame.index.names:

@@ -24,7 +24,6 @@ from support.questions import (
 )
 
 from pandas_dp import protected as protected_module
-from pandas_dp import tables
 from pandas_dp.core import gate, randomness
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, PandasDPError
@@ -232,8 +231,7 @@ def test_nothing_is_read_drawn_charged_or_stored(monkeypatch, name, terms):
     with monkeypatch.context() as patch:
         for place, names in {
             PandasView: (),
-            tables: ("PandasView",),
-            protected_module: ("open_view",),
+            protected_module: ("PandasView", "open_view"),
             gate: ("release", "random_bytes", "Stream", "_Run"),
             randomness: ("random_bytes",),
             os: ("urandom",),

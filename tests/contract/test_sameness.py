@@ -347,7 +347,7 @@ def test_memory_that_decides_is_found(tmp_path, monkeypatch):
 
 def test_kinds_not_dtypes_are_in_names(monkeypatch, tmp_path):
     """The broken twin: a dtype in the name of an answer, which one missing value changes."""
-    monkeypatch.setattr(tables, "_kind", str)
+    monkeypatch.setattr(protected, "_kind", str)
     assert events(a_version, None, tmp_path / "one") != events(a_version, one_missing, tmp_path / "two")
 
 
@@ -365,7 +365,19 @@ BANNED = (
 
 @pytest.mark.parametrize(
     "room",
-    ["tables", "opening", "session", "scans", "scanning", "partitions", "allotments", "readers", "joining", "dask"],
+    [
+        "protected",
+        "tables",
+        "opening",
+        "session",
+        "scans",
+        "scanning",
+        "partitions",
+        "allotments",
+        "readers",
+        "joining",
+        "dask",
+    ],
 )
 def test_rooms_of_identity_compare_nothing_of_content(room):
     text = (PACKAGE / f"{room}.py").read_text()

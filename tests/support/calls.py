@@ -183,7 +183,7 @@ def _protect(**given: Any) -> Callable[[], Made]:
 def _steps() -> Iterator[tuple[str, Callable[[], Made]]]:
     for name, (args, options) in STEP_CALLS.items():
         frame = LISTS if name == "explode" else FRAME
-        yield f"RowSteps.{name}", lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp, n), a, o)
+        yield f"Frames.{name}", lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp, n), a, o)
         yield (
             f"PreparedFrame.{name}",
             lambda f=frame, n=name, a=args, o=options: Made(
