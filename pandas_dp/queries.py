@@ -14,7 +14,7 @@ from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
 from pandas_dp.priced.text import missing_question
 from pandas_dp.public_arguments import check_all_typed, refuse_private
-from pandas_dp.recorded import ITEM, Call, kept, read, shown, written
+from pandas_dp.recorded import ITEM, Call, kept, shown
 
 DEFAULTS: dict[str, Any] = {
     "epsilon": None,
@@ -334,3 +334,25 @@ def carried(held: Any) -> Accessor | None:
     """The accessor of a DataFrame, or of what stands for one, such as a scanned table or a Dask DataFrame."""
     found = Accessor(held) if isinstance(held, pd.DataFrame) else getattr(held, "dp", None)
     return found if isinstance(found, Accessor) else None
+
+
+def written(call: Call) -> dict[str, Any]:
+    """A call for a plan file."""
+    if call.name == ITEM:
+        return {"column": call.args[0]}
+    where = f"an argument of {call.name}(): "
+    made: dict[str, Any] = {"call": call.name}
+    if call.args:
+        made["args"] = [plan_files.encoded(value, where) for value in call.args]
+    if call.options:
+        made["options"] = {
+            name: plan_files.encoded(value, f"{name}= of {call.name}(): ") for name, value in call.options.items()
+        }
+    return made
+
+
+def read(plan: Mapping[str, Any]) -> Call:
+    """A call of a plan file, as `written` wrote it."""
+    if "column" in plan:
+        return Call(ITEM, (plan["column"],), {})
+    return Call(plan["call"], tuple(plan.get("args", ())), plan.get("options", {}))

@@ -8,15 +8,15 @@ import re
 from collections.abc import Container, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp import plan_files
-
 # equal ones are the same argument
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
+QUICK = {str, int, float, bool, type(None)}  # which need no second look
 ITEM = "[]"  # the name under which the selection of a column is recorded
 MOST_LISTED, MOST_CHARACTERS = 40, 120  # longer lists of keys and edges are not written out
 LONGEST = 40  # characters of a column's name that is repeated in a message
@@ -46,21 +46,18 @@ class Call(NamedTuple):
         """
         given = {**dict(zip(parameters, self.args, strict=False)), **self.options}
         given = {name: value for name, value in given.items() if not _same(value, parameters[name].default)}
-        given = {name: value for name, value in (given | dict(resolved)).items() if value is not LEFT_OUT}
-
-        places = list(parameters)
-
-        def rank(name: str) -> tuple[int, int]:
-            tier = 0 if parameters[name].default is LEFT_OUT else 1 if name in FACTS else 3 if name in LAST else 2
-            return tier, places.index(name)
-
-        parts: list[str] = []
-        for name in sorted(given, key=rank):
-            known, value = parameters[name], given[name]
-            placed = known.kind is known.POSITIONAL_OR_KEYWORD and (known.default is LEFT_OUT or name == "column")
+        given.update(resolved)
+        tiers: tuple[list[str], ...] = [], [], [], []
+        for name, known in parameters.items():
+            if (value := given.get(name, LEFT_OUT)) is LEFT_OUT:
+                continue
+            needed = known.default is LEFT_OUT
             text = bounds_text(value) if name == "bounds" else argument_text(value)
-            parts.append(text if placed and not (parts and isinstance(value, int)) else f"{name}={text}")
-        return f"{self.name}({', '.join(parts)})"
+            placed = known.kind is known.POSITIONAL_OR_KEYWORD and (needed or name == "column")
+            if not placed or (tiers[0] and isinstance(value, int)):
+                text = f"{name}={text}"
+            tiers[0 if needed else 1 if name in FACTS else 3 if name in LAST else 2].append(text)
+        return f"{self.name}({', '.join(chain(*tiers))})"
 
     def needing(self, texts: Container[str], missing: str, typed: str) -> str:
         """Write it with an argument that it lacks: columns and words as they were typed; anything else may be data."""
@@ -76,28 +73,6 @@ class Call(NamedTuple):
         return self.name, _frozen(self.args), tuple((name, _frozen(value)) for name, value in ordered)
 
 
-def written(call: Call) -> dict[str, Any]:
-    """A call for a plan file."""
-    if call.name == ITEM:
-        return {"column": call.args[0]}
-    where = f"an argument of {call.name}(): "
-    made: dict[str, Any] = {"call": call.name}
-    if call.args:
-        made["args"] = [plan_files.encoded(value, where) for value in call.args]
-    if call.options:
-        made["options"] = {
-            name: plan_files.encoded(value, f"{name}= of {call.name}(): ") for name, value in call.options.items()
-        }
-    return made
-
-
-def read(plan: Mapping[str, Any]) -> Call:
-    """A call of a plan file, as `written` wrote it."""
-    if "column" in plan:
-        return Call(ITEM, (plan["column"],), {})
-    return Call(plan["call"], tuple(plan.get("args", ())), plan.get("options", {}))
-
-
 def safe(value: Any) -> str:
     """The name of a column, or a word, as it was typed; anything else may be data."""
     return repr(value) if type(value) is str and len(value) <= LONGEST else "..."
@@ -105,7 +80,7 @@ def safe(value: Any) -> str:
 
 def _same(value: Any, default: Any) -> bool:
     """Whether an argument is the default of its parameter."""
-    return value is default or (type(value) in (str, int, float) and type(value) is type(default) and value == default)
+    return value is default or (type(value) is type(default) and type(value) in QUICK and bool(value == default))
 
 
 def kept(value: Any) -> Any:
@@ -157,6 +132,8 @@ def shown(value: Any) -> str:
 
 def value_text(value: Any) -> str:
     """Write a public value as one types it."""
+    if type(value) in QUICK:
+        return repr(value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, pd.Timestamp | pd.Timedelta):
@@ -185,6 +162,8 @@ def bounds_text(bounds: Any) -> str:
 
 def argument_text(value: Any) -> str:
     """Write an argument of a call, checked or as it was typed."""
+    if type(value) in QUICK:
+        return repr(value)
     if isinstance(value, pd.PeriodIndex):
         return periods_text(value)
     if isinstance(value, pd.DataFrame):
