@@ -352,8 +352,8 @@ class Session(Statements):
         if schema is None:
             schema = tables.inherited(held.schema if held is not None else self.schema, frame)
         made = Table(
-            self,
-            frame.set_flags(allows_duplicate_labels=True),  # a shallow copy; steps may repeat labels, for a longer list
+            self,  # and a shallow copy without the labels of rows, which may fail as cells do
+            frame.set_axis(pd.RangeIndex(len(frame))).set_flags(allows_duplicate_labels=True),
             token or tables.new_token(),
             # under a version whose rows were let go others may stand, which parts must not take for the same
             token if token and token not in self._typed else tables.new_token(),

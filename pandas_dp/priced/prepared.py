@@ -218,7 +218,7 @@ class PreparedFrame:
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
         table = tables.lookup(self._frame)
-        empty = self._frame.iloc[:0] if table is None else table.empty
+        empty = self._frame.iloc[:0].reset_index(drop=True) if table is None else table.empty
         for step in self._steps:
             empty = step.apply(empty)
         return empty
@@ -234,7 +234,7 @@ class PreparedFrame:
         frame = self._empty() if self._steps else self._frame if table is None else table.source
         names = frame.columns
         tables.check_names(names)
-        if column not in names and column in frame.index.names:
+        if column not in names and column in self._frame.index.names:
             raise ArgumentValueError(
                 f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
             )

@@ -122,6 +122,7 @@ DECLARED: dict[str, tuple[list[Any], Any]] = {  # plain cells, and what is decla
     "Arrow dictionary": (["a", "b", "c"] * 20, pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))),
     "Arrow dates": ([MOMENT, MOMENT + pd.Timedelta(days=1)] * 30, pd.ArrowDtype(pa.timestamp("us", "UTC"))),
     "Arrow days": ([dt.date(2020, 1, 2), dt.date(2020, 1, 3)] * 30, pd.ArrowDtype(pa.date32())),
+    "Arrow dictionary of bytes": ([b"a", b"b"] * 30, pd.ArrowDtype(pa.dictionary(pa.int8(), pa.binary()))),
     "Arrow decimals": ([Decimal("1.25"), Decimal("2.50")] * 30, pd.ArrowDtype(pa.decimal128(9, 2))),
 }
 
