@@ -21,6 +21,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pandas_dp.engines.canonical import listed
 from pandas_dp.engines.dictionaries import decoded, is_text
 from pandas_dp.engines.encode import NANOSECONDS, stored
 from pandas_dp.kinds import DATE, is_missing, kind_or_none, with_missing
@@ -254,7 +255,15 @@ def _one(cell: Any, held: pa.DataType) -> pa.Array:
 
 
 def _cells(column: pd.Series[Any]) -> list[Any]:
-    """Cells as objects."""
+    """Cells as objects; dates with a time zone in UTC, as a far one has no time in others."""
+    if isinstance(column.array, pd.Categorical):
+        own = [*listed(column.array.categories), None]
+        return [own[code] for code in column.array.codes]
+    kind = kind_or_none(column.dtype)
+    if kind is not None and kind.tz is not None:
+        numbers = stored(column).numbers()
+        ticks = numbers.values if numbers.mask is None else np.where(numbers.mask, numbers.values, MISSING)
+        column = pd.Series(ticks.view(f"M8[{numbers.unit}]")).dt.tz_localize("UTC")
     if isinstance(column.dtype, pd.ArrowDtype):
         column = pd.Series(pd.arrays.ArrowExtensionArray(decoded(column.array.__arrow_array__())))
     return list(np.asarray(_sound(column).array, dtype=object))

@@ -168,6 +168,16 @@ def test_a_decimal_of_a_million_digits_is_not_written_down(held):
     assert conforming._one(Decimal("1.25"), pa.decimal128(9, 2)).to_pylist() == [Decimal("1.25")]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "str", "object", "datetime64[us]", "int64[pyarrow]"])
+def test_a_far_date_of_a_zone_takes_no_other_cells_with_it(dtype):
+    ticks = np.array([0, 86_400, 2**38, np.iinfo(np.int64).min])  # of the year 10680, and missing
+    zoned = pd.Series(ticks.view("M8[s]")).dt.tz_localize("UTC").dt.tz_convert("Europe/Berlin")
+    for column in (zoned, zoned.astype("category"), zoned.astype(pd.ArrowDtype(pa.timestamp("s", "Europe/Berlin")))):
+        wanted = settled(pd.api.types.pandas_dtype(dtype))
+        made, alone = (conformed(part, wanted).astype(object) for part in (column, column.iloc[[0, 1]]))
+        assert made.iloc[:2].tolist() == alone.tolist() or made.iloc[:2].isna().all() == alone.isna().all()
+
+
 @pytest.mark.parametrize("dtype", ["str", "string"])
 def test_text_in_objects_under_the_name_of_arrow_is_held_by_arrow(dtype):
     cells = np.array(["a", "b", "\ud800", pd.NA], dtype=object)
