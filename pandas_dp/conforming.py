@@ -21,6 +21,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pandas_dp.engines.canonical import listed
 from pandas_dp.engines.dictionaries import decoded, is_text
 from pandas_dp.engines.encode import NANOSECONDS, stored
 from pandas_dp.kinds import DATE, is_missing, kind_or_none, with_missing
@@ -28,6 +29,7 @@ from pandas_dp.steps.conversion import number
 
 EXACT = 2**53  # from here on a float may be another whole number, rounded
 MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+LONGEST = 1000  # digits of a decimal, far more than Arrow holds; of more it writes each one down first, for hours
 TRUTHS = dict.fromkeys(("true", "True", "TRUE"), 1.0) | dict.fromkeys(("false", "False", "FALSE"), 0.0)
 TEXT = pd.StringDtype(na_value=np.nan)
 FINER = re.compile(r"(\.\d{6})\d+")
@@ -74,7 +76,7 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     column, kind = column.reset_index(drop=True), kind_or_none(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         return column if isinstance(column.dtype, pd.CategoricalDtype) else _categories(column)
-    if column.dtype == dtype and dtype != np.dtype(object):
+    if column.dtype == dtype and dtype != np.dtype(object) and not _misnamed(column):
         return _sound(column)
     if kind is None:  # no question is asked of it
         return _none(dtype, len(column))
@@ -88,6 +90,11 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     if kind.name != "key":
         return _times(column, dtype, kind.name)
     return _texts(column, dtype) if isinstance(dtype, pd.StringDtype) else _objects(column)
+
+
+def _misnamed(column: pd.Series[Any]) -> bool:
+    """Whether Python objects are held under a dtype of text that names Arrow."""
+    return getattr(column.dtype, "storage", "") == "pyarrow" and _held(column) is None
 
 
 def _none(dtype: Any, rows: int) -> pd.Series[Any]:
@@ -242,12 +249,21 @@ def of_pandas(held: pa.DataType) -> Any:
 def _one(cell: Any, held: pa.DataType) -> pa.Array:
     """A cell as a value of a type of Arrow, null where it is none."""
     with contextlib.suppress(Exception):
-        return pa.array([None if is_missing(cell) else cell], held)
+        long = isinstance(cell, Decimal) and abs(Decimal.adjusted(cell)) > LONGEST
+        return pa.array([None if long or is_missing(cell) else cell], held)
     return pa.nulls(1, held)
 
 
 def _cells(column: pd.Series[Any]) -> list[Any]:
-    """Cells as objects."""
+    """Cells as objects; dates with a time zone in UTC, as a far one has no time in others."""
+    if isinstance(column.array, pd.Categorical):
+        own = [*listed(column.array.categories), None]
+        return [own[code] for code in column.array.codes]
+    kind = kind_or_none(column.dtype)
+    if kind is not None and kind.tz is not None:
+        numbers = stored(column).numbers()
+        ticks = numbers.values if numbers.mask is None else np.where(numbers.mask, numbers.values, MISSING)
+        column = pd.Series(ticks.view(f"M8[{numbers.unit}]")).dt.tz_localize("UTC")
     if isinstance(column.dtype, pd.ArrowDtype):
         column = pd.Series(pd.arrays.ArrowExtensionArray(decoded(column.array.__arrow_array__())))
     return list(np.asarray(_sound(column).array, dtype=object))
@@ -269,7 +285,7 @@ def _sound(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _held(column: pd.Series[Any]) -> pa.ChunkedArray | None:
     """Text in memory of Arrow."""
-    dtype = column.dtype
-    arrow = dtype.storage == "pyarrow" if isinstance(dtype, pd.StringDtype) else False
-    arrow = arrow or (isinstance(dtype, pd.ArrowDtype) and is_text(dtype.pyarrow_dtype))
-    return column.array.__arrow_array__() if arrow else None
+    if not isinstance(column.array, pd.arrays.ArrowExtensionArray):
+        return None
+    held = column.array.__arrow_array__()
+    return held if is_text(held.type) else None

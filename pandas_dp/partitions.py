@@ -19,6 +19,7 @@ from dask.delayed import Delayed
 from pandas_dp.conforming import declared, fitted
 from pandas_dp.core.gate import guarded
 from pandas_dp.dask_checks import optimized, unchecked
+from pandas_dp.engines.canonical import listed
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.partitioned import PartitionedView, Summary, places
 from pandas_dp.engines.rows import has_kernel, rows_at
@@ -120,7 +121,7 @@ class Partitions:
             return added(together, partial(_summarized, Preparation(kept, ()), summary), summary.total)
 
         def read() -> Iterator[pd.DataFrame]:
-            return iter([joined(gathered(frame, partial(_prepared, prepare, names)))])
+            return iter([pd.concat(alike(gathered(frame, partial(_prepared, prepare, names))), ignore_index=True)])
 
         return PartitionedView(read, nulls, add)
 
@@ -153,7 +154,7 @@ def _summarized(prepare: Preparation, summary: Summary, rows: Any, number: int) 
 
 def _prepared(prepare: Preparation, columns: list[str], rows: Any, number: int) -> pd.DataFrame:
     """The rows of a partition, where they have to go to the driver."""
-    return _listed_alike(prepare(rows)[columns])
+    return alike([prepare(rows)[columns]])[0]
 
 
 def _counted(prepare: Preparation, rows: Any, number: int) -> int:
@@ -161,18 +162,8 @@ def _counted(prepare: Preparation, rows: Any, number: int) -> int:
     return len(rows) if isinstance(rows, pd.DataFrame) else 0
 
 
-def _listed_alike(rows: pd.DataFrame) -> pd.DataFrame:
-    """The same rows, all lists of categories as objects, which can be put together whatever dtype each of them has."""
-    made = rows.copy(deep=False)
-    for place, dtype in enumerate(rows.dtypes):
-        if isinstance(dtype, pd.CategoricalDtype):
-            column = rows.iloc[:, place].array
-            made.isetitem(place, pd.Categorical.from_codes(column.codes, _index(column.categories.astype(object))))
-    return made
-
-
-def joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Rows of all parts, whose categories are lists of objects.
+def alike(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """The same rows, of which each column of categories has one list of objects in all parts.
 
     Pandas makes plain columns of categories whose lists differ: of whole numbers, floats where a row of another part lacks
     one, and then takes several of them for one.
@@ -180,23 +171,23 @@ def joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
     bare = [part.copy(deep=False) for part in parts]
     for place, dtype in enumerate(parts[0].dtypes):
         if isinstance(dtype, pd.CategoricalDtype):
-            listed: dict[Any, int] = {}
+            slots: dict[Any, int] = {}
             codes = []
             for part in parts:
                 column = part.iloc[:, place].array
-                known = [listed.setdefault(cell, len(listed)) for cell in column.categories]
+                known = [slots.setdefault(cell, len(slots)) for cell in listed(column.categories)]
                 codes.append(np.array([*known, -1], dtype=np.intp)[column.codes])  # -1, the last one, stays -1
-            categories = _index(listed)
+            categories = _index(slots)
             for part, own in zip(bare, codes, strict=True):
                 part.isetitem(place, pd.Categorical.from_codes(own, categories))
-    return pd.concat(bare, ignore_index=True)
+    return bare
 
 
 def _index(cells: Iterable[Any]) -> pd.Index[Any]:
     """Cells as they are: pandas would make levels of tuples."""
-    listed = list(cells)
-    objects = np.empty(len(listed), dtype=object)
-    objects[:] = listed
+    held = list(cells)
+    objects = np.empty(len(held), dtype=object)
+    objects[:] = held
     return pd.Index(objects, dtype=object, tupleize_cols=False)
 
 
@@ -223,7 +214,7 @@ def by_unit(frame: dd.DataFrame, prepare: Preparation, kept: pd.DataFrame, unit:
 
 def _placed(prepare: Preparation, columns: list[str], unit: str, mark: str, count: int, rows: Any) -> pd.DataFrame:
     """Prepared rows that have a unit, and beside them in which partition it belongs."""
-    rows = _listed_alike(prepare(rows)[columns])
+    (rows,) = alike([prepare(rows)[columns]])
     place = places(rows[unit], count)
     if place is None:
         raise TypeError

@@ -315,7 +315,8 @@ class SessionTables:
             schema = inherited(held.schema if held is not None else self.schema, frame)
         made = Table(
             session,
-            frame.set_flags(allows_duplicate_labels=True),  # a shallow copy; steps may repeat labels, for a longer list
+            # a shallow copy without the labels of rows, which may fail as cells do
+            frame.set_axis(pd.RangeIndex(len(frame))).set_flags(allows_duplicate_labels=True),
             token or new_token(),
             # under a version whose rows were let go others may stand, which parts must not take for the same
             token if token and token not in self.typed else new_token(),

@@ -64,8 +64,7 @@ class Readable:
     def heads(self) -> dict[str, str]:
         """Return the names of all budgets, oldest first, and the digest of each one's last entry."""
         query = "SELECT name, head FROM budgets ORDER BY id"
-        rows = self._store.transact(READ, lambda connection: connection.execute(query).fetchall())
-        return dict(rows)
+        return dict(self._store.transact(READ, lambda connection: connection.execute(query).fetchall()))
 
     def budget(self, name: str) -> tuple[Budget, PrivacyUnit] | None:
         """Return the terms of a budget, or None when there is none of this name."""
@@ -78,8 +77,7 @@ class Readable:
 
     def state(self, name: str) -> State:
         """Return what is spent, in O(1)."""
-        row = self._store.transact(READ, lambda connection: self._row(connection, name))
-        return State.from_text(row.state)
+        return State.from_text(self._store.transact(READ, lambda connection: self._row(connection, name)).state)
 
     def stored(self, name: str, key: str) -> tuple[int, str] | None:
         """Return the latest recorded result of an identical query after its sequence number; None where there is none.

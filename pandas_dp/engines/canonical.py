@@ -7,12 +7,15 @@ numbers become floats or complex where one row lacks one, rounded from 2**53 on,
 For all cells c, and whatever a list holds in place of c, `canonical` gives both one form, or none. Case by case: text, bytes,
 tuples and intervals are made of equal parts again; numbers are float64, to which pandas rounds them at most, and none from
 2**53 on, where one may be another one rounded; dates and durations are an instant or a length in the finest unit that holds
-them, and a date without a time is its midnight, for numpy finds one and the same equal to both. So what is said of a row by
+them, and a date without a time is its midnight, for numpy finds one and the same equal to both. A date whose clocks show its
+hour twice is the first of both, the one that its hash is made of: Python finds dates equal that differ in `fold` alone, and a
+timestamp equal to one of them. One with nanoseconds, which equals no other, stays what it is. So what is said of a row by
 forms depends on its own cell. Objects of other classes are equal by their own code, and shown to nobody.
 
-No form helps where equality is none. Numpy finds float32(0.1) equal to 0.1, and some durations to numbers, with other hashes:
-then it depends on their places in a table of hashes whether pandas lists one for the other. That takes a column of Python
-objects that holds such a scalar of numpy, or an object of one's own class that equals what it is not.
+No form helps where equality is none. Numpy finds float32(0.1) equal to 0.1, and some durations to numbers and tuples, with
+other hashes: then it depends on their places in a table of hashes whether pandas lists one for the other, as it does for a
+timestamp in the second one of such hours and that instant in another zone. That takes a column of Python objects that holds
+such a scalar of numpy, timestamps of several zones, or an object of one's own class that equals what it is not.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pandas_dp.core.interrupts import stop
@@ -32,8 +36,8 @@ from pandas_dp.engines.cells import BUILTIN, instant
 
 DEEPEST = 20  # of tuples within tuples
 # by the method of the class itself: a subclass could run code of its own
-NUMBERS: dict[type, Any] = {kind: kind.__float__ for kind in (int, float, Decimal, Fraction)}
-NUMBERS |= {complex: complex.__complex__}
+NUMBERS: dict[type, Any] = {k: k.__float__ for k in (int, float, Decimal, Fraction)} | {complex: complex.__complex__}
+PLAIN = {kind: plain for kind, plain in BUILTIN.items() if not issubclass(kind, dt.datetime)}
 
 
 class Foreign:
@@ -56,23 +60,37 @@ def canonical(cell: Any) -> Any:
         return Foreign(cell)
 
 
-def shown(cell: Any) -> Any:
-    """What a function may see of a category, sharing nothing with the table; None where it has no form."""
-    form = canonical(cell)
-    return None if isinstance(form, Foreign) else form
+def listed(categories: pd.Index[Any]) -> list[Any]:
+    """What a list holds; dates with a time zone in UTC, for a far one has no time in others, and takes all others with it."""
+    dtype: Any = categories.dtype
+    held = getattr(dtype, "pyarrow_dtype", getattr(dtype, "subtype", dtype))
+    zone = getattr(held, "tz", None)
+    if zone is None:
+        return list(categories.astype(object))
+    utc: Any = pd.DatetimeTZDtype(held.unit, "UTC")
+    if isinstance(dtype, pd.ArrowDtype):
+        utc = pd.ArrowDtype(pa.timestamp(held.unit, "UTC"))
+    elif held is not dtype:  # intervals
+        utc = pd.IntervalDtype(utc, dtype.closed)
+    cells = list(categories.astype(utc).astype(object))
+    for place, cell in enumerate(cells):
+        with suppress(BaseException):  # missing, beyond the times of the zone, or a zone with code of its own
+            cells[place] = instant(_unfolded(cell.tz_convert(zone)))
+    stop()
+    return cells
 
 
 def forms(column: pd.Categorical) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.object_]]:
     """Code of each row, -1 where missing and -2 without a form, shape (rows,), and distinct forms, or `Foreign` cells."""
     places: dict[Any, int] = {}
-    made = [canonical(cell) for cell in column.categories.astype(object)]
+    made = [canonical(cell) for cell in listed(column.categories)]
     own = [-2 if form is None else places.setdefault(form, len(places)) for form in made]
     codes = column.codes if len(places) == len(made) else np.array([*own, -1])[column.codes]
     return codes, np.fromiter(places, np.dtype(object), len(places))  # which makes no array of tuples
 
 
 def _form(cell: Any, depth: int) -> Any:
-    cell = BUILTIN.get(type(cell), lambda same: same)(cell)
+    cell = PLAIN.get(type(cell), lambda same: same)(cell)
     kind = type(cell)
     if cell is None or cell is pd.NA or cell is pd.NaT or kind is pd.Period:
         return cell
@@ -88,7 +106,9 @@ def _form(cell: Any, depth: int) -> Any:
     if issubclass(kind, bytes | memoryview):
         return bytes(memoryview(cell))
     if kind is pd.Interval:
-        return pd.Interval(_form(cell.left, depth), _form(cell.right, depth), cell.closed)
+        # of timestamps, never of datetimes, which alone equal others by the clock
+        left, right = (instant(end) if type(end) is pd.Timestamp else end for end in (cell.left, cell.right))
+        return pd.Interval(_form(left, depth), _form(right, depth), cell.closed)
     if depth < DEEPEST and issubclass(kind, tuple):
         return tuple(_form(part, depth + 1) for part in tuple.__iter__(cell))
     raise TypeError
@@ -103,9 +123,13 @@ def _number(number: complex) -> float | complex:
 
 
 def _date(cell: dt.date) -> Any:
-    stamp = instant(cell)
+    stamp = instant(_unfolded(cell))
     form = _finest(pd.Timestamp(stamp.asm8))
     return form if stamp.tz is None else form.tz_localize("UTC")
+
+
+def _unfolded(cell: Any) -> Any:
+    return cell.replace(fold=0) if getattr(cell, "fold", 0) and not getattr(cell, "nanosecond", 0) else cell
 
 
 def _finest(value: Any) -> Any:

@@ -12,6 +12,7 @@ import gc
 import types
 import uuid
 import weakref
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -44,8 +45,8 @@ def instant(cell: Any) -> pd.Timestamp:
 
 _PLAIN = (np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex)
 BUILTIN: dict[type, Any] = {k: plain for base, plain in _PLAIN for k in np.sctypeDict.values() if issubclass(k, base)}
-BUILTIN |= {np.timedelta64: pd.Timedelta}  # which numpy counts among its integers
-BUILTIN |= {np.datetime64: instant, dt.datetime: instant, pd.Timestamp: instant}
+# numpy counts durations among its integers
+BUILTIN |= {np.timedelta64: pd.Timedelta, np.datetime64: instant, dt.datetime: instant, pd.Timestamp: instant}
 
 
 def shallow(cell: Any, copied: bool = False) -> bool:
@@ -79,12 +80,10 @@ def _shared(kind: type) -> bool:
 
 def plain_text(cells: NDArray[np.object_]) -> bool:
     """Whether all cells are text, of no class of its own with an equality of its own, or missing."""
-    try:
-        kinds = TEXT.issuperset(map(type, cells))
-    except BaseException:  # noqa: BLE001 - the class of a cell's class may raise anything
-        stop()
-        return False
-    return kinds and pd.api.types.infer_dtype(cells, skipna=True) in ("string", "empty")
+    with suppress(BaseException):  # the class of a cell's class may raise anything
+        return TEXT.issuperset(map(type, cells)) and pd.api.types.infer_dtype(cells, skipna=True) in ("string", "empty")
+    stop()
+    return False
 
 
 class Own:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import numbers
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -30,7 +31,7 @@ from pandas_dp.engines.cells import comparable, plain_text, shallow
 from pandas_dp.engines.dictionaries import decoded, is_text, places_in
 from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats, holds
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.kinds import Kind, exact_number, kind_of
+from pandas_dp.kinds import Kind, exact_number, kind_of, kind_or_none
 
 Keys = tuple[Hashable, ...]
 Mask = NDArray[np.bool_]
@@ -73,33 +74,25 @@ def stored(column: pd.Series[Any]) -> Stored:
     if isinstance(dtype, pd.CategoricalDtype):
         codes, listed = forms(array)
         return Coded(codes, Objects(listed, forms=True))
-    if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow"):
+    if isinstance(array, pd.arrays.ArrowExtensionArray):  # a dtype of text may name Arrow where Python objects are held
         return _from_arrow(array.__arrow_array__(), kind)
     if kind.name == "key":
         return Coded.of_objects(np.asarray(array, dtype=object))
     if kind.name in ("datetime", "timedelta"):
-        ticks = array.asi8
-        missing = ticks == np.iinfo(np.int64).min
-        return Numbers(ticks, ~missing if missing.any() else None, kind, array.unit)
+        present = array.asi8 != np.iinfo(np.int64).min
+        return Numbers(array.asi8, None if present.all() else present, kind, array.unit)
     if hasattr(array, "_mask"):  # the nullable dtypes keep values and mask side by side
         return Numbers.of(array._data, ~array._mask if array._mask.any() else None, kind)
     return Numbers.of(column.to_numpy(), None, kind)
-
-
-def _stored_or_objects(column: pd.Series[Any]) -> Stored:
-    """Like `stored`, for the values of a category: of other dtypes, such as intervals, as plain objects."""
-    try:
-        return stored(column)
-    except ArgumentTypeError:
-        return Coded.of_objects(np.asarray(column, dtype=object))
 
 
 def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
     dtype = column.type
     if pa.types.is_dictionary(dtype) and not is_text(dtype.value_type):
         # each chunk may have a dictionary of its own, with values twice or null
-        plain = column.cast(dtype.value_type)
-        return _stored_or_objects(pd.Series(pd.arrays.ArrowExtensionArray(plain)))
+        plain = pd.Series(pd.arrays.ArrowExtensionArray(column.cast(dtype.value_type)))
+        # others, such as bytes, are plain objects
+        return stored(plain) if kind_or_none(plain.dtype) else Coded.of_objects(np.asarray(plain, dtype=object))
     if pa.types.is_decimal(dtype):
         # narrower decimals have no kernels, and may hold more digits than they say
         wide = pa.decimal128(38, dtype.scale) if dtype.bit_width < 128 else dtype
@@ -113,16 +106,14 @@ def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
     if pa.types.is_date32(dtype):
         return Numbers(_values_of(column, pa.int32()).astype(np.int64) * SECONDS_A_DAY, mask, kind, "s")
     if kind.name != "number":
-        unit = getattr(dtype, "unit", "ms")  # date64 has none
-        return Numbers(_values_of(column, pa.int64()), mask, kind, unit)
+        return Numbers(_values_of(column, pa.int64()), mask, kind, getattr(dtype, "unit", "ms"))  # date64 has none
     return Numbers(_values_of(column, dtype), mask, kind)
 
 
 def _values_of(column: pa.ChunkedArray, dtype: pa.DataType) -> NDArray[Any]:
     """Look at values of fixed width, arbitrary where they are null; one chunk is not copied."""
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    bare = pa.Array.from_buffers(dtype, len(array), [None, array.buffers()[1]], 0, array.offset)
-    return bare.to_numpy()  # type: ignore[no-any-return]
+    return pa.Array.from_buffers(dtype, len(array), [None, array.buffers()[1]], 0, array.offset).to_numpy()  # type: ignore[no-any-return]
 
 
 def _valid(column: pa.ChunkedArray) -> Mask | None:
@@ -237,8 +228,7 @@ class ArrowValues:
         """Return decimals as float64."""
         if self.kind.name == "key":
             raise ArgumentTypeError("a column of text holds no numbers")
-        values = _values_of(self.column.cast(pa.float64()), pa.float64())
-        return Numbers(values, _valid(self.column), self.kind)
+        return Numbers(_values_of(self.column.cast(pa.float64()), pa.float64()), _valid(self.column), self.kind)
 
     def present(self) -> Mask | None:
         """Which rows hold a value; None when all do."""
@@ -349,12 +339,11 @@ def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[n
 
 
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
-    try:
+    with suppress(BaseException):  # a cell's own code may raise anything
         own = cell.cell if type(cell) is Foreign else cell
         return listed.get(own, NO_KEY) if shallow(own) else NO_KEY
-    except BaseException:  # noqa: BLE001 - a cell's own code may raise anything
-        stop()
-        return NO_KEY
+    stop()
+    return NO_KEY
 
 
 def _position_dtype(keys: Keys) -> np.dtype[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
 from pandas_dp.core.randomness import Fill, random_bytes
-from pandas_dp.engines.canonical import shown
+from pandas_dp.engines.canonical import Foreign, forms
 from pandas_dp.engines.cells import shallow
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys
@@ -95,8 +96,7 @@ class PandasView:
         key = ("units", column)
         if key not in self._cache:
             self._cache[key] = self._stored(column).units()
-        codes, count = self._cache[key]
-        return codes, count
+        return self._cache[key]  # type: ignore[no-any-return]
 
     def keys(self, column: str) -> tuple[NDArray[np.int64], int, Names]:
         """Codes of keys that nobody listed (-1: none), how many, and what they stand for; the order of codes says nothing."""
@@ -157,10 +157,9 @@ class PandasView:
                 results.append(results[empty])
                 continue
             empty = place if first == last else empty
-            try:
-                results.append(function(_rebuilt(frame, order[first:last])))
-            except BaseException:  # noqa: BLE001 - whatever a row made the function raise, it counts as no result
-                results.append(None)
+            results.append(None)
+            with suppress(BaseException):  # whatever a row made the function raise, it counts as no result
+                results[place] = function(_rebuilt(frame, order[first:last]))
             stop()
         return results
 
@@ -179,12 +178,13 @@ def _plain(column: pd.Series[Any]) -> Any:
     """Values of a column in a dtype that follows from its kind, not from a missing value in some other row."""
     kind = kind_or_none(column.dtype)
     if kind is None or kind.name == "key":
-        cells = np.empty(len(column), dtype=object)
-        listed = isinstance(column.dtype, pd.CategoricalDtype)
-        # at once, pandas makes floats of the whole numbers in nested cells where a cell of the same chunk lacks one
-        source = column.astype(object).array if listed else column.array
-        own = shown if listed else copy.deepcopy
-        cells[:] = [_cell(cell, own) for cell in _read(source)]
+        array, cells = column.array, np.empty(len(column), dtype=object)
+        if isinstance(array, pd.Categorical):
+            codes, made = forms(array.remove_unused_categories())
+            own = [*(None if isinstance(form, Foreign) else _cell(form) for form in made), None, None]
+            cells[:] = [own[code] for code in codes]
+        else:  # at once, pandas makes floats of the whole numbers in nested cells where a cell of the same chunk lacks one
+            cells[:] = [_cell(cell) for cell in _read(array)]
         return pd.Series(cells, dtype=object)  # no dtype is guessed from the cells
     if kind.name == "number":
         return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
@@ -201,26 +201,21 @@ def _plain(column: pd.Series[Any]) -> Any:
 
 def _read(array: Any) -> list[Any]:
     """Each cell by itself, None for one that Python has no value for: bytes that are no text, a time beyond its own."""
-    try:
+    with suppress(BaseException):  # whatever Arrow and pandas raise for one of them
         return list(array)
-    except BaseException:  # noqa: BLE001 - whatever Arrow and pandas raise for one of them
-        stop()
-    cells: list[Any] = []
+    cells: list[Any] = [None] * len(array)
     for place in range(len(array)):
-        try:
-            cells.append(array[place])
-        except BaseException:  # noqa: BLE001 - as above
-            stop()
-            cells.append(None)
+        with suppress(BaseException):
+            cells[place] = array[place]
+    stop()
     return cells
 
 
-def _cell(cell: Any, own: Callable[[Any], Any]) -> Any:
+def _cell(cell: Any) -> Any:
     """A copy of a cell that shares nothing with the table; None for what is missing or cannot be copied."""
     if type(cell) is str:
         return cell
-    try:
-        return None if is_missing(cell) or not shallow(cell, copied=True) else own(cell)
-    except BaseException:  # noqa: BLE001 - a cell of a class of the user's own
-        stop()
-        return None
+    with suppress(BaseException):  # of a cell of a class of the user's own
+        return None if is_missing(cell) or not shallow(cell, copied=True) else copy.deepcopy(cell)
+    stop()
+    return None

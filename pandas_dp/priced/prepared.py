@@ -88,7 +88,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
         table = tables.lookup(self._frame)
-        return applied(self._steps, self._frame.iloc[:0]) if table is None else self._of(table).empty
+        return (
+            applied(self._steps, self._frame.iloc[:0].reset_index(drop=True))
+            if table is None
+            else self._of(table).empty
+        )
 
     def _of(self, table: Table) -> Known:
         """What is public after the steps so far, computed from what it was before the last of them.
@@ -115,7 +119,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         frame = self._empty() if table is None else self._of(table).empty
         names = frame.columns
         tables.check_names(names)
-        if column not in names and column in frame.index.names:
+        if column not in names and column in self._frame.index.names:
             raise ArgumentValueError(
                 f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
             )

@@ -118,7 +118,9 @@ def arrow_text(values: Values) -> Any:
 
 
 def _held_by_arrow(values: Values) -> bool:
-    return values.kind is Kind.TEXT and getattr(values.data.dtype, "storage", "pyarrow") == "pyarrow"
+    return values.kind is Kind.TEXT and isinstance(
+        values.data, pd.arrays.ArrowExtensionArray
+    )  # whatever its dtype says
 
 
 def _column(name: str, operand: Values) -> Values:

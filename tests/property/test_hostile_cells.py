@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from support import questions
 from support.frames import fresh
-from support.hostile import Column, columns
+from support.hostile import Column, columns, labels
 
 from pandas_dp.engines.pandas import _rebuilt
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -145,7 +145,7 @@ def failing(name: str, share: slice = ALL) -> list[str]:
             accepted += 1
             for table in (all_odd, singly[accepted % len(singly)]):
                 try:
-                    if dtypes(applied(done, table)) != dtypes(empty):
+                    if dtypes(applied(steps_of(table.iloc[:0]), table)) != dtypes(empty):
                         found.append(f"{done}: another dtype")
                 except BaseException as error:
                     found.append(f"{done}: {type(error).__name__}")
@@ -159,12 +159,13 @@ NAMES = [*columns()]
 
 @pytest.mark.parametrize("part", range(8))
 def test_no_cell_makes_a_step_fail(part):
-    """A third of all ways to compute for each dtype; of objects, whose cells are the oddest, all."""
+    """A third of all ways to compute for each dtype, fewer of lists of categories; of objects, the oddest cells, all."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = {
-            n: failing(n, ALL if n == "object" else slice(i % 3, None, 3)) for i, n in enumerate(NAMES) if i % 8 == part
-        }
+        found = {}
+        for i, name in [*enumerate(NAMES)][part::8]:
+            few = 12 if name.startswith("category of") else 3
+            found[name] = failing(name, ALL if name == "object" else slice(i % few, None, few))
     assert {name: failed for name, failed in found.items() if failed} == {}
 
 
@@ -201,6 +202,45 @@ def test_no_cell_is_missing_from_a_block_for_another_one():
         assert list(map(repr, whole["x"].iloc[-2:].tolist())) == list(map(repr, plain["x"].tolist())), name
 
 
+# Labels of rows, of which nothing is asked
+
+LABELS = labels()
+
+
+def failing_under(name: str) -> list[str]:
+    """Each step that fails, as users apply it, where rows have odd labels."""
+    column, found, accepted = LABELS[name], [], 0
+    table = pd.DataFrame({"x": ["A", "B"] * 60, "n": np.arange(120)}, dtype=object).astype({"n": "int64"})
+    table.index = column.hostile(len(table))
+    session = table.dp.protect(epsilon=1, unit="n", max_rows=2, name=fresh())
+    for step, steps_of in STEPS.items():
+        try:
+            done = steps_of(table.dp._empty())
+        except (ArgumentTypeError, ArgumentValueError):
+            continue
+        accepted += 1
+        try:
+            made = table.dp._apply(done)
+            assert isinstance(made.index, pd.RangeIndex) or made.index.dtype == np.int64
+        except BaseException as error:
+            found.append(f"{step}: {type(error).__name__}")
+    session.close()
+    assert accepted >= 10
+    return found
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_no_label_of_a_row_makes_a_step_fail(part):
+    found = {name: failing_under(name) for name in [*LABELS][part::2]}
+    assert {name: failed for name, failed in found.items() if failed} == {}
+
+
+def test_labels_that_make_steps_fail_are_found(monkeypatch):
+    monkeypatch.setattr(pd.DataFrame, "set_axis", lambda self, *_: self.copy(deep=False))
+    assert failing_under("datetime64[s, Europe/Berlin]")
+    assert failing_under("string by bytes")
+
+
 # Questions, of tables in which every column is of a dtype that fits it, and holds odd cells
 
 QUESTIONS = questions.EVERY | questions.FOUND | questions.FEW_BLOCKS
@@ -210,7 +250,8 @@ KINDS["number"] += [
     name for name in NAMES if name.endswith(" of scale 2") or name in ("decimal128 of scale 38", "int64[pyarrow]")
 ]
 KINDS["text"] = ["object", "category", "str", "python text", "string view", "dictionary", "dictionary of broken text"]
-KINDS["text"] += ["string by bytes", "large_string by bytes"]
+KINDS["text"] += ["string by bytes", "large_string by bytes", "text said to be Arrow's"]
+KINDS["text"] += [name for name in NAMES if name.startswith("category of")]
 KINDS["day"] = [name for name in NAMES if name.startswith(("datetime64[", "timestamp[", "date")) and "," not in name]
 KINDS["day"] = [name for name in KINDS["day"] if "zone" not in name]
 KINDS["wait"] = [name for name in NAMES if name.startswith(("timedelta64[", "duration["))]
@@ -225,7 +266,10 @@ def asked_table(turn: int, odd: str) -> pd.DataFrame:
         column = columns()[KINDS[kind][(turn + place) % len(KINDS[kind])]]
         which = None if odd == "all" else turn
         made[name] = column.usual(ROWS) if odd == "none" else column.hostile(ROWS, which)
-    return pd.DataFrame(made)
+    table = pd.DataFrame(made)
+    if odd != "none":
+        table.index = [*LABELS.values()][turn % len(LABELS)].hostile(ROWS)
+    return table
 
 
 def form(value: Any) -> Any:

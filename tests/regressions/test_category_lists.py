@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import itertools
+import zoneinfo
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from dateutil import tz
 from support.cells import objects
 from support.columns import view
 from support.frames import protected
@@ -129,6 +133,60 @@ def test_equal_cells_have_one_form(cell, same):
     assert repr(one) == repr(two)
     assert type(one) is type(two)
     assert hash(one) == hash(two)
+
+
+BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
+ZONES = [BERLIN, tz.gettz("Europe/Berlin"), zoneinfo.ZoneInfo("Europe/London"), dt.timezone(dt.timedelta(hours=1))]
+CLOCKS = [dt.datetime(2020, 10, 25, hour, 30) for hour in (0, 1, 2, 3)]  # of which one is shown twice
+CLOCKS += [dt.datetime(2020, 3, 29, hour, 30) for hour in (0, 1, 2, 3)]  # of which one is left out
+FOLDED = [clock.replace(tzinfo=zone, fold=fold) for clock in CLOCKS for zone in ZONES for fold in (0, 1)]
+
+
+def dates_by_the_clock() -> list[Any]:
+    """Dates, timestamps of their instants in their zones and in UTC, and what is made of them."""
+    stamps = [pd.Timestamp(one) for one in FOLDED]
+    stamps += [one.tz_convert("UTC") for one in stamps]
+    stamps += [one.as_unit("ns") + pd.Timedelta(3, "ns") for one in stamps]
+    spans = [pd.Interval(one, one + pd.Timedelta("40min")) for one in stamps]
+    return [*FOLDED, *stamps, *spans, *[(one, 1) for one in (*FOLDED, *stamps)]]
+
+
+def test_cells_that_a_list_holds_in_place_of_each_other_have_one_form():
+    """One row more with another `fold`, listed first, moved a thousand rows to another hour."""
+    places: dict[int, list[Any]] = {}
+    for cell in dates_by_the_clock():
+        places.setdefault(hash(cell), []).append(cell)
+    compared = 0
+    for cells in places.values():
+        for one, other in itertools.combinations(cells, 2):
+            if one == other:
+                compared += 1
+                assert canonical(one) == canonical(other), (one, other)
+                assert repr(canonical(one)) == repr(canonical(other))
+    assert compared > 300
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_date_has_one_form_in_lists_of_each_dtype(zone):
+    cells = [pd.Timestamp(one) for one in FOLDED if one.tzinfo is zone]
+    for made in (
+        objects(*cells, "x").astype("category"),
+        pd.Series(cells).astype("category"),
+        pd.Series(cells).astype(pd.ArrowDtype(pa.timestamp("us", "Europe/Berlin"))).astype("category"),
+    ):
+        if "pyarrow" in str(made.dtype.categories.dtype) and zone is not BERLIN:
+            continue
+        codes, listed = forms(made.array)
+        assert [listed[code] for code in codes[: len(cells)]] == [canonical(cell) for cell in cells]
+
+
+def test_one_row_more_with_another_fold_moves_no_others():
+    first, other = (dt.datetime(2020, 10, 25, 2, 30, fold=fold, tzinfo=BERLIN) for fold in (0, 1))
+    hour = pd.Timestamp("2020-10-25 00:30", tz="UTC")
+    for step in ("filter", "isin", "histogram"):
+        counts = [asked([*more, *[first] * 1000, "x"], STEPS[step](hour)) for more in ([], [other])]
+        assert counts[1] - counts[0] in (0, 1)
+        assert counts[0] == 1000
 
 
 @pytest.mark.parametrize(

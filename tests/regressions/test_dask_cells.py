@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 import warnings
 from collections.abc import Iterator
 from decimal import Decimal
@@ -152,6 +153,39 @@ def test_a_cell_becomes_what_it_is_by_itself(name):
             else:
                 compare = known
             pd.testing.assert_series_equal(rest.reset_index(drop=True), compare, check_categorical=False)
+
+
+@pytest.mark.parametrize(
+    "held", [pa.dictionary(pa.int8(), pa.binary()), pa.dictionary(pa.int8(), pa.int64()), pa.string_view()]
+)
+def test_a_decimal_of_a_million_digits_is_not_written_down(held):
+    """Arrow does that before it refuses the cell, for seconds, and for integers for hours."""
+    long = Decimal("1e999999")
+    before = time.process_time()
+    assert conforming._one(long, held).null_count == 1
+    assert conforming._one(-long, held).null_count == 1
+    assert time.process_time() - before < 0.5
+    assert conforming._one(Decimal("1.25"), pa.decimal128(9, 2)).to_pylist() == [Decimal("1.25")]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "str", "object", "datetime64[us]", "int64[pyarrow]"])
+def test_a_far_date_of_a_zone_takes_no_other_cells_with_it(dtype):
+    ticks = np.array([0, 86_400, 2**38, np.iinfo(np.int64).min])  # of the year 10680, and missing
+    zoned = pd.Series(ticks.view("M8[s]")).dt.tz_localize("UTC").dt.tz_convert("Europe/Berlin")
+    for column in (zoned, zoned.astype("category"), zoned.astype(pd.ArrowDtype(pa.timestamp("s", "Europe/Berlin")))):
+        wanted = settled(pd.api.types.pandas_dtype(dtype))
+        made, alone = (conformed(part, wanted).astype(object) for part in (column, column.iloc[[0, 1]]))
+        assert made.iloc[:2].tolist() == alone.tolist() or made.iloc[:2].isna().all() == alone.isna().all()
+
+
+@pytest.mark.parametrize("dtype", ["str", "string"])
+def test_text_in_objects_under_the_name_of_arrow_is_held_by_arrow(dtype):
+    cells = np.array(["a", "b", "\ud800", pd.NA], dtype=object)
+    column = pd.Series(pd.arrays.StringArray(cells))
+    assert column.dtype.storage == "pyarrow"
+    made = conformed(column, pd.api.types.pandas_dtype(dtype))
+    assert isinstance(made.array, pd.arrays.ArrowExtensionArray)
+    assert [None if pd.isna(cell) else cell for cell in made] == ["a", "b", "?", None]
 
 
 NUMBER = st.sampled_from([0, 1, -1, 2**31, HUGE - 1, HUGE, HUGE + 1, -HUGE, 2**62, 2**63 - 1])

@@ -328,6 +328,53 @@ def categories(cells: list[Any]) -> pd.Series:
     return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(objects(listed), dtype=object)))
 
 
+def held_as_text(cells: list[Any]) -> pd.Series:
+    """Text in Python objects under a dtype that says Arrow holds it."""
+    return pd.Series(pd.arrays.StringArray(objects(cells).to_numpy(copy=True)))
+
+
+def spans(make: Callable[[list[Any]], pd.Series]) -> Callable[[list[Any]], pd.Series]:
+    """Intervals that begin and end with the same cell."""
+
+    def between(cells: list[Any]) -> pd.Series:
+        ends = make(cells)
+        return pd.Series(pd.arrays.IntervalArray.from_arrays(ends, ends, closed="both"))
+
+    return between
+
+
+def as_categories(column: Column) -> Column | None:
+    """The same cells as categories, the odd ones as far as pandas can list them; None where it lists no plain ones."""
+
+    def make(cells: list[Any]) -> pd.Series:
+        return column.make(cells).astype("category")
+
+    def lists(odd: list[Any]) -> bool:
+        try:
+            return len(make([*column.plain, *odd])) > 0
+        except BaseException:  # of dates that overflow, text that is none, a hash that raises
+            return False
+
+    odd: list[Any] = []
+    for cell in column.odd:
+        odd += [cell] if lists([*odd, cell]) else []
+    return Column(make, column.plain, odd) if odd and lists([]) else None
+
+
+def labels() -> dict[str, Column]:
+    """Labels of rows, of each dtype; `make` gives an index."""
+    found = {
+        name: Column(lambda cells, own=column: pd.Index(own.make(cells), copy=False), column.plain, column.odd)
+        for name, column in columns().items()
+        if name != "float16"  # which no index has
+    }
+    zone = columns()["datetime64[s, Europe/Berlin]"]
+    found["several levels"] = Column(
+        lambda cells: pd.MultiIndex.from_arrays([range(len(cells)), zone.make(cells)]), zone.plain, zone.odd
+    )
+    return found
+
+
 LEAST, MOST = -(2**63), 2**63 - 1
 SMALLEST, LARGEST = -(2**31), 2**31 - 1
 COUNTS: list[Any] = [LEAST, LEAST + 1, MOST, MOST - 1, None, 0, -1, 86_399_999, 253_402_300_800, -62_135_596_801]
@@ -367,6 +414,11 @@ def columns() -> dict[str, Column]:
         ),
         "str": Column(of_dtype("str"), ["A", "B"], ["a\0b", "", None, " 1e400", "x" * 1000]),
         "python text": Column(of_dtype("string[python]"), ["A", "B"], ["\ud800", "a\0b", None, "1" * 400]),
+        "text said to be Arrow's": Column(
+            held_as_text,
+            ["A", "B"],
+            ["\ud800", "a\0b", pd.NA, np.str_("a"), raising("Odd", (str,), DUNDERS, SystemExit)("a")],
+        ),
         "bool": Column(of_numpy("u1", "?"), [0, 1], [2, 255]),
         "boolean": Column(of_dtype("boolean"), [True, False], [None]),
         "complex128": Column(of_numpy("complex128"), [1, 2], [np.nan, complex(1e308, 1e308)]),
@@ -450,6 +502,9 @@ def columns() -> dict[str, Column]:
         found[f"timedelta64[{unit}]"] = Column(of_numpy("int64", f"m8[{unit}]"), [60 * scale, 0], INSTANTS)
         found[f"datetime64[{unit}, Europe/Berlin]"] = Column(zoned(unit, "Europe/Berlin"), days, INSTANTS)
         found[f"datetime64[{unit}, +03:00]"] = Column(zoned(unit, dt.timezone(dt.timedelta(hours=3))), days, INSTANTS)
+        found[f"spans of datetime64[{unit}, Europe/Berlin]"] = Column(
+            spans(zoned(unit, "Europe/Berlin")), days, INSTANTS
+        )
         found[f"timestamp[{unit}]"] = Column(of_bits(pa.timestamp(unit)), days, COUNTS)
         found[f"timestamp[{unit}, Asia/Tokyo]"] = Column(of_bits(pa.timestamp(unit, "Asia/Tokyo")), days, COUNTS)
         found[f"duration[{unit}]"] = Column(of_bits(pa.duration(unit)), [60 * scale, 0], COUNTS)
@@ -461,4 +516,9 @@ def columns() -> dict[str, Column]:
     for width, most in ((32, 9), (64, 18), (128, 38), (256, 76)):
         for scale in (2, most, -most - 1) if width < 128 else (-most, most, most + 1):
             found[f"decimal{width} of scale {scale}"] = decimals(width, scale)
-    return found
+    listed = {
+        f"category of {name}": as_categories(column)
+        for name, column in found.items()
+        if name not in ("category", "object", "object numbers", "object lists")
+    }
+    return found | {name: column for name, column in listed.items() if column is not None}

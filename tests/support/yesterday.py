@@ -13,7 +13,7 @@ import json
 import lzma
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +111,7 @@ def users_classes() -> dict[str, type]:
 def surface() -> dict[str, list[str]]:
     """Every public name with its signature and the first line of its help."""
     found: dict[str, list[str]] = {}
-    spaces = {"pandas_dp": pandas_dp} | {
-        f"pandas_dp.{n}": importlib.import_module(f"pandas_dp.{n}") for n in MODULES
-    }
+    spaces = {"pandas_dp": pandas_dp} | {f"pandas_dp.{n}": importlib.import_module(f"pandas_dp.{n}") for n in MODULES}
     for prefix, module in spaces.items():
         for name in getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]:
             thing = getattr(module, name)
@@ -193,7 +191,9 @@ def write(day: str) -> None:
     told = ask_all(frame)
     session.close()
     session = charge(frame, folder / "visits.dpledger")  # what is found again
-    again = {name: json.loads(text) for name, text in ask_all(frame).items() if json.loads(text) == json.loads(told[name])}
+    again = {
+        name: json.loads(text) for name, text in ask_all(frame).items() if json.loads(text) == json.loads(told[name])
+    }
     session.close()
     dump(folder / "visits.json", again)
 

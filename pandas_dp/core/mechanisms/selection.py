@@ -81,8 +81,7 @@ class ExponentialMechanism:
         """Indexes of the chosen candidates, in the order of their choice."""
         if self.counts is None:
             return _peel(exponential_mechanism, exact, self.rate, self.picks, fill)
-        counts = np.array(self.counts, dtype=np.int64)
-        return _peel(exponential_mechanism, exact, self.rate, self.picks, fill, counts)
+        return _peel(exponential_mechanism, exact, self.rate, self.picks, fill, np.array(self.counts, dtype=np.int64))
 
 
 @dataclass(frozen=True)
