@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from functools import partial
 from io import FileIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from pandas_dp.core import ledger as books
 from pandas_dp.core import records, store
@@ -58,8 +58,7 @@ class Witness(Protocol):
     def saw(self, chain: str, entries: int, head: str) -> None:
         """Remember it, unless more entries were seen: calls of several threads and processes may come in any order.
 
-        Called after each entry, and so between each charge and its draw: if this raises, nothing is released and the charge
-        stays.
+        Called after each entry, so between a charge and its draw: if this raises, nothing is released and the charge stays.
         """
 
 
@@ -214,6 +213,9 @@ def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
 
     def compare(connection: sqlite3.Connection) -> str:
         rows = {f"{identifier}/{row.id}": row for row in records.rows(connection)}
+        query = "SELECT sequence, head FROM entries WHERE budget = ? ORDER BY sequence DESC LIMIT 1"
+        if any(connection.execute(query, (row.id,)).fetchone() != (row.last, row.head) for row in rows.values()):
+            return records.DAMAGED  # torn, and moved without the journal that it needs
         for chain, (entries, head) in known.items():
             row = rows.get(chain)
             query = "SELECT head FROM entries WHERE budget = ? AND sequence = ?"
@@ -281,18 +283,18 @@ def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
 def _finish(path: str, journal: str) -> None:
     """Empty the journal of a charge that was cut short where the file is whole without it; else SQLite puts its pages back.
 
-    A whole file has every entry up to its last one: it is as it was before the charge, or after it, or was charged elsewhere
-    since. Nobody else can charge meanwhile, for the bytes are locked that SQLite locks; only systems without POSIX's locks
-    leave all to SQLite.
+    A whole file has every entry up to its last one: it is as before the charge, or as after it, or was charged elsewhere since.
+    Beside the journal of another moment only its charges must be whole. Nobody charges meanwhile: the bytes are locked that
+    SQLite locks. Systems without POSIX's locks leave all to SQLite.
 
     Raises
     ------
     LedgerError
-        The file is not whole, and the journal is not of the transaction that it is in the middle of.
+        The charges are not whole, and the journal is not of the transaction that the file is in the middle of.
     """
     if not hasattr(os, "lockf"):
         return
-    end, name = time.monotonic() + store.BUSY_SECONDS, f"{Path(path).as_uri()}?mode=ro&immutable=1"
+    end, name = time.monotonic() + store.BUSY_SECONDS, f"{Path(path).as_uri()}?mode=ro&immutable=1"  # as it lies there
     # all locks of this process go when anything closes the file: the connection is closed last
     with closing(sqlite3.connect(name, uri=True)) as connection, open(path, "r+b", buffering=0) as file:
         while not _locked(file):
@@ -303,30 +305,33 @@ def _finish(path: str, journal: str) -> None:
             time.sleep(store.NAP)
         if not store.left(journal):
             return
-        if _whole(connection):
-            os.fsync(file.fileno())
-            with open(journal, "r+b") as beside:
-                beside.truncate()
-                os.fsync(beside.fileno())
-        elif not _belongs(file, journal):
+        whole = _whole(connection, "1")
+        if not whole and _belongs(file, journal):
+            return
+        if not whole and not _whole(connection, "entries"):
             raise LedgerError(TORN)
+        os.fsync(file.fileno())
+        with open(journal, "r+b") as beside:
+            beside.truncate()
+            os.fsync(beside.fileno())
+    if not whole:  # where answers are found is written anew, if it can be
+        with suppress(sqlite3.Error), closing(store.connect(path)) as connection:
+            connection.execute("REINDEX")
 
 
 def _locked(file: FileIO) -> bool:
     """Take all of SQLite's locks on a file, unless somebody has one."""
     file.seek(LOCKS)
-    try:
+    with suppress(OSError):
         os.lockf(file.fileno(), os.F_TLOCK, LOCKED)
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
-def _whole(connection: sqlite3.Connection) -> bool:
-    """Whether everything in a file fits together as it lies there."""
+def _whole(connection: sqlite3.Connection, pages: str) -> bool:
     with suppress(sqlite3.Error, UnicodeDecodeError, LedgerError):
         records.identify(connection)
-        records.verify(connection)
+        records.verify(connection, pages)
         return True
     return False
 
@@ -389,10 +394,6 @@ def _at_exit() -> None:
         remember(ledger)
 
 
-_hooks: list[tuple[list[Any], Callable[..., None]]] = [
-    (store.watches, prepare),
-    (books.opened, look),
-    (books.closed, remember),
-]
-for _hook, _own in _hooks:
-    _hook.append(_own)
+store.watches.append(prepare)
+books.opened.append(look)
+books.closed.append(remember)

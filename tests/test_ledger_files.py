@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from fractions import Fraction as F
 from itertools import pairwise
 from pathlib import Path
@@ -275,6 +277,42 @@ def test_a_journal_is_not_put_into_a_file_that_another_charge_tore(path, charges
             open_ledger(path)
         assert Path(path).read_bytes() == moment
         assert Path(f"{path}-journal").read_bytes() == journal_of(before, after)
+
+
+def test_an_answer_that_was_torn_takes_no_charge_with_it(path):
+    """Moved away between the pages of a stored answer, charged there and moved back, the file has its charges and is whole."""
+    tried, before, ledger = 0, path.read_bytes(), open_ledger(path)
+    ledger.record("data", 2, "[1]", "said")
+    after = path.read_bytes()
+    ledger.close()
+    for moment in list(cut_short(before, after))[1:-1]:
+        put(path, moment)
+        with closing(sqlite3.connect(path)) as connection:
+            tried += connection.execute("PRAGMA integrity_check").fetchone() != ("ok",)
+        spent = charge(path)
+        put(path, path.read_bytes(), journal_of(before, after))
+        ledger = open_ledger(path)
+        ledger.verify()
+        assert ledger.state("data").epsilon == spent == F("0.3")
+        ledger.close()
+        shutil.rmtree(path.parent / "state")
+    assert tried
+
+
+def test_a_file_that_is_torn_between_its_sums_and_its_entries_is_not_charged(path):
+    """Moved without its journal; with it, it goes on."""
+    before, after = changes(path)[0]
+    moments = list(cut_short(before, after))[2:-1]
+    assert moments
+    for moment in moments:
+        put(path, moment)
+        ledger = open_ledger(path)
+        with pytest.raises(LedgerError, match="the ledger is damaged"):
+            ask(ledger, "0.1")
+        ledger.close()
+        assert path.read_bytes() == moment
+        put(path, moment, journal_of(before, after))
+        assert charge(path, 0) == F("0.2")
 
 
 def test_a_journal_waits_for_whoever_is_at_work(path, monkeypatch):
