@@ -260,7 +260,8 @@ def _convert(path: str) -> None:
 def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
     """Bring a file of an older version to this one, within the transaction around it: all of it or nothing.
 
-    Its identifier follows from its place and its first entry, so that an older copy of it, put back there, is noticed.
+    Its identifier follows from its place and its first entry, so that an older copy of it, put back there, is noticed. One at
+    another place is not: two ledgers that were made in the same second have equal first entries.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version < 3:
