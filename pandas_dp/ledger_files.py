@@ -306,16 +306,16 @@ def _finish(path: str, journal: str) -> None:
             time.sleep(store.NAP)
         if not store.left(journal):
             return
-        whole = _whole(connection, "1")
+        whole = _whole(connection, pages=True)
         if not whole and _belongs(file, journal):
             return
-        if not whole and not _whole(connection, "entries"):
+        if not whole and not _whole(connection, pages=False):
             raise LedgerError(TORN)
         os.fsync(file.fileno())
         with open(journal, "r+b") as beside:
             beside.truncate()
             os.fsync(beside.fileno())
-    if not whole:  # where answers are found is written anew, if it can be
+    if not whole:  # where things are found is written anew, if it can be
         with suppress(sqlite3.Error), closing(store.connect(path)) as connection:
             connection.execute("REINDEX")
 
@@ -329,7 +329,7 @@ def _locked(file: FileIO) -> bool:
     return False
 
 
-def _whole(connection: sqlite3.Connection, pages: str) -> bool:
+def _whole(connection: sqlite3.Connection, pages: bool) -> bool:
     with suppress(sqlite3.Error, UnicodeDecodeError, LedgerError):
         records.identify(connection)
         records.verify(connection, pages)
