@@ -1,9 +1,13 @@
 """What a ledger file is beside its charges: one that an older version wrote, a back-up, an older copy put back.
 
 A file cannot tell that a newer one was there. So a *witness* outside it remembers how far it was: a small file in the state
-directory of this account, and, where the owner has one, a counter elsewhere. To an older copy, or the second of two that
-were used, nothing is charged where the witness is; it may be read. Where there is no witness nothing is refused for lack of
-one, but a file with the journal of a charge that was cut short, for such a journal can be an older one.
+directory of this account, and, where the owner has one, a counter elsewhere. Both are told of every entry once it is on the
+disk, so they never know of more than a sound file has. To an older copy, or the second of two that were used, nothing is
+charged where the witness is; it may be read. Where there is no witness nothing is refused for lack of one.
+
+A journal beside a file holds old pages of it, and SQLite puts them back whenever it finds one. Where the file was charged
+elsewhere meanwhile that would take paid charges back. So a file that is whole as it lies there keeps what it has, and old pages
+are put back only into a file that is not, by the very transaction that was cut short.
 """
 
 from __future__ import annotations
@@ -18,8 +22,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import partial
+from io import FileIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from pandas_dp.core import ledger as books
 from pandas_dp.core import records, store
@@ -33,14 +39,14 @@ CONVERTED = {
     True: "an older version kept a log of charges beside this file; its log was here and is in it now",
     False: "an older version kept a log of charges beside this file; none was here, and what one held is not known",
 }
-HOT = (
-    "a charge was cut short here, and this account has not seen the ledger before: whether the journal beside it was that of "
-    f"this charge or an older one is not known. Bring the newest file, or type {RESTORE}"
+TORN = (
+    "a charge was cut short in this ledger file, and the journal beside it is of another moment: nothing was changed. Bring "
+    f"the journal that was beside it then, or a back-up, and type {RESTORE}"
 )
-QUIET = 1.0  # seconds in which a journal does not change: whoever wrote it is gone
+LOCKS, LOCKED = 0x40000000, 512  # the bytes of a file that SQLite locks
+MOST = 1000  # lines that are added to what is remembered before it is written anew
 
-Seen = tuple[int, str]  # number and digest of the last entry of one budget
-_doubts: dict[str, str] = {}  # by path: what was found out before the file was opened
+Seen = tuple[int, str]  # number and digest of the last entry of one budget, an empty one where it was not looked up
 
 
 class Witness(Protocol):
@@ -52,29 +58,43 @@ class Witness(Protocol):
     def saw(self, chain: str, entries: int, head: str) -> None:
         """Remember it, unless more entries were seen: calls of several threads and processes may come in any order.
 
-        Called between each charge and its draw: if this raises, nothing is released and the charge stays.
+        Called after each entry, so between a charge and its draw: if this raises, nothing is released and the charge stays.
         """
 
 
 def prepare(path: str) -> None:
     """Look at a ledger file before it is opened: convert one of an older version, and notice a charge that was cut short."""
-    journal = f"{path}-journal"
-    if store.check_file(path) and not store.left(journal):
-        return
-    if store.left(journal) and not os.path.isfile(_place(_identifier(path)) or "") and _quiet(journal):
-        _doubts[path] = HOT
-    _convert(path)
+    new, journal = store.check_file(path), f"{path}-journal"
+    if store.left(journal):
+        _finish(path, journal)
+    if not new or store.left(journal):
+        _convert(path)
 
 
 def look(ledger: Ledger) -> None:
     """Compare a ledger that was just opened with what is remembered of it."""
-    doubt = _doubts.pop(ledger.path or "", None)
-    if doubt is not None:
-        ledger._store.transact(store.DURABLE, lambda connection: records.mark(connection, doubt))
-        ledger._store.refusal = doubt
     known = _remembered(ledger._store.identifier)
     ledger._store.refusal = ledger._store.refusal or _behind(ledger, known)
+    ledger.told = tell
     remember(ledger)
+
+
+def tell(ledger: Ledger, name: str, entry: int, counter: Callable[[str, int, str], None] | None = None) -> None:
+    """Tell this account of an entry that is on the disk, and a counter outside.
+
+    A line is added to what this account remembers: it outlives any kill, and a power cut where the disk had it by then.
+    """
+    place = _place(ledger._store.identifier)
+    with suppress(OSError):  # where nothing can be remembered there is no such file
+        file = os.open(place or "", os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(file, f'\n{{"{ledger._ids[name]}": [{entry}, ""]}}'.encode())
+        finally:
+            os.close(file)
+    if entry % MOST == 0:
+        remember(ledger)
+    if counter is not None:
+        counter(*ledger.chains()[name])
 
 
 def attach(ledger: Ledger, witness: Witness | None) -> Ledger:
@@ -96,7 +116,7 @@ def attach(ledger: Ledger, witness: Witness | None) -> Ledger:
     if refusal:
         ledger._store.refusal = refusal
         raise LedgerError(refusal)
-    ledger.counter = witness.saw
+    ledger.told = partial(tell, counter=witness.saw)
     return ledger
 
 
@@ -174,11 +194,12 @@ def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:
                 after = records.charged_state(rule, State.from_text(row.state), charge)
             text = "an older copy was put back: what may have been answered since"
             records.append(connection, row._replace(state=after.to_text()), "restored", text, price, charge)
-        records.mark(connection, "")
 
     refusal, ledger._store.refusal = ledger._store.refusal, ""
     try:
         ledger._store.transact(store.DURABLE, write)
+        # after that: of a transaction over several budgets that is cut short some may be charged
+        ledger._store.transact(store.DURABLE, lambda connection: records.mark(connection, ""))
     except BaseException:
         ledger._store.refusal = refusal
         raise
@@ -192,6 +213,9 @@ def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
 
     def compare(connection: sqlite3.Connection) -> str:
         rows = {f"{identifier}/{row.id}": row for row in records.rows(connection)}
+        query = "SELECT sequence, head FROM entries WHERE budget = ? ORDER BY sequence DESC LIMIT 1"
+        if any(connection.execute(query, (row.id,)).fetchone() != (row.last, row.head) for row in rows.values()):
+            return records.DAMAGED  # torn, and moved without the journal that it needs
         for chain, (entries, head) in known.items():
             row = rows.get(chain)
             query = "SELECT head FROM entries WHERE budget = ? AND sequence = ?"
@@ -236,7 +260,8 @@ def _convert(path: str) -> None:
 def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
     """Bring a file of an older version to this one, within the transaction around it: all of it or nothing.
 
-    Its identifier follows from its place and its first entry, so that an older copy of it, put back there, is noticed.
+    Its identifier follows from its place and its first entry, so that an older copy of it, put back there, is noticed. One at
+    another place is not: two ledgers that were made in the same second have equal first entries.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version < 3:
@@ -256,28 +281,75 @@ def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
         records.append(connection, row, "converted", CONVERTED[log], "")
 
 
-def _identifier(path: str) -> str:
-    """Read the identifier of a file as it lies there, without a look at its journal; an empty text where it has none."""
+def _finish(path: str, journal: str) -> None:
+    """Empty the journal of a charge that was cut short where the file is whole without it; else SQLite puts its pages back.
+
+    A whole file has every entry up to its last one: it is as before the charge, or as after it, or was charged elsewhere since.
+    Beside the journal of another moment only its charges must be whole. Nobody charges meanwhile: the bytes are locked that
+    SQLite locks. Systems without POSIX's locks leave all to SQLite.
+
+    Raises
+    ------
+    LedgerError
+        The charges are not whole, and the journal is not of the transaction that the file is in the middle of.
+    """
+    if not hasattr(os, "lockf"):
+        return
+    end, name = time.monotonic() + store.BUSY_SECONDS, f"{Path(path).as_uri()}?mode=ro&immutable=1"  # as it lies there
+    # all locks of this process go when anything closes the file: the connection is closed last
+    with closing(sqlite3.connect(name, uri=True)) as connection, open(path, "r+b", buffering=0) as file:
+        while not _locked(file):
+            if not store.left(journal):  # of somebody who is charging
+                return
+            if time.monotonic() > end:
+                raise LedgerBusyError("another process holds the ledger's lock; nothing was charged. Ask again")
+            time.sleep(store.NAP)
+        if not store.left(journal):
+            return
+        whole = _whole(connection, pages=True)
+        if not whole and _belongs(file, journal):
+            return
+        if not whole and not _whole(connection, pages=False):
+            raise LedgerError(TORN)
+        os.fsync(file.fileno())
+        with open(journal, "r+b") as beside:
+            beside.truncate()
+            os.fsync(beside.fileno())
+    if not whole:  # where things are found is written anew, if it can be
+        with suppress(sqlite3.Error), closing(store.connect(path)) as connection:
+            connection.execute("REINDEX")
+
+
+def _locked(file: FileIO) -> bool:
+    """Take all of SQLite's locks on a file, unless somebody has one."""
+    file.seek(LOCKS)
+    with suppress(OSError):
+        os.lockf(file.fileno(), os.F_TLOCK, LOCKED)
+        return True
+    return False
+
+
+def _whole(connection: sqlite3.Connection, pages: bool) -> bool:
     with suppress(sqlite3.Error, UnicodeDecodeError, LedgerError):
-        name = f"{Path(path).as_uri()}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(name, uri=True)) as connection:
-            return records.identify(connection)[0]
-    return ""
+        records.identify(connection)
+        records.verify(connection, pages)
+        return True
+    return False
 
 
-def _quiet(journal: str) -> bool:
-    """Whether nobody is writing a journal."""
-    end, first = time.monotonic() + QUIET, None
-    while time.monotonic() < end:
-        try:
-            now = os.stat(journal)
-        except OSError:
-            return False
-        first = first or now
-        if (now.st_ino, now.st_mtime_ns, now.st_size) != (first.st_ino, first.st_mtime_ns, first.st_size):
-            return False
-        time.sleep(0.01)
-    return True
+def _belongs(file: FileIO, journal: str) -> bool:
+    """Whether a journal is of the transaction that a file is in the middle of.
+
+    Each transaction raises a counter in the first page, which it writes first, and whose old form is in its journal.
+    """
+    held = Path(journal).read_bytes()
+    start, size = (int.from_bytes(held[i : i + 4], "big") for i in (20, 24))
+    for at in range(start, len(held), size + 8):  # its number, a page, a sum
+        if held[at : at + 4] == b"\0\0\0\1":
+            file.seek(24)
+            gone = int.from_bytes(file.read(4), "big") - int.from_bytes(held[at + 28 : at + 32], "big")
+            return gone % 2**32 in (0, 1)
+    return False
 
 
 def _place(identifier: str) -> str | None:
@@ -291,13 +363,14 @@ def _place(identifier: str) -> str | None:
 def _remembered(identifier: str) -> dict[str, Seen]:
     """What the witness of this account knows of a ledger; nothing where it cannot be read."""
     place = _place(identifier)
-    with suppress(OSError, ValueError, AttributeError, TypeError):
-        if place is not None:
-            told: Any = json.loads(Path(place).read_text("utf-8"))
-            return {
-                f"{identifier}/{int(number)}": (int(entries), str(head)) for number, (entries, head) in told.items()
-            }
-    return {}
+    seen: dict[str, Seen] = {}
+    with suppress(OSError, UnicodeDecodeError):
+        for line in Path(place).read_text("utf-8").splitlines() if place else ():
+            with suppress(ValueError, AttributeError, TypeError):
+                for number, (entries, head) in json.loads(line).items():
+                    chain = f"{identifier}/{int(number)}"
+                    seen[chain] = max(seen.get(chain, (0, "")), (int(entries), str(head)))
+    return seen
 
 
 def _write(ledger: Ledger, seen: Mapping[str, Seen]) -> None:
@@ -322,10 +395,6 @@ def _at_exit() -> None:
         remember(ledger)
 
 
-_hooks: list[tuple[list[Any], Callable[..., None]]] = [
-    (store.watches, prepare),
-    (books.opened, look),
-    (books.closed, remember),
-]
-for _hook, _own in _hooks:
-    _hook.append(_own)
+store.watches.append(prepare)
+books.opened.append(look)
+books.closed.append(remember)

@@ -14,8 +14,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pandas as pd
+import pyarrow as pa
 
 from pandas_dp.calls import example
 
@@ -109,21 +112,68 @@ def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str |
 
 
 def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public: bool = False) -> Any:
-    """Let a function of pandas read a path; of a file on this machine it is remembered which one.
+    """Let a function of pandas read a path; of files on this machine it is remembered which ones.
 
     With `public` the rows are, so that several budgets may have them.
     """
-    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(name, str) or not os.path.isfile(name):
-        return reader(path, **options)
-    before = stamp(name)
+    files = _files(path)
+    before = _stamps(files)
     frame = reader(path, **options)
-    if isinstance(frame, pd.DataFrame) and os.path.isfile(name):
-        token = note((reader.__name__, os.path.realpath(name), repr(options)), (before,), (stamp(name),))
-        names = frozenset() if public else names_of(name)
-        known = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(name)))
+    if not isinstance(frame, pd.DataFrame):
+        return frame
+    if reader in (pd.read_parquet, pd.read_feather) and "dtype_backend" not in options:
+        _bools(frame, files[0] if files else path, reader is pd.read_parquet)
+    if before and (after := _stamps(_files(path))):
+        token = note((reader.__name__, tuple(map(os.path.realpath, files)), repr(options)), before, after)
+        names = frozenset() if public else frozenset().union(*map(names_of, files))
+        known = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
         frames.remember(frame, known)
     return frame
+
+
+def _files(path: Any) -> list[str]:
+    """The files on this machine that a path, a directory or a list of these stands for; none where one is something else."""
+    found = []
+    for one in path if isinstance(path, list | tuple) else [path]:
+        name = os.fspath(one) if isinstance(one, str | os.PathLike) else None
+        if not isinstance(name, str):
+            return []
+        name = url2pathname(urlsplit(name).path) if name.startswith("file://") else os.path.expanduser(name)
+        if not os.path.exists(name):
+            return []
+        found += _below(name) if os.path.isdir(name) else [name]
+    return found
+
+
+def _below(folder: str) -> list[str]:
+    """Files of a directory and those below it that Arrow reads: no hidden ones, and no notes of programs."""
+    files = []
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        files += [os.path.join(place, name) for name in sorted(names) if name[0] not in "._"]
+    return files
+
+
+def _stamps(files: list[str]) -> tuple[Stamp, ...]:
+    """Of all files; of none where one is gone."""
+    try:
+        return tuple(map(stamp, files))
+    except OSError:
+        return ()
+
+
+def _bools(frame: pd.DataFrame, source: Any, parquet: bool) -> None:
+    """Give columns that the file says are bools one dtype: pandas makes objects of them where a cell is missing."""
+    from pyarrow import parquet as pq  # not every program needs it
+
+    try:
+        schema = pq.read_schema(source) if parquet else pa.ipc.open_file(source).schema
+    except (OSError, TypeError, ValueError, pa.ArrowException):  # at another place, or of a first form without a schema
+        return
+    held = {field.name for field in schema if field.type == pa.bool_()}
+    for place, (name, dtype) in enumerate(frame.dtypes.items()):
+        if str(name) in held and dtype in (object, bool):
+            frame.isetitem(place, frame.iloc[:, place].astype("boolean").array)
 
 
 def _by_value(option: Any) -> bool:
@@ -139,8 +189,9 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : str or path
-        Of a file on this machine. Anything else that pandas reads is read, and is a new table each time.
+    path : str, path or list
+        A file or a directory on this machine (also with ``~`` or ``file://``), or a list of files. Anything else that pandas
+        reads, a URL or an open file, is read and not remembered: it is a new table each time, and may take another budget.
     **options
         Of ``pandas.read_parquet``.
 
@@ -155,6 +206,9 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     where every byte is as it was: contents are never compared, for whether they are equal is private. **When a file is written
     is therefore public.** Where a program writes it only if something changed, read it with pandas and type a ``version`` that
     follows from the day or the number of the run.
+
+    Columns of bools have dtype ``boolean``, for pandas would make objects, and another kind of column, of those where a cell is
+    missing. Of a URL, where the schema is not looked at, say ``dtype_backend="numpy_nullable"``.
 
     A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
     part of the question. What pandas makes of the frame is another table.
@@ -180,6 +234,7 @@ def read_csv(path: Any, **options: Any) -> pd.DataFrame:
     **options
         Of ``pandas.read_csv``. Say ``dtype=``: kinds of columns are public, and without it pandas takes them from the cells,
         where one letter makes text of a column of numbers. What it raises on a line tells of that line, as pandas' own does.
+        With ``chunksize=`` or ``iterator=`` the parts are not remembered.
 
     Returns
     -------
@@ -204,6 +259,7 @@ def read_feather(path: Any, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     path : str or path
+        Where it is of the first version of the format, say ``dtype_backend="numpy_nullable"``: it has no schema.
     **options
         Of ``pandas.read_feather``.
 

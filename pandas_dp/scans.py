@@ -218,7 +218,7 @@ class Scan:
         schema = pa.schema([(files.schema if name in looked else files.coded_schema).field(name) for name in names])
         held: list[pa.RecordBatch] = []
         rows = given = 0
-        with _Progress(files.pieces) as progress:
+        with _Progress(files) as progress:
             for place, batch in _ahead(self._batches(names, condition)):
                 held.append(batch)
                 rows += batch.num_rows
@@ -310,10 +310,10 @@ def _frame(batches: list[pa.RecordBatch], schema: pa.Schema, rows: int) -> pd.Da
 
 
 class _Progress:
-    """A line on a terminal that says how far a scan is: by the bytes of what lies behind it, never by rows."""
+    """A line on a terminal that says how far a scan is: by files alone, for how large they are follows from their rows."""
 
-    def __init__(self, pieces: tuple[Any, ...]) -> None:
-        self._pieces, self._next, self._shown = pieces, time.monotonic() + PATIENCE, False
+    def __init__(self, files: Files) -> None:
+        self._files, self._next, self._shown = files, time.monotonic() + PATIENCE, False
 
     def __enter__(self) -> _Progress:
         return self
@@ -322,8 +322,8 @@ class _Progress:
         """Write the line anew, where it is time for it, when a piece is read."""
         if time.monotonic() < self._next:
             return
-        sizes = [sum(group.total_byte_size for group in piece.row_groups) for piece in self._pieces]
-        self._write(f"pandas_dp reads files: {100 * sum(sizes[: place + 1]) // max(1, sum(sizes))} %")
+        paths = self._files.paths
+        self._write(f"pandas_dp reads files: {paths.index(self._files.pieces[place].path) + 1} of {len(paths)}")
         self._next = time.monotonic() + PATIENCE / 8
 
     def __exit__(self, *raised: object) -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from fractions import Fraction as F
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from support.frames import people
-from support.ledgers import ONE, UNIT, ask
+from support.ledgers import ONE, UNIT, ask, cut_short, journal_of, pure
 
 from pandas_dp import ledger_files
 from pandas_dp.core import store
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
-from pandas_dp.errors import ArgumentTypeError, LedgerError, PandasDPError
+from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError, PandasDPError
 
 OLDER = "this ledger is older than one that was open here"
 ANOTHER = "an old copy was put back, or two copies were used. Bring the newer one, or: pandas-dp ledger restore"
@@ -192,44 +197,207 @@ def test_all_that_was_left_is_charged_under_every_accountant(tmp_path, budget):
     ledger.close()
 
 
-def hot(path, monkeypatch, state):
-    """Kill a process in the middle of a charge: a journal is left. Then open it with this witness."""
+def put(path, file, journal=b""):
+    """A file as it lies there after a kill, with the journal beside it."""
+    Path(path).write_bytes(file)
+    Path(f"{path}-journal").write_bytes(journal)
+
+
+def changes(path):
+    """Transactions that are cut short, each as the file before and after it; 0.2 are spent before, and no more is known."""
+    state, made = path.parent / "state", [path.read_bytes()]
+    shutil.copytree(state, path.parent / "kept")
+    ledger = open_ledger(path)
+    for work in (
+        lambda: ask(ledger, "0.1"),
+        lambda: ledger.record("data", 2, "[1]" * 3000, "said"),
+        lambda: ledger.open("other", ONE, UNIT, also=[f"other::{i}" for i in range(50)]),
+        lambda: ask(ledger, "0.1"),
+        lambda: ask(ledger, "0.1", "other::49"),
+    ):
+        work()
+        made.append(Path(path).read_bytes())
+    ledger.close()
+    shutil.rmtree(state)
+    shutil.move(path.parent / "kept", state)
+    return list(pairwise(made))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_charge_that_was_cut_short_is_whole_or_not_there_and_nothing_is_refused(path, tmp_path, monkeypatch, known):
+    """At every moment, and for an account that never saw the ledger, too."""
+    kept, moments, made = tmp_path / "at first", 0, changes(path)
+    shutil.copytree(tmp_path / "state", kept)
+    for before, after in made:
+        for moment in cut_short(before, after):
+            put(path, moment, journal_of(before, after))
+            shutil.rmtree(tmp_path / "state")
+            if known:
+                shutil.copytree(kept, tmp_path / "state")
+            ledger = open_ledger(path)
+            ledger.verify()
+            assert not store.left(f"{path}-journal")
+            assert ledger_files.damaged(ledger) == []
+            assert ledger.state("data").epsilon * 10 in (2, 3, 4)
+            ask(ledger, "0.1")
+            ledger.verify()
+            ledger.close()
+            moments += 1
+    assert moments > 20
+
+
+@pytest.mark.parametrize("charges", [1, 2, 5])
+@pytest.mark.parametrize("done", [False, True])
+def test_the_journal_of_a_charge_takes_nothing_back_that_was_charged_elsewhere_since(path, monkeypatch, charges, done):
+    """A kill leaves it; the file alone is moved, charged by a job that is killed too, and moved back."""
+    before, after = changes(path)[0]
+    put(path, after if done else before)
+    with monkeypatch.context() as patch:  # this account knows of nothing that was charged there
+        patch.setenv("XDG_STATE_HOME", str(path.parent / "another account"))
+        spent = charge(path, charges)
+    assert spent == F("0.2") + F("0.1") * (charges + done)
+    put(path, path.read_bytes(), journal_of(before, after))
+    assert charge(path, 0) == spent
+    assert charge(path) == spent + F("0.1")
+    assert not store.left(f"{path}-journal")
+
+
+@pytest.mark.parametrize("charges", [1, 2])
+def test_a_journal_is_not_put_into_a_file_that_another_charge_tore(path, charges):
+    before, after = changes(path)[0]
+    put(path, before)
+    charge(path, charges)
+    later = Path(path).read_bytes()
+    charge(path)
+    moments = list(cut_short(later, Path(path).read_bytes()))[2:-1]
+    assert moments
+    for moment in moments:
+        put(path, moment, journal_of(before, after))
+        with pytest.raises(LedgerError, match="the journal beside it is of another moment: nothing was changed"):
+            open_ledger(path)
+        assert Path(path).read_bytes() == moment
+        assert Path(f"{path}-journal").read_bytes() == journal_of(before, after)
+
+
+def test_an_answer_that_was_torn_takes_no_charge_with_it(path):
+    """Moved away between the pages of a stored answer, charged there and moved back, the file has its charges and is whole."""
+    tried, before, ledger = 0, path.read_bytes(), open_ledger(path)
+    ledger.record("data", 2, "[1]", "said")
+    after = path.read_bytes()
+    ledger.close()
+    for moment in list(cut_short(before, after))[1:-1]:
+        put(path, moment)
+        with closing(sqlite3.connect(path)) as connection:
+            tried += connection.execute("PRAGMA integrity_check").fetchone() != ("ok",)
+        spent = charge(path)
+        put(path, path.read_bytes(), journal_of(before, after))
+        ledger = open_ledger(path)
+        ledger.verify()
+        assert ledger.state("data").epsilon == spent == F("0.3")
+        ledger.close()
+        shutil.rmtree(path.parent / "state")
+    assert tried
+
+
+def test_a_file_that_is_torn_between_its_sums_and_its_entries_is_not_charged(path):
+    """Moved without its journal; with it, it goes on."""
+    before, after = changes(path)[0]
+    moments = list(cut_short(before, after))[2:-1]
+    assert moments
+    for moment in moments:
+        put(path, moment)
+        ledger = open_ledger(path)
+        with pytest.raises(LedgerError, match="the ledger is damaged"):
+            ask(ledger, "0.1")
+        ledger.close()
+        assert path.read_bytes() == moment
+        put(path, moment, journal_of(before, after))
+        assert charge(path, 0) == F("0.2")
+
+
+def test_a_journal_waits_for_whoever_is_at_work(path, monkeypatch):
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
+    before, after = changes(path)[0]
+    put(path, after, journal_of(before, after))
+    code = (
+        "import os, sys; f = open(sys.argv[1], 'r+b'); f.seek(0x40000001); os.lockf(f.fileno(), os.F_LOCK, 1); "
+        "print(flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:  # has the lock of one who charges
+        other.stdout.readline()
+        with pytest.raises(LedgerBusyError):
+            open_ledger(path)
+        assert store.left(f"{path}-journal")
+        other.communicate(b"\n")
+    assert charge(path, 0) == F("0.3")
+
+
+def test_a_restore_that_is_cut_short_leaves_the_doubt(path, tmp_path, monkeypatch):
+    """Old pages are not put back into a whole file, so what a transaction over several budgets wrote may be there in part."""
+    charge(path, 1, "other")
+    ledger = open_ledger(path)
+    ledger_files.backup(ledger, tmp_path / "copy.dpledger")
+    ledger.close()
+    ledger = open_ledger(tmp_path / "copy.dpledger")
+    mark, texts = ledger_files.records.mark, []
+
+    def dies(connection, doubt):
+        texts.append(doubt)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ledger_files.records, "mark", dies)
+    with pytest.raises(KeyboardInterrupt):
+        ledger_files.restore(ledger, ledger_files.PrivacyLoss.pure(F("0.1")), "epsilon=0.1")
+    ledger.close()
+    monkeypatch.setattr(ledger_files.records, "mark", mark)
+    assert texts == [""]
+    ledger = open_ledger(tmp_path / "copy.dpledger")
+    assert (ledger.state("data").epsilon, ledger.state("other").epsilon) == (F("0.3"), F("0.2"))
+    with pytest.raises(LedgerError, match="this file is a back-up"):
+        ask(ledger, "0.1")
+    ledger.close()
+
+
+def test_what_a_killed_process_charged_is_remembered(path, tmp_path):
+    """A copy of the time when it opened the ledger is older, though it never closed it."""
+    old = Path(path).read_bytes()
     pid = os.fork()
     if pid == 0:
         try:
             ledger = open_ledger(path)
-            connection = ledger._store._connection
-            connection.execute("PRAGMA cache_size=1")
-            connection.execute("PRAGMA cache_spill=1")
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("UPDATE budgets SET unit = unit || hex(zeroblob(100000))")  # spills
+            ask(ledger, "0.1")
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
-    assert store.left(f"{path}-journal")
-    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    newer = Path(path).read_bytes()
+    put(path, old)
+    assert "3 entries, 4 were seen" in refused(path)
+    put(path, newer)
+    assert charge(path) == F("0.4")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_charge_that_was_cut_short_is_taken_back_where_the_ledger_is_known(path, tmp_path, monkeypatch):
-    hot(path, monkeypatch, tmp_path / "state")
-    assert charge(path) == F("0.3")
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_where_it_is_not_the_journal_may_be_an_older_one_and_restore_is_asked_for(path, tmp_path, monkeypatch):
-    """A file that was moved away, charged there and moved back beside its old journal would lose those charges."""
-    monkeypatch.setattr(ledger_files, "QUIET", 0.1)
-    hot(path, monkeypatch, tmp_path / "nobody knows")
-    journal = Path(f"{path}-journal").read_bytes()
-    copy = shutil.copy(path, tmp_path / "copy.dpledger")
-    Path(f"{copy}-journal").write_bytes(journal)
-    for _ in range(2):  # also when the journal is gone
-        assert "a charge was cut short here, and this account has not seen the ledger before" in refused(path)
+def test_what_is_remembered_does_not_grow_with_charges(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(ledger_files, "MOST", 10)
+    (place,) = (tmp_path / "state").rglob("*.json")
     ledger = open_ledger(path)
-    ledger_files.restore(ledger, ledger_files.PrivacyLoss(), "epsilon=0")
+    lines = []
+    for _ in range(25):
+        ask(ledger, "0.01")
+        lines.append(len(place.read_text().splitlines()))
     ledger.close()
-    assert charge(path) == F("0.3")
+    assert max(lines) == 10
+    assert len(place.read_text().splitlines()) == 1
+
+
+def test_a_line_that_a_power_cut_tore_hides_no_other(path, tmp_path):
+    old = Path(path).read_bytes()
+    charge(path)
+    (place,) = (tmp_path / "state").rglob("*.json")
+    place.write_text('{"1": [1, ""]}\n{"1": [\n{"1": [4, ""]}\n{"1": [2, ""')
+    put(path, old)
+    assert "3 entries, 4 were seen" in refused(path)
 
 
 class Counter:
@@ -280,6 +448,24 @@ def test_what_is_no_counter_is_refused(path, witness):
     with pytest.raises(ArgumentTypeError, match=r"last\(chain\) and saw"):
         people().dp.protect(epsilon=1, ledger=path, name="counted", witness=witness)
     open_ledger(path).close()
+
+
+def test_a_counter_outside_is_told_of_every_entry(path):
+    counter, ledger = Counter(), open_ledger(path)
+    ledger_files.attach(ledger, counter)
+    for work in (
+        lambda: ask(ledger, "0.1"),
+        lambda: ledger.carry("data", "answered elsewhere", [pure("0.1")]),
+        lambda: ledger.note("data", "n", ""),
+        lambda: ledger.amend("data", Budget.of(2), UNIT, "more"),
+    ):
+        work()
+        assert counter.told == {chain: (n, head) for chain, n, head in ledger.chains().values()}
+    counter.fails = True
+    with pytest.raises(ConnectionError):
+        ledger.carry("data", "answered elsewhere", [pure("0.1")])
+    assert ledger.state("data").epsilon == F("0.5")
+    ledger.close()
 
 
 def test_nothing_is_remembered_of_a_ledger_in_memory(tmp_path, monkeypatch):

@@ -347,10 +347,29 @@ def test_progress_is_told_on_a_terminal_alone(terminal, pattern, monkeypatch):
     scan = protected(pattern)
     monkeypatch.setattr(sys, "stderr", told)
     scan.dp(epsilon=SURE).count("cost")
-    shares = [int(text.split()[-2]) for text in told.getvalue().split("\r") if "%" in text]
-    assert bool(shares) is terminal
-    assert shares == sorted(shares)
-    assert not terminal or shares[-1] == 100
+    lines = [text for text in told.getvalue().split("\r") if text.strip()]
+    assert bool(lines) is terminal
+    files = len(list(Path(pattern).parent.glob("*.parquet")))
+    assert lines == sorted(lines)
+    assert {*lines} == ({f"pandas_dp reads files: {n + 1} of {files}" for n in range(files)} if terminal else set())
+
+
+def test_progress_follows_from_no_row(tmp_path, monkeypatch):
+    """Files of one cell and of many are told alike."""
+    seen = set()
+    for rows in (1, 1000):
+        for name, n in {"a": 1, "b": rows}.items():
+            pd.DataFrame({"v": np.arange(n) * 1.0}).to_parquet(tmp_path / f"{name}.parquet", row_group_size=1)
+        told = io.StringIO()
+        monkeypatch.setattr(told, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(scans, "PATIENCE", 0.0)
+        scan = protected(str(tmp_path / "*.parquet"))
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", told)
+            scan.dp(epsilon=SURE).count("v")
+        scan.dp.session.close()
+        seen.add(frozenset(told.getvalue().split("\r")))
+    assert len(seen) == 1
 
 
 MEMORY = """

@@ -54,7 +54,7 @@ class Ledger(Readable):
         self._store = Store(None if path is None else canonical(path))
         self._seen: dict[str, int] = {}  # by name: the last entry this process knows of
         self._ids: dict[str, int] = {}  # and the number of its budget
-        self.counter: Callable[[str, int, str], None] | None = None  # gets every charge before anything is drawn
+        self.told: Callable[[Ledger, str, int], None] | None = None  # gets every entry before anything is drawn
         self._parsed = ("", State.zero())  # the last sums written, which the next charge is likely to read
         if self.path is not None:
             try:
@@ -173,10 +173,7 @@ class Ledger(Readable):
         if isinstance(result, tuple):
             rule, state, asked = result
             raise rule.refusal(state, price, asked)
-        self._saw(name, result)
-        if self.counter is not None:
-            self.counter(*self.chains()[records.plain(name)])
-        return result
+        return self._saw(name, result)
 
     def record(self, name: str, sequence: int, result: str | None, told: str | None = None) -> None:
         """Store the noisy result of a charged query and what is said of it, for reports of this file; the first ones stay.
@@ -270,6 +267,13 @@ class Ledger(Readable):
             return records.append(connection, self._row(connection, name), kind, text, "")
 
         self._saw(name, self._store.transact(DURABLE, write))
+
+    def _saw(self, name: str, sequence: int) -> int:
+        name = records.plain(name)
+        self._seen[name] = max(sequence, self._seen.get(name, 0))
+        if self.told is not None:
+            self.told(self, name, sequence)
+        return sequence
 
     def close(self) -> None:
         """Close the ledger. One in memory is gone with it; `open_ledger` opens a file again."""

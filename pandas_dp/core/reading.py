@@ -161,10 +161,6 @@ class Readable:
         rows = self._store.transact(READ, records.rows)
         return {row.name: (f"{self._store.identifier}/{row.id}", row.last, row.head) for row in rows}
 
-    def _saw(self, name: str, sequence: int) -> int:
-        self._seen[records.plain(name)] = max(sequence, self._seen.get(records.plain(name), 0))
-        return sequence
-
     def _find(self, connection: sqlite3.Connection, name: str) -> Row | None:
         """Read the row of a budget, in O(1); refuse one that is damaged or lost entries this process saw."""
         row = records.find(connection, name)

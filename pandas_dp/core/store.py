@@ -35,7 +35,7 @@ DURABLE, READ, COPY = "BEGIN IMMEDIATE", "BEGIN", ""
 
 T = TypeVar("T")
 LEFT = "'{name}{suffix}' is left of another ledger: move it back beside its file, or delete it if that file is gone for good"
-watches: list[Callable[[str], None]] = []  # get the path of a file before it is opened: see `pandas_dp.ledger_files`
+watches: list[Callable[[str], None]] = []  # get the path of a file whenever it is opened: see `pandas_dp.ledger_files`
 guard = threading.RLock()  # over the two dictionaries of what is open: the one below and the ledgers'
 _opened: dict[str, Store] = {}
 
@@ -75,8 +75,6 @@ class Store:
             check_disk(path)
             if not os.path.lexists(path):
                 create(path, records.begin)
-            for watch in watches:
-                watch(path)
             self.transact(READ, lambda connection: None)
             _opened[path] = self
 
@@ -160,6 +158,8 @@ class Store:
 
     def _reach(self, path: str) -> sqlite3.Connection:
         """Connect to the file."""
+        for watch in watches:
+            watch(path)
         if not check_file(path):
             raise LedgerError(records.DAMAGED)
         connection = connect(path)
@@ -366,9 +366,9 @@ def connect(path: str | None) -> sqlite3.Connection:
         name, uri=path is not None, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA fullfsync=ON")  # on a Mac a plain fsync does not reach the disk
-        connection.execute("PRAGMA cell_size_check=ON")
+        # on a Mac a plain fsync does not reach the disk; without spills the first page is written first and in every journal
+        for pragma in ("synchronous=FULL", "fullfsync=ON", "cell_size_check=ON", "cache_spill=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
     except BaseException:
         connection.close()
         raise

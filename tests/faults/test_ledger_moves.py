@@ -1,7 +1,8 @@
 """The one file that the owner named holds every charge: after kills, moved or copied alone, and while it is in use.
 
 After every kill the file is copied without its journal. Opened there it has every charge that was confirmed, or is refused.
-Then the file goes on where it is, or is moved: nothing is lost, and at most one charge for each kill has no release.
+Then the file goes on where it is, or is moved, alone, and back: nothing is lost, and at most one charge for each kill has no
+release.
 """
 
 from __future__ import annotations
@@ -18,8 +19,13 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this
 ALONE = """
 import shutil
 from contextlib import suppress
-total, seen = 10**6, {"whole": 0, "refused": 0, "moved": 0, "copied": 0}
+total, seen = 10**6, {"whole": 0, "refused": 0, "moved": 0, "copied": 0, "away": 0}
 home = os.path.dirname(path)
+
+def ask(ledger):
+    "With a key, as questions have one: of which there is an index."
+    key = str(random.random())
+    return ledger.reserve("data", key, "count()", "epsilon=0.1", PrivacyLoss.pure(F(1, 10)), PrivacyUnit())
 
 def alone(at_least, where):
     "Open a copy of the file as it is, without its journal, as somebody who never saw it."
@@ -48,6 +54,22 @@ def alone(at_least, where):
 
 def confirmed():
     return os.path.getsize(released)
+
+def away():
+    "Move the file alone, charge it there in a job that SIGTERM ends, and move it back beside what a kill left."
+    there = os.path.join(tempfile.mkdtemp(dir=home), "there.dpledger")
+    os.rename(path, there)
+    def job():
+        with suppress(LedgerError):  # torn, and its journal is not there
+            ledger = open_ledger(there)
+            for _ in range(random.randint(1, 3)):
+                ask(ledger)
+                release()
+            os.kill(os.getpid(), signal.SIGTERM)
+    status = os.waitpid(child(job), 0)[1]
+    assert status in (0, signal.SIGTERM), status
+    os.rename(there, path)
+    return status == signal.SIGTERM
 """
 
 KILLS = (
@@ -72,11 +94,15 @@ for kill in range(KILLS):
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     alone(confirmed(), "whole")
-    if kill % 3 == 1 and not store.left(path + "-journal"):  # moved alone, for good
+    if kill % 3 == 1:  # moved alone, for good
+        open_ledger(path).close()  # after which it needs no journal
+        assert not store.left(path + "-journal")
         there = os.path.join(tempfile.mkdtemp(dir=home), "moved.dpledger")
         os.rename(path, there)
         path = there
         seen["moved"] += 1
+    if kill % 3 == 2:
+        seen["away"] += away()
     ledger = open_ledger(path)
     out, charged = confirmed(), ledger.state("data").epsilon * 10
     assert out <= charged <= out + kill + 1, (out, charged, kill)
@@ -89,13 +115,14 @@ print(out, charged, *seen.values())
 
 @pytest.mark.parametrize("kills", [20, pytest.param(1000, marks=pytest.mark.nightly)])
 def test_the_file_alone_has_every_charge_after_kills_moves_and_copies(tmp_path, kills):
-    out, charged, whole, refused, moved, copied = map(
+    out, charged, whole, refused, moved, copied, away = map(
         int, script(tmp_path, KILLS.replace("KILLS", str(kills)).replace("FAULT", "")).split()
     )
     assert kills <= out <= charged <= out + kills
     assert whole + copied + refused == kills + (kills + 2) // 3
     assert whole > kills / 3
-    assert moved > kills / 10
+    assert moved == (kills + 1) // 3
+    assert away > kills / 10
     assert copied > kills / 10
 
 
@@ -133,15 +160,20 @@ while True:
     assert status == signal.SIGKILL, status
     kills += 1
     alone(confirmed(), "whole")
+    if AWAY:
+        seen["away"] += away()
     out, charged = check(kills)
-print(kills, seen["whole"], seen["refused"])
+print(kills, seen["whole"], seen["refused"], seen["away"])
 """
 )
 
 
-def test_the_file_alone_has_every_charge_after_death_at_every_call(tmp_path, shim):
-    kills, whole, refused = map(int, script(tmp_path, CALLS, LD_PRELOAD=shim).split())
+@pytest.mark.parametrize("moved", [False, True])
+def test_the_file_alone_has_every_charge_after_death_at_every_call(tmp_path, shim, moved):
+    """Also where it is charged elsewhere, and moved back beside the journal of the charge that was cut short."""
+    kills, whole, refused, away = map(int, script(tmp_path, CALLS.replace("AWAY", str(moved)), LD_PRELOAD=shim).split())
     assert kills >= 40
+    assert (away > kills / 2) == moved
     assert (whole + refused, whole > refused) == (kills, True)
 
 

@@ -43,6 +43,34 @@ def unsynced(ledger):
         ledger._store._connection.execute(f"PRAGMA {mode}")
 
 
+def pages(data):
+    return [data[at : at + 4096] for at in range(0, len(data), 4096)]
+
+
+def journal_of(before, after):
+    """The journal that SQLite keeps while it makes one file of another, as its documentation describes it."""
+    old, new = pages(before), pages(after)
+    changed = [place for place, page in enumerate(old) if page != new[place]]
+    head = b"\xd9\xd5\x05\xf9 \xa1c\xd7" + b"".join(
+        number.to_bytes(4, "big") for number in (len(changed), 7, len(old), 512, 4096)
+    )
+    told = [head.ljust(512, b"\0")]
+    for place in changed:
+        total = (7 + sum(old[place][at] for at in range(4096 - 200, 0, -200))) % 2**32
+        told += [(place + 1).to_bytes(4, "big"), old[place], total.to_bytes(4, "big")]
+    return b"".join(told)
+
+
+def cut_short(before, after):
+    """The file at each moment while SQLite writes the pages that changed, in their order."""
+    held = pages(before)
+    yield before
+    for place, page in enumerate(pages(after)):
+        if held[place : place + 1] != [page]:
+            held[place : place + 1] = [page]
+            yield b"".join(held)
+
+
 def older(path, version=3, log=True):
     """Make a closed ledger one of an older version: one more tenth of "data" is charged in a log, which may be missing."""
     beside, kept = Path(f"{path}-wal"), Path(f"{path}.kept")
