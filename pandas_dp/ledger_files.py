@@ -86,7 +86,7 @@ def tell(ledger: Ledger, name: str, entry: int, counter: Callable[[str, int, str
     """
     place = _place(ledger._store.identifier)
     with suppress(OSError):  # where nothing can be remembered there is no such file
-        file = os.open(place or "", os.O_WRONLY | os.O_APPEND)
+        file = os.open(place or "", os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0))
         try:
             os.write(file, f'\n{{"{ledger._ids[name]}": [{entry}, ""]}}'.encode())
         finally:

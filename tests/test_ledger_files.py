@@ -391,6 +391,18 @@ def test_what_is_remembered_does_not_grow_with_charges(path, tmp_path, monkeypat
     assert len(place.read_text().splitlines()) == 1
 
 
+def test_no_line_is_added_through_a_link(path, tmp_path):
+    (place,) = (tmp_path / "state").rglob("*.json")
+    ledger, kept = open_ledger(path), tmp_path / "kept"
+    place.unlink()
+    kept.write_text("of somebody else")
+    place.symlink_to(kept)
+    ask(ledger, "0.1")
+    assert kept.read_text() == "of somebody else"
+    ledger.close()
+    assert kept.read_text() == "of somebody else"
+
+
 def test_a_line_that_a_power_cut_tore_hides_no_other(path, tmp_path):
     old = Path(path).read_bytes()
     charge(path)

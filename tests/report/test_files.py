@@ -75,7 +75,7 @@ def writes(tree: ast.AST) -> list[str]:
         name = ast.unparse(node.func)
         modes = [*node.args[1:2], *(word.value for word in node.keywords if word.arg == "mode")]
         if name in ("open", "os.open", "os.fdopen") and any(
-            re.search("^'[wxa]|[+]|CREAT", ast.unparse(mode)) for mode in modes
+            re.search("^'[wxa]|[+]|CREAT|WRONLY|RDWR", ast.unparse(mode)) for mode in modes
         ):
             found.append(name)
         last = name.rpartition(".")[2]
