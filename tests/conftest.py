@@ -2,7 +2,8 @@
 
 Hypothesis counts no seconds, neither of an example nor of making one. Without ``PANDAS_DP_TESTS=thorough``, which
 ``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow.
-What is remembered of ledgers goes to a folder of the tests, not of who runs them.
+What is remembered of ledgers goes to a folder of the tests, not of who runs them. Ctrl-C is Python's own also where a shell
+started them in the background, with that signal ignored.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 from typing import Any
 
@@ -19,10 +21,11 @@ from hypothesis import HealthCheck, settings
 THOROUGH = os.environ.get("PANDAS_DP_TESTS") == "thorough"
 PART = 4  # the part of its examples that a property has in a run that is not thorough
 FEWEST = 10
-LONGEST = 4  # CPU seconds of a test that is not slow: twice what the rule says, for machines that are busy
+LONGEST = 10  # CPU seconds of a test that is not slow: five times what the rule says, for machines that are slow or busy
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
