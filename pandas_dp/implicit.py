@@ -28,7 +28,8 @@ def _spent() -> list[Fraction]:
     if not implicits:
         return []
     try:
-        entries = implicits[0]._ledger.entries(implicits[0].name)
+        first = next(iter(implicits.values()))
+        entries = first._ledger.entries(first.name)
         return [entry.charge.epsilon or Fraction(0) for entry in entries if entry.charge]
     except ForkedSessionError:
         return [Fraction(EPSILON)]
@@ -59,10 +60,11 @@ def carry(session: Session, mark: str | None) -> None:
     """
     if not implicits:
         return
-    implicits[0]._ledger._store.refusal = ENDED  # first: a question that waits in another thread is not paid any more
+    first = next(iter(implicits.values()))
+    first._ledger._store.refusal = ENDED  # first: a question that waits in another thread is not paid any more
     spent, budget = _spent(), (session._ledger.path, session.name)
     session._succeed(mark)
-    implicits[0].close()
+    first.close()
     if not spent or budget in _carried:
         return
     if session.unit.column is None:

@@ -172,7 +172,7 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     if reason is not None and (not isinstance(reason, str) or not reason.strip()):
         raise ArgumentTypeError(f"reason must say why other people stand in this frame: {line}")
     mark, known = _marked(frame), tables.lookup(frame)
-    very = known is not None and not known.session._implicit
+    very = known is not None and not known.session._implicit and not known.session._ended
     tables.check_free(frame, session, claimed=reason is not None and not very)
     if known is not None and very:
         return known.lineage
@@ -203,6 +203,11 @@ def _public_rows(frame: pd.DataFrame, rows: Any, unit: PrivacyUnit) -> bool | in
     if rows is True and mark_of(frame) is not None and not tables.was_source(frame):
         raise ArgumentValueError(
             "rows=True: this frame was made from a protected table, so how many rows it has is not public: leave rows= out"
+        )
+    known = tables.lookup(frame)
+    if rows is True and known is not None and list(known.source.columns) != list(frame.columns):
+        raise ArgumentValueError(
+            "rows=True: this frame was changed since it was protected, so how many rows it has is not public: leave rows= out"
         )
     return rows if isinstance(rows, bool) else positive_int(rows, "rows")
 
@@ -281,7 +286,7 @@ def join(
 def _marked(frame: pd.DataFrame) -> Session | None:
     """The open session of whose tables a frame bears the mark; of an implicit one that which took over its answers."""
     mark = (mark_of(frame) or "").removesuffix(DERIVED)
-    session = next((known._successor for known in implicits if known.id == mark), _sessions.get(mark))
+    session = implicits[mark]._successor if mark in implicits else _sessions.get(mark)
     while session is None and mark in _ended:  # a part that is closed leaves its frames to the whole
         mark = _ended[mark]
         session = _sessions.get(mark)
@@ -366,7 +371,6 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
     ledger.open("data", Budget.of(implicit.EPSILON), PrivacyUnit())
     session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
-    implicits.append(session)
     session._tables.attach(session, frame, None)
     opened = tables.lookup(frame)
     if opened is None:

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -29,6 +30,14 @@ SETTLED = (
     2 * 10**9
 )  # nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
 MOST_NOTED = 1000  # files and options: no service that reads many fills its memory with them
+DECLARED: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has missing values
+    pa.bool_(): "boolean",
+    **{
+        pa.type_for_alias(f"{sign}int{bits}"): f"{sign.upper()}Int{bits}"
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
+}
 BY_VALUE = (type(None), bool, int, float, str, bytes)
 
 
@@ -116,13 +125,13 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
 
     With `public` the rows are, so that several budgets may have them.
     """
-    files = _files(path)
+    files = [] if {"filesystem", "storage_options"} & options.keys() else _files(path)
     before = _stamps(files)
     frame = reader(path, **options)
     if not isinstance(frame, pd.DataFrame):
         return frame
-    if reader in (pd.read_parquet, pd.read_feather) and "dtype_backend" not in options:
-        _bools(frame, files[0] if files else path, reader is pd.read_parquet)
+    if reader in (pd.read_parquet, pd.read_feather) and "dtype_backend" not in options and not public:
+        frame = _as_declared(frame, reader, path, options)
     if before and (after := _stamps(_files(path))):
         token = note((reader.__name__, tuple(map(os.path.realpath, files)), repr(options)), before, after)
         names = frozenset() if public else frozenset().union(*map(names_of, files))
@@ -162,18 +171,30 @@ def _stamps(files: list[str]) -> tuple[Stamp, ...]:
         return ()
 
 
-def _bools(frame: pd.DataFrame, source: Any, parquet: bool) -> None:
-    """Give columns that the file says are bools one dtype: pandas makes objects of them where a cell is missing."""
+def _as_declared(frame: pd.DataFrame, reader: Callable[..., Any], path: Any, options: dict[str, Any]) -> pd.DataFrame:
+    """Give columns of integers and bools the dtype that the file declares, whatever cells are missing.
+
+    Pandas makes floats of integers where one is missing, which rounds those from 2**53 on, and objects of bools.
+    """
     from pyarrow import parquet as pq  # not every program needs it
 
+    source = os.path.expanduser(path) if isinstance(path, str) else path
     try:
-        schema = pq.read_schema(source) if parquet else pa.ipc.open_file(source).schema
+        if reader is pd.read_parquet:
+            schema = pq.ParquetDataset(source, filesystem=options.get("filesystem")).schema
+        else:
+            schema = pa.ipc.open_file(source).schema
     except (OSError, TypeError, ValueError, pa.ArrowException):  # at another place, or of a first form without a schema
-        return
-    held = {field.name for field in schema if field.type == pa.bool_()}
-    for place, (name, dtype) in enumerate(frame.dtypes.items()):
-        if str(name) in held and dtype in (object, bool):
-            frame.isetitem(place, frame.iloc[:, place].astype("boolean").array)
+        return frame
+    declared = {field.name: DECLARED[field.type] for field in schema if field.type in DECLARED}
+    places = [(place, name) for place, name in enumerate(map(str, frame.columns)) if name in declared]
+    rounded = [name for place, name in places if frame.dtypes.iloc[place].kind == "f"]
+    exact = reader(path, **options | {"columns": rounded, "dtype_backend": "numpy_nullable"}) if rounded else frame
+    for place, name in places:
+        if isinstance(frame.dtypes.iloc[place], np.dtype):
+            column = exact.iloc[:, rounded.index(name)] if name in rounded else frame.iloc[:, place]
+            frame.isetitem(place, column.astype(declared[name]).array)
+    return frame
 
 
 def _by_value(option: Any) -> bool:
@@ -191,7 +212,8 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     ----------
     path : str, path or list
         A file or a directory on this machine (also with ``~`` or ``file://``), or a list of files. Anything else that pandas
-        reads, a URL or an open file, is read and not remembered: it is a new table each time, and may take another budget.
+        reads, a URL, an open file or a path with ``filesystem=``, is read and not remembered: it is a new table each time, and
+        may take another budget.
     **options
         Of ``pandas.read_parquet``.
 
@@ -207,8 +229,9 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     is therefore public.** Where a program writes it only if something changed, read it with pandas and type a ``version`` that
     follows from the day or the number of the run.
 
-    Columns of bools have dtype ``boolean``, for pandas would make objects, and another kind of column, of those where a cell is
-    missing. Of a URL, where the schema is not looked at, say ``dtype_backend="numpy_nullable"``.
+    Columns of integers have dtypes such as ``Int64`` and those of bools ``boolean``, as the file declares them: where a cell is
+    missing pandas would make floats, which round large numbers, and objects. Of a URL or with ``filesystem=`` say
+    ``dtype_backend="numpy_nullable"``. Labels of rows stay as pandas reads them.
 
     A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
     part of the question. What pandas makes of the frame is another table.

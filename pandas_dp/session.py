@@ -35,7 +35,9 @@ from pandas_dp.schema import Schema
 from pandas_dp.tables import SessionTables, check_frame
 
 PART = "::"  # between the name of a budget and that of a part of it
-implicits: list[Session] = []  # at most one in a process: see `implicit`
+implicits: dict[
+    str, Session
+] = {}  # by its own id and those of its parts, the one that a process may have: see `implicit`
 
 
 @explain
@@ -77,6 +79,8 @@ class Session:
         self._successor: Session | None = None  # of an implicit one: that which its answers were charged to first
         self._doubted = False  # an implicit one on whose frame a protect(...) was refused
         self._ledger, self._whole = ledger, whole  # the session that paid for this one, where it is a part
+        if implicit or (whole is not None and whole.id in implicits):
+            implicits[self.id] = self if whole is None else implicits[whole.id]
         self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
         self._answered: Answered = Answered() if whole is None else whole._answered
         self._rule = self._ledger.rule(self.name)
@@ -85,9 +89,9 @@ class Session:
 
     def _succeed(self, mark: str | None) -> None:
         """Be the budget of what bears the mark of an implicit session, if it has none yet."""
-        for known in implicits:
-            if known._successor is None and known.id == (mark or "").removesuffix(DERIVED):
-                known._successor = self
+        known = implicits.get((mark or "").removesuffix(DERIVED))
+        if known is not None and known._successor is None:
+            known._successor = self
 
     def _settle(self, unit: PrivacyUnit, replaced: bool = False) -> None:
         """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are not answered any more."""

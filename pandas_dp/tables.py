@@ -307,7 +307,9 @@ class SessionTables:
     ) -> bool:
         """Answer for a frame as it is now, or, under a version that is known, as the first one was; see `attach`."""
         held, scan = self.by_name.get(f"{lineage}:{table}"), scan_of(frame)
-        token = _typed(lineage, table, version) if version is not None else read_token(frame)
+        # an object that was put in before and is put in anew has other columns by now, and may have other rows
+        read = read_token(frame) if lookup(frame) is None else None
+        token = _typed(lineage, table, version) if version is not None else read
         first = self.versions.get(token or "")
         if version is None and first is not None and first.kinds != kinds_of(frame):
             token = first = None  # a file that was read, and columns put in or taken out since
@@ -335,8 +337,7 @@ class SessionTables:
             self.typed.add(made.token)
             self.versions[made.token] = made
         self.by_name[f"{lineage}:{table}"] = made
-        if lineage == "source":
-            remember_source(session, frame, whole=ATTRIBUTE not in frame.attrs)
+        remember_source(session, frame, whole=lineage == "source" and ATTRIBUTE not in frame.attrs)
         frame.attrs[ATTRIBUTE] = session.id
         register(frame, made)
         return held is not None and version is None and made.token != held.token

@@ -21,7 +21,9 @@ from hypothesis import HealthCheck, settings
 THOROUGH = os.environ.get("PANDAS_DP_TESTS") == "thorough"
 PART = 4  # the part of its examples that a property has in a run that is not thorough
 FEWEST = 10
-LONGEST = 10  # CPU seconds of a test that is not slow: five times what the rule says, for machines that are slow or busy
+LONGEST = (
+    10  # CPU seconds of a test that is not slow: five times what the rule says, for machines that are slow or busy
+)
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")

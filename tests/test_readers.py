@@ -57,14 +57,16 @@ def read(path, where=None):
 def test_no_cell_decides_on_the_kind_of_a_column(held, form, coded, tmp_path):
     if coded and pa.types.is_nested(held):
         coded = False
-    kinds = set()
+    kinds, dtypes = set(), set()
     for place, cells in enumerate(([CELLS[held]] * 3, [CELLS[held], None], [None, None], [])):
         array = pa.array(cells, held)
         array = array.dictionary_encode() if coded else array
         dtype = read(write(array, tmp_path / f"{place}.{form}"))["c"].dtype
         kind = kind_or_none(dtype)
         kinds.add(kind and kind.name)
+        dtypes.add(str(dtype))
     assert len(kinds) == 1
+    assert len(dtypes) == 1 or isinstance(dtype, pd.CategoricalDtype) or dtype == "object"
 
 
 @pytest.mark.parametrize("where", [str, lambda path: io.BytesIO(path.read_bytes()), lambda path: [path]])
@@ -86,8 +88,45 @@ def test_bools_of_other_names_than_text(names, tmp_path):
     frame.columns = names
     frame.to_parquet(tmp_path / "a.parquet")
     read = pandas_dp.read_parquet(tmp_path / "a.parquet")
-    assert read.dtypes.tolist() == ["boolean", "int64"]
+    assert read.dtypes.tolist() == ["boolean", "Int64"]
     assert read.columns.equals(names)
+
+
+LARGE = 1_700_000_000_000_000_001
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+@pytest.mark.parametrize("where", [str, lambda path: io.BytesIO(path.read_bytes())])
+@pytest.mark.parametrize("held", [pa.int64(), pa.uint64()])
+def test_one_missing_integer_changes_no_other_one(form, where, held, tmp_path):
+    """Pandas makes floats of all, and takes a thousand ids for five."""
+    ids = [LARGE + at for at in range(1000)]
+    whole = read(write(pa.array([*ids, 7], held), tmp_path / f"a.{form}"), where)["c"]
+    holed = read(write(pa.array([*ids, None], held), tmp_path / f"b.{form}"), where)["c"]
+    assert whole.dtype == holed.dtype == ("Int64" if held == pa.int64() else "UInt64")
+    assert whole.tolist()[:-1] == holed.tolist()[:-1] == ids
+    assert holed.isna().tolist() == [False] * 1000 + [True]
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_price_and_key_of_a_question_do_not_tell_that_a_cell_is_missing(form, tmp_path):
+    told = set()
+    for place, last in enumerate((50, None)):
+        frame = read(write(pa.array([30, 40, last], pa.int64()), tmp_path / f"{place}.{form}"))
+        frame.dp.protect(epsilon=3, name=fresh())
+        told.add(frame.dp.preview(within=50).median("c", bounds=(0, None)).price)
+    assert len(told) == 1
+
+
+def test_a_directory_has_the_schema_that_arrow_reads(tmp_path):
+    """Its first file may be another one for Arrow than by name."""
+    pd.DataFrame({"flag": pd.Series([], dtype=object)}).to_parquet(tmp_path / "z.parquet")
+    (tmp_path / "a").mkdir()
+    dtypes = set()
+    for cells in ([True, False], [True, None]):
+        pq.write_table(pa.table({"flag": pa.array(cells, pa.bool_())}), tmp_path / "a" / "x.parquet")
+        dtypes.add(str(pandas_dp.read_parquet(tmp_path)["flag"].dtype))
+    assert len(dtypes) == 1
 
 
 WAYS = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -64,6 +66,71 @@ except pandas_dp.ArgumentValueError as error:
     print("made from a table of the budget 'data'" in str(error))
 """
     assert run(code) == "epsilon=2\nNoSessionError\nNoSessionError\nTrue\n"
+
+
+def test_parts_of_an_implicit_session_follow_it():
+    code = """
+part = df.dp.allot("n", epsilon=1)
+parts = df.dp.partition("age", keys=[31, 45], epsilon=1)
+sub = part.dp.allot("m", epsilon=0.5)
+df.dp.protect(epsilon=9, name="a")
+for frame in (part, part.copy(), parts[31], parts[31].head(), sub, sub.head()):
+    try:
+        frame.dp.protect(epsilon=50, name="b")
+        print("accepted")
+    except pandas_dp.ArgumentValueError as error:
+        print("made from a table of the budget 'a'" in str(error))
+"""
+    assert run(code) == "True\n" * 6
+
+
+@pytest.mark.parametrize("take", ["adopted", "part of a scan"])
+def test_files_of_adopted_frames_and_of_parts_of_scans_take_no_second_budget(take, tmp_path, monkeypatch):
+    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)
+    path = tmp_path / "a.parquet"
+    people().to_parquet(path)
+    if take == "adopted":
+        people().dp.protect(epsilon=1, name=(name := fresh())).adopt(
+            pandas_dp.read_parquet(path), reason="the same people"
+        )
+    else:
+        scan = pandas_dp.scan_parquet(path)
+        whole = scan.dp.protect(epsilon=9, name=fresh())
+        part = scan.dp.allot("x", epsilon=1)
+        whole.close()
+        part.dp.protect(epsilon=3, name=(name := fresh()))
+    for read in (pandas_dp.read_parquet, pandas_dp.scan_parquet):
+        with pytest.raises(ArgumentValueError, match=f"already spends from the budget '{name}'"):
+            read(path).dp.protect(epsilon=3, name=fresh())
+
+
+def test_a_frame_that_was_cut_where_it_lies_has_no_public_number_of_rows():
+    df, name = people(), fresh()
+    terms = {"epsilon": 1, "neighbors": "replace_one", "rows": True, "name": name}
+    df.dp.protect(**terms)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of pandas, which will not do it in place some day
+        df.drop(df.index[df["age"] == 31], inplace=True)
+    df["one"] = 1
+    with pytest.raises(ArgumentValueError, match="was changed since it was protected"):
+        df.dp.protect(**terms)
+
+
+def test_what_was_put_in_anew_is_not_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)
+    path, name = tmp_path / "a.parquet", fresh()
+    pd.DataFrame({"a": [0.0] * 300}).to_parquet(path)
+    df = pandas_dp.read_parquet(path)
+    df.dp.protect(epsilon=10**6, name=name)
+    df["a"], df["x"] = 5.0, 1
+    with pytest.warns(UserWarning, match="counts as new content"):
+        df.dp.protect(epsilon=10**6, name=name)
+    del df["x"]
+    df.dp.protect(epsilon=10**6, name=name)
+    assert abs(df.dp(epsilon=10**4).mean("a", bounds=(0, 10)) - 5) < 0.1
+    again = pandas_dp.read_parquet(path)
+    again.dp.protect(epsilon=10**6, name=name)
+    assert abs(again.dp(epsilon=10**4).mean("a", bounds=(0, 10))) < 0.1
 
 
 def replaced():
