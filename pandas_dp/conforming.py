@@ -94,7 +94,7 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
 
 def _misnamed(column: pd.Series[Any]) -> bool:
     """Whether Python objects are held under a dtype of text that names Arrow."""
-    return getattr(column.dtype, "storage", "") == "pyarrow" and _held(column) is None
+    return isinstance(column.dtype, pd.StringDtype) and column.dtype.storage == "pyarrow" and _held(column) is None
 
 
 def _none(dtype: Any, rows: int) -> pd.Series[Any]:

@@ -77,6 +77,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         made = object.__new__(type(self))
         for name in PreparedFrame.__slots__:
             setattr(made, name, changed.get(name, getattr(self, name)))
+        made._call = None
         return made
 
     def _then(self, more: tuple[Step, ...]) -> PricedFrame:

@@ -392,6 +392,7 @@ def take_steps(cls: type, returned: type, lines: Mapping[str, str] = MappingProx
     for name, step in list(vars(RowSteps).items()):
         if isinstance(step, FunctionType) and not name.startswith("_"):
             own: Any = FunctionType(step.__code__, step.__globals__, name, closure=step.__closure__)
+            own.__wrapped__ = getattr(step, "__wrapped__", step)
             own.__module__, own.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
             first, rest = (step.__doc__ or "").split("\n", 1)
             own.__doc__ = f"{lines.get(name, first.removesuffix('.'))}{end.format(name)}\n{rest}"

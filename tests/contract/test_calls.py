@@ -132,12 +132,13 @@ def test_help_shows_the_arguments():
 
 
 def test_the_warning_of_the_implicit_session_names_the_line_of_the_user(monkeypatch):
-    from pandas_dp import implicit, opening
+    from pandas_dp import opening
+    from pandas_dp.session import implicits
 
     monkeypatch.setattr(opening, "_ever", [])
-    monkeypatch.setattr(implicit, "opened", [])  # or its answer would be charged to all that follow
     monkeypatch.setattr(opening, "_refusals", [])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         pd.DataFrame({"x": [1]}).dp(epsilon=1).count()
+    implicits.clear()  # or its answer would be charged to all that follow
     assert caught[0].filename == __file__

@@ -132,7 +132,7 @@ def raw(column: pd.Categorical) -> Any:
 
 @pytest.mark.parametrize(
     ("module", "name", "fault", "wanted"),
-    [(encode, "forms", raw, {"units", "keys"}), (view_module, "shown", lambda cell: cell, {"block_results"})],
+    [(encode, "forms", raw, {"units", "keys"}), (view_module, "forms", raw, {"block_results"})],
     ids=["codes", "blocks"],
 )
 def test_a_view_that_looks_at_the_list_is_found(module, name, fault, wanted, monkeypatch):
