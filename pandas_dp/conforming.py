@@ -162,7 +162,7 @@ def _moment(cell: Any, unit: str) -> int:
             return MISSING
     elif type(cell) not in MOMENTS:
         return MISSING
-    with contextlib.suppress(Exception):  # out of range, or a time zone of the user's own
+    with contextlib.suppress(Exception, SystemExit):  # out of range, or a time zone of the user's own
         moment = pd.Timestamp(cell)
         return _ticks(moment if moment.tz is None else moment.tz_convert("UTC").tz_localize(None), unit)
     return MISSING
@@ -206,9 +206,16 @@ def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
 def _categories(column: pd.Series[Any]) -> pd.Series[Any]:
     """Categories of cells that are none yet; one of a class of the user's own is missing."""
     places: dict[Any, int] = {}
-    cells = [cell if type(cell) in KEYABLE else None for cell in map(_plain, _cells(column))]
+    cells = [cell if _keyable(cell) else None for cell in map(_plain, _cells(column))]
     codes = [-1 if cell is None else places.setdefault(cell, len(places)) for cell in cells]
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index([*places], dtype=object)))
+
+
+def _keyable(cell: Any) -> bool:
+    """Whether a cell can be listed beside others: numpy's dates equal in pandas what they do not in Python."""
+    with contextlib.suppress(Exception, SystemExit):  # of a time zone of the user's own
+        return type(cell) in KEYABLE and not isinstance(cell, np.datetime64 | np.timedelta64) and hash(cell) is not None
+    return False
 
 
 def _plain(cell: Any) -> Any:
@@ -229,8 +236,9 @@ def _plain(cell: Any) -> Any:
 
 def _real(cell: Any) -> Any:
     """Of NumPy's numbers those of Python, and of complex ones what they are where they are real."""
-    if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64 | np.timedelta64):
-        cell = cell.item()
+    with contextlib.suppress(Exception, SystemExit):  # of a class of the user's own
+        if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64 | np.timedelta64):
+            cell = cell.item()
     return cell.real if type(cell) is complex and not cell.imag else cell
 
 
@@ -266,7 +274,17 @@ def _cells(column: pd.Series[Any]) -> list[Any]:
         column = pd.Series(ticks.view(f"M8[{numbers.unit}]")).dt.tz_localize("UTC")
     if isinstance(column.dtype, pd.ArrowDtype):
         column = pd.Series(pd.arrays.ArrowExtensionArray(decoded(column.array.__arrow_array__())))
-    return list(np.asarray(_sound(column).array, dtype=object))
+    array = _sound(column).array
+    try:
+        return list(np.asarray(array, dtype=object))
+    except Exception:  # noqa: BLE001 - one that Python has no value for, such as a day beyond its own
+        return [_alone(array, place) for place in range(len(array))]
+
+
+def _alone(array: Any, place: int) -> Any:
+    with contextlib.suppress(Exception):
+        return array[place]
+    return None
 
 
 def _sound(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -172,9 +172,10 @@ def _stamps(files: list[str]) -> tuple[Stamp, ...]:
 
 
 def _as_declared(frame: pd.DataFrame, reader: Callable[..., Any], path: Any, options: dict[str, Any]) -> pd.DataFrame:
-    """Give columns of integers and bools the dtype that the file declares, whatever cells are missing.
+    """Give columns of integers, bools and lists the dtype that the file declares, whatever cells are missing.
 
-    Pandas makes floats of integers where one is missing, which rounds those from 2**53 on, and objects of bools.
+    Pandas makes floats of integers where one is missing, which rounds those from 2**53 on, also within lists, and objects of
+    bools.
     """
     from pyarrow import parquet as pq  # not every program needs it
 
@@ -188,12 +189,19 @@ def _as_declared(frame: pd.DataFrame, reader: Callable[..., Any], path: Any, opt
         return frame
     declared = {field.name: DECLARED[field.type] for field in schema if field.type in DECLARED}
     places = [(place, name) for place, name in enumerate(map(str, frame.columns)) if name in declared]
+    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
     rounded = [name for place, name in places if frame.dtypes.iloc[place].kind == "f"]
     exact = reader(path, **options | {"columns": rounded, "dtype_backend": "numpy_nullable"}) if rounded else frame
     for place, name in places:
         if isinstance(frame.dtypes.iloc[place], np.dtype):
             column = exact.iloc[:, rounded.index(name)] if name in rounded else frame.iloc[:, place]
             frame.isetitem(place, column.astype(declared[name]).array)
+    if nested := [name for name in nested if name in set(map(str, frame.columns))]:
+        whole = reader(path, **options | {"columns": nested, "dtype_backend": "pyarrow"})
+        for place, name in enumerate(map(str, frame.columns)):
+            if name in nested:
+                cells = (None if cell is pd.NA else cell for cell in whole.iloc[:, nested.index(name)].array)
+                frame.isetitem(place, pd.Series(cells, dtype=object).array)
     return frame
 
 
@@ -229,9 +237,9 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     is therefore public.** Where a program writes it only if something changed, read it with pandas and type a ``version`` that
     follows from the day or the number of the run.
 
-    Columns of integers have dtypes such as ``Int64`` and those of bools ``boolean``, as the file declares them: where a cell is
-    missing pandas would make floats, which round large numbers, and objects. Of a URL or with ``filesystem=`` say
-    ``dtype_backend="numpy_nullable"``. Labels of rows stay as pandas reads them.
+    Columns of integers have dtypes such as ``Int64``, those of bools ``boolean``, and nested cells are Python's, as the file
+    declares them: where a cell is missing pandas would make floats, which round large numbers, and objects. Of a URL or with
+    ``filesystem=`` say ``dtype_backend="numpy_nullable"``. Labels of rows stay as pandas reads them.
 
     A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
     part of the question. What pandas makes of the frame is another table.

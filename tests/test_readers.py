@@ -109,6 +109,23 @@ def test_one_missing_integer_changes_no_other_one(form, where, held, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_one_missing_entry_of_a_list_changes_no_other_one(form, tmp_path):
+    told = []
+    for place, more in enumerate(([2**53 + 1], [None])):
+        lists = pa.array([[2**53 + 1]] * 200 + [more], pa.list_(pa.int64()))
+        frame = read(write(lists, tmp_path / f"{place}.{form}"))
+        frame["u"] = range(201)
+        frame.dp.protect(epsilon=10**6, unit="u", max_rows=1, name=fresh())
+        ones = frame.dp(epsilon=10**4).explode("c", max=1)
+        told.append(ones.value_counts("c", keys=[2**53, 2**53 + 1]).tolist())
+        blocks = frame.dp(epsilon=10**4).sample_and_aggregate(
+            lambda t: float(isinstance(t["c"].iloc[0][0], float)), bounds=(0, 1), rows=200, blocks=20
+        )
+        assert abs(blocks) < 0.01
+    assert told == [[201, 0], [200, 0]]  # entries are floats, rounded by themselves
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
 def test_price_and_key_of_a_question_do_not_tell_that_a_cell_is_missing(form, tmp_path):
     told = set()
     for place, last in enumerate((50, None)):

@@ -340,7 +340,8 @@ def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[n
 
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:
     with suppress(BaseException):  # a cell's own code may raise anything
-        own = cell.cell if type(cell) is Foreign else cell
+        # which of several equal tuples without a form is listed follows from other rows: they are no keys
+        own = cell.cell if type(cell) is Foreign and not isinstance(cell.cell, tuple | frozenset) else cell
         return listed.get(own, NO_KEY) if shallow(own) else NO_KEY
     stop()
     return NO_KEY

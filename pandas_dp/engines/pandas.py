@@ -183,7 +183,8 @@ def _plain(column: pd.Series[Any]) -> Any:
             codes, made = forms(array.remove_unused_categories())
             own = [*(None if isinstance(form, Foreign) else _cell(form) for form in made), None, None]
             cells[:] = [own[code] for code in codes]
-        else:  # at once, pandas makes floats of the whole numbers in nested cells where a cell of the same chunk lacks one
+        # of these one cell decides the class of all; at once, pandas makes floats of nested whole numbers where one is missing
+        elif not isinstance(array, pd.arrays.IntervalArray | pd.arrays.SparseArray):
             cells[:] = [_cell(cell) for cell in _read(array)]
         return pd.Series(cells, dtype=object)  # no dtype is guessed from the cells
     if kind.name == "number":

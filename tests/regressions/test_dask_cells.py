@@ -335,3 +335,36 @@ def test_a_schema_names_dtypes_as_dask_does():
     protected(ddf, schema={"age": {"dtype": "int64", "bounds": (0, 9)}, "yes": {"dtype": "bool"}})
     assert list(map(str, declared(ddf._meta).dtypes)) == ["Int64", "boolean"]
     assert ddf.dp(epsilon=SURE).count("age") == 3
+
+
+class Raising(dt.tzinfo):
+    """A time zone whose code raises."""
+
+    def utcoffset(self, when):
+        raise SystemExit
+
+
+@pytest.mark.parametrize(
+    ("cells", "odd"),
+    [
+        (["a"] * 5, np.timedelta64(5)),
+        (["a"] * 5, dt.datetime(2020, 1, 1, tzinfo=Raising())),
+        ([dt.date(2020, 1, 1)] * 5, np.datetime64("2020-01-01")),
+        ([5] * 5, np.timedelta64(5, "s")),
+    ],
+)
+def test_a_cell_that_no_list_of_categories_takes_is_missing(cells, odd):
+    plain, more = (conformed(pd.Series(held, dtype=object), pd.CategoricalDtype()) for held in (cells, [*cells, odd]))
+    assert more.iloc[:-1].tolist() == plain.tolist() == cells
+    assert pd.isna(more.iloc[-1])
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "str", "boolean", "datetime64[us]", "timedelta64[us]", "object"])
+@pytest.mark.parametrize("held", [pa.date32(), pa.date64()])
+def test_a_day_that_python_has_not_got_is_missing_wherever_it_is_read(dtype, held):
+    days = pa.array([1, 2**31 - 1], pa.int32()).view(pa.date32())
+    days = days if held == pa.date32() else pa.array([86_400_000, 2**62], pa.int64()).view(held)
+    column = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([days])))
+    made = conformed(column, pd.Series([], dtype=dtype).dtype)
+    alone = conformed(column.iloc[:1], pd.Series([], dtype=dtype).dtype)
+    assert (made.dtype, made.iloc[:1].tolist()) == (alone.dtype, alone.tolist()) or pd.isna(alone.iloc[0])
