@@ -38,6 +38,7 @@ def left_behind(sessions: int) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_closed_sessions_leave_their_ids_behind_and_nothing_else(monkeypatch):
     """They left a megabyte for every eighty of them: their releases, with intervals and queries."""
     assert left_behind(100) < 200_000

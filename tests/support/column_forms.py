@@ -17,6 +17,7 @@ import pandas_dp
 from pandas_dp.priced.frame import PricedFrame
 
 FILE = Path(pandas_dp.__file__).parent / "priced" / "column_forms.py"
+SETTINGS = Path(__file__).parents[2] / "pyproject.toml"  # the package may be installed elsewhere
 NAMES = (
     *("sum", "mean", "var", "std", "median", "quantile", "min", "max", "histogram", "ecdf", "value_counts", "describe"),
     *("nunique", "unique", "mode", "top_k", "best_price"),
@@ -64,7 +65,8 @@ def form(name: str) -> str:
 def made() -> str:
     """The module, as ruff formats it."""
     text = HEAD + "".join(map(form, NAMES))  # `count` counts something else without a column, and is written by hand
-    command = [Path(sysconfig.get_path("scripts")) / "ruff", "format", "--stdin-filename", FILE, "-"]
+    ruff = Path(sysconfig.get_path("scripts")) / "ruff"
+    command = [ruff, "format", "--config", SETTINGS, "--stdin-filename", FILE, "-"]
     return subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout
 
 
