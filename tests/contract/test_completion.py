@@ -21,7 +21,7 @@ from pandas_dp.priced.column import PricedColumn
 from pandas_dp.priced.frame import PricedFrame
 from pandas_dp.priced.groups import PricedGroups
 
-ROOT = Path(pandas_dp.__file__).parents[1]
+PACKAGE = Path(pandas_dp.__file__).parent
 CODE = """
 import json, pathlib, sys
 import jedi, pandas as pd, pandas_dp
@@ -67,10 +67,12 @@ def complete(tmp_path_factory):
         for entry in Path(sysconfig.get_path(name)).iterdir():
             if not entry.name.startswith(("pandas-stubs", "pandas_stubs")) and not (site / entry.name).exists():
                 (site / entry.name).symlink_to(entry)
+    if not (site / PACKAGE.name).exists():  # it is there already where it was installed, and not linked to its source
+        (site / PACKAGE.name).symlink_to(PACKAGE)
 
     def complete(lines, before=""):
         command = [sys.executable, "-S", "-c", CODE, json.dumps(list(lines)), before]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(site)])}
+        environment = os.environ | {"PYTHONPATH": str(site)}
         done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         return json.loads(done.stdout)
 
