@@ -1,12 +1,15 @@
 # The few commands that people use; they take the tools of the active environment: pip install -e '.[test]'
 
-.PHONY: test fast docs lint changelog
+.PHONY: test fast faults docs lint changelog
 
 test:
 	PANDAS_DP_TESTS=thorough pytest -m 'not nightly'
 
 fast:
 	pytest
+
+faults:
+	python -m tests.mutants
 
 docs:
 	sphinx-build -W --keep-going docs docs/_build/html

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pandas_dp.engines import dictionaries
@@ -31,6 +31,12 @@ def columns(draw: Any) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, pa.dictionary(index, text))
 
 
+TWO = pa.chunked_array([  # of two chunks with dictionaries of their own
+    pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1], pa.int8()), pa.array(listed)) for listed in (["a", "b"], ["b", "ab"])
+])  # fmt: skip
+
+
+@example(TWO, ["a", "b", "ab"])
 @given(columns(), st.lists(TEXTS.filter(lambda text: text is not None), unique=True))
 def test_places_are_those_of_the_text(column, keys):
     cells, listed = [cell for chunk in column.chunks for cell in chunk.to_pylist()], [*keys, None]
