@@ -11,7 +11,7 @@ import time
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -22,6 +22,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.calls import example
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
@@ -88,9 +89,9 @@ def stamp(path: str) -> Stamp:
     return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
-def names_of(path: str) -> frozenset[Any]:
-    """What tells a file from others: where it lies, and, of one that has two names, which one it is."""
-    return frozenset({os.path.realpath(path), stamp(path)[:2]})
+def names_of(paths: Iterable[str], stamps: Iterable[Stamp]) -> frozenset[Any]:
+    """What tells files from others: where they lie, and, of one that has two names, which one it is."""
+    return frozenset({os.path.realpath(path) for path in paths} | {which[:2] for which in stamps})
 
 
 def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str | None:
@@ -125,16 +126,33 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
 
     With `public` the rows are, so that several budgets may have them.
     """
+    line = f"pandas_dp.{reader.__name__}('visits.{reader.__name__.removeprefix('read_')}')"
+    if not isinstance(path, str | os.PathLike | list | tuple) and not hasattr(path, "read"):
+        raise ArgumentTypeError(f"path must be a path, a list of these or an open file: {line}")
     files = [] if {"filesystem", "storage_options"} & options.keys() else _files(path)
-    before = _stamps(files)
-    frame = reader(path, **options)
+    before = stamps_of(files)
+    of_arrow = reader in (pd.read_parquet, pd.read_feather)
+    # what Arrow says may quote a cell; so does what pandas says of a line of text, which is left as it is
+    odd: tuple[type[Exception], ...] = (pa.ArrowException,) if of_arrow else (pd.errors.EmptyDataError,)
+    refused = ""
+    try:
+        frame = reader(path, **options)
+        if isinstance(frame, pd.DataFrame) and of_arrow and "dtype_backend" not in options and not public:
+            frame = _as_declared(frame, reader, path, options)
+    except FileNotFoundError:
+        refused = f"path: there is no file {path!r}: {line}"
+    except (OSError, *odd) as error:
+        why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        refused = (
+            f"path: {path!r} cannot be read{why}. pandas.{reader.__name__}(...) says more, and may quote cells: {line}"
+        )
+    if refused:  # outside of the handler, so that the error carries nothing of Arrow's
+        raise ArgumentValueError(refused)
     if not isinstance(frame, pd.DataFrame):
         return frame
-    if reader in (pd.read_parquet, pd.read_feather) and "dtype_backend" not in options and not public:
-        frame = _as_declared(frame, reader, path, options)
-    if before and (after := _stamps(_files(path))):
+    if before and (after := stamps_of(_files(path))):
         token = note((reader.__name__, tuple(map(os.path.realpath, files)), repr(options)), before, after)
-        names = frozenset() if public else frozenset().union(*map(names_of, files))
+        names = frozenset() if public else names_of(files, before)
         known = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
         frames.remember(frame, known)
     return frame
@@ -163,7 +181,7 @@ def _below(folder: str) -> list[str]:
     return files
 
 
-def _stamps(files: list[str]) -> tuple[Stamp, ...]:
+def stamps_of(files: list[str]) -> tuple[Stamp, ...]:
     """Of all files; of none where one is gone."""
     try:
         return tuple(map(stamp, files))
@@ -228,6 +246,11 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        There is no such file, or it cannot be read.
 
     Notes
     -----

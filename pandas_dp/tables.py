@@ -173,13 +173,15 @@ def new_token() -> str:
 
 
 def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
-    """Check what is public about a frame: its column names."""
+    """Check what is public about a frame: its column names, and that files which it stands for are as they were scanned."""
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentTypeError(
             "a session takes a pandas DataFrame; a scanned table joins it by scan.dp.protect(session=session), as does a Dask "
             "DataFrame"
         )
     check_names(frame.columns)
+    if (scan := scan_of(frame)) is not None:
+        scan.check()
     if unit.column is not None and unit.column not in frame.columns:
         close = did_you_mean(unit.column, frame.columns)
         raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
