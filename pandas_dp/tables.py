@@ -86,7 +86,7 @@ _read: weakref.WeakKeyDictionary[Session, set[Any]] = weakref.WeakKeyDictionary(
 def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
     """An open session, other than a given one, that this very object belongs to, or one of the files that it was read from."""
     known = lookup(frame)
-    if known is not None and not known.session._ended:
+    if known is not None and not known.session._closed:
         return None if known.session is session else known.session
     names = _names(frame)
     others = ((other, read) for other, read in list(_read.items()) if other is not session)
