@@ -7,10 +7,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from fractions import Fraction as F
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.frames import people
@@ -111,22 +114,23 @@ def test_a_killed_process_leaves_what_was_seen_when_it_opened(path):
     assert charge(path) == F("0.4")
 
 
-@pytest.mark.parametrize("state", ["", "relative", "/proc/none", "file", "nonsense", "list"])
+@pytest.mark.parametrize("state", ["", "relative", "/proc/none", "file", "nonsense", "folder"])
 def test_where_nothing_can_be_remembered_nothing_is_refused_and_nothing_said(path, tmp_path, monkeypatch, state):
     old = shutil.copy(path, f"{path}.old")
     (tmp_path / "file").write_text("")
     monkeypatch.chdir(tmp_path)
     home = tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
-    if state in ("nonsense", "list"):
-        for place in (tmp_path / "state").rglob("*.json"):
-            place.write_text({"nonsense": '{"1": [', "list": "[1]"}[state])
+    if state in ("nonsense", "folder"):
+        for place in (tmp_path / "state").rglob("1-3-*"):
+            place.rename(place.with_name(f"1-9-{'f' * 65}"))
+            (place.with_name("1-9") if state == "folder" else place.with_name("01-9-")).mkdir()
     else:
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file") if state == "file" else state)
     before = sorted(p.name for p in tmp_path.iterdir())
     assert charge(path) == F("0.3")
     shutil.copy(old, path)
-    if state in ("", "nonsense", "list"):  # the home, or what is written again
+    if state in ("", "nonsense", "folder"):  # the home, or what is remembered again
         assert "3 entries, 4 were seen" in refused(path)
     else:
         assert charge(path) == F("0.3")
@@ -134,11 +138,15 @@ def test_where_nothing_can_be_remembered_nothing_is_refused_and_nothing_said(pat
 
 
 def test_what_is_remembered_is_the_owners_and_no_name_of_a_file_leads_elsewhere(path, tmp_path):
-    (place,) = (tmp_path / "state").rglob("*.json")
-    assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    (place,) = (tmp_path / "state").rglob("*-*-*")
+    modes = [each.stat().st_mode & 0o777 for each in (place, place.parent, place.parent.parent)]
+    assert (modes, place.stat().st_size) == ([0o600, 0o700, 0o700], 0)
+    assert [p.name for p in place.parent.parent.iterdir()] == [place.parent.name]
+    for odd in ("../" * 8 + "a" * 8, ""):
+        with pytest.raises(FileNotFoundError):
+            ledger_files._place(odd)
+    ledger_files._keep(str(place.parent), "1", (9, "/../../away"))  # as a ledger file from elsewhere may have it
     assert [p.name for p in place.parent.iterdir()] == [place.name]
-    assert ledger_files._place("../" * 8 + "a" * 8) is None
-    assert ledger_files._place("") is None
 
 
 def test_restore_goes_on_with_an_old_copy_and_the_newer_one_is_refused_then(path, tmp_path):
@@ -379,37 +387,106 @@ def test_what_a_killed_process_charged_is_remembered(path, tmp_path):
 
 
 def test_what_is_remembered_does_not_grow_with_charges(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger_files, "MOST", 10)
-    (place,) = (tmp_path / "state").rglob("*.json")
+    (place,) = (tmp_path / "state" / "pandas_dp" / "ledgers").iterdir()
     ledger = open_ledger(path)
-    lines = []
+    held = []
     for _ in range(25):
         ask(ledger, "0.01")
-        lines.append(len(place.read_text().splitlines()))
+        held.append(len(list(place.iterdir())))
+    assert set(held) == {2}  # as it was opened, and the last one
+    monkeypatch.setattr(ledger_files, "MOST", 30)
+    for number in (5, 9, 17):  # of others, which were slower
+        (place / f"1-{number}-").touch()
+    ask(ledger, "0.01")
+    ask(ledger, "0.01")
+    assert len(list(place.iterdir())) == 1
     ledger.close()
-    assert max(lines) == 10
-    assert len(place.read_text().splitlines()) == 1
+    assert [kept.name.split("-")[:2] for kept in place.iterdir()] == [["1", "30"]]
 
 
-def test_no_line_is_added_through_a_link(path, tmp_path):
-    (place,) = (tmp_path / "state").rglob("*.json")
+def test_nothing_is_written_through_a_link(path, tmp_path):
+    (place,) = (tmp_path / "state" / "pandas_dp" / "ledgers").iterdir()
     ledger, kept = open_ledger(path), tmp_path / "kept"
-    place.unlink()
     kept.write_text("of somebody else")
-    place.symlink_to(kept)
+    for number in range(1, 9):
+        (place / f"1-{number}-").symlink_to(kept)
     ask(ledger, "0.1")
-    assert kept.read_text() == "of somebody else"
     ledger.close()
     assert kept.read_text() == "of somebody else"
 
 
-def test_a_line_that_a_power_cut_tore_hides_no_other(path, tmp_path):
+class Told:
+    """What a program knows of a ledger with one budget, of which it is told entries."""
+
+    def __init__(self, identifier):
+        self._store, self._ids, self._seen = (
+            SimpleNamespace(identifier=identifier, refusal=""),
+            {"data": 1},
+            {"data": 1},
+        )
+
+    def chains(self):
+        raise LedgerBusyError("of another one")
+
+    def charge(self, entry):
+        ledger_files.tell(self, "data", entry)
+        self._seen["data"] = max(entry, self._seen["data"])
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_programs_that_remember_at_one_moment_lose_no_entry(killed, tmp_path, monkeypatch):
+    """Of lines in a file that each of them writes anew some went into one that another had just replaced."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    identifiers, programs, forked = [f"{number:032x}" for number in range(100)], 4, get_context("fork")
+    barrier = forked.Barrier(programs)
+    told = [
+        forked.Array("q", len(identifiers), lock=False) for _ in range(programs)
+    ]  # a program that is killed holds no lock
+
+    def program(first):
+        for round_, identifier in enumerate(identifiers):
+            ledger = Told(identifier)
+            ledger_files.remember(ledger)
+            barrier.wait(60)
+            for entry in range(first + 2, 40, programs):
+                ledger.charge(entry)
+                told[first][round_] = entry
+                ledger_files.remember(ledger)
+
+    running = [forked.Process(target=program, args=(first,)) for first in range(programs)]
+    for one in running:
+        one.start()
+    if killed:
+        while told[0][50] < 20:  # anywhere
+            time.sleep(0.001)
+        for one in running:
+            one.kill()
+    for one in running:
+        one.join()
+    known = [ledger_files._remembered(each).get(f"{each}/1", (0, ""))[0] for each in identifiers]
+    last = [max(entries) for entries in zip(*told, strict=True)]
+    assert [(entry, kept) for entry, kept in zip(last, known, strict=True) if kept < entry] == []
+    assert last[40] == 39
+
+
+def test_restoring_forgets_what_was_remembered_before_and_nothing_that_came_since(path, tmp_path, monkeypatch):
+    (place,) = (tmp_path / "state" / "pandas_dp" / "ledgers").iterdir()
     old = Path(path).read_bytes()
-    charge(path)
-    (place,) = (tmp_path / "state").rglob("*.json")
-    place.write_text('{"1": [1, ""]}\n{"1": [\n{"1": [4, ""]}\n{"1": [2, ""')
+    charge(path, 4)
     put(path, old)
-    assert "3 entries, 4 were seen" in refused(path)
+    ledger = open_ledger(path)
+    chains = ledger.chains
+
+    def meanwhile():
+        held = chains()
+        ledger_files._keep(str(place), "1", (5, ""))  # by another program, on the ledger that was put back
+        return held
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "chains", meanwhile)
+        ledger_files.restore(ledger, None, "all")
+    assert {kept.name.split("-")[1] for kept in place.iterdir()} == {"4", "5"}
+    ledger.close()
 
 
 class Counter:
@@ -490,8 +567,6 @@ def test_nothing_is_remembered_of_a_ledger_in_memory(tmp_path, monkeypatch):
 
 def test_a_thousand_parts_are_opened_at_once(tmp_path):
     """With five syncs, see tests/faults, in less than a second of this thread; one after another they took twenty."""
-    import time
-
     ledger = open_ledger(tmp_path / "visits.dpledger")
     names = [f"data::ward#{i}" for i in range(1000)]
     start = time.thread_time()
