@@ -6,6 +6,7 @@ beside the program's text: when the file was written.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 import uuid
@@ -39,6 +40,7 @@ DECLARED: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has m
         for bits in (8, 16, 32, 64)
     },
 }
+LOCAL = ("file", "local")  # schemes of URLs of files on this machine
 BY_VALUE = (type(None), bool, int, float, str, bytes)
 
 
@@ -79,7 +81,12 @@ class Read:
     folder: str
 
 
+MARK = "pandas_dp_read"  # in ``attrs``, which pandas hands on to what it makes of a frame
+
 frames: ByObject[Read] = ByObject()  # those that the readers returned
+_marked: OrderedDict[str, frozenset[Any]] = (
+    OrderedDict()
+)  # by the mark of a frame: names of the files that it was read from
 _noted: OrderedDict[Any, tuple[tuple[Stamp, ...], str]] = OrderedDict()  # by what was read: of when, and its name
 
 
@@ -92,6 +99,12 @@ def stamp(path: str) -> Stamp:
 def names_of(paths: Iterable[str], stamps: Iterable[Stamp]) -> frozenset[Any]:
     """What tells files from others: where they lie, and, of one that has two names, which one it is."""
     return frozenset({os.path.realpath(path) for path in paths} | {which[:2] for which in stamps})
+
+
+def names_behind(frame: pd.DataFrame) -> frozenset[Any]:
+    """What tells the files that a frame was read from, or one that pandas made it of."""
+    known = frames.of(frame)
+    return known.names if known is not None else _marked.get(str(frame.attrs.get(MARK)), frozenset())
 
 
 def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str | None:
@@ -114,11 +127,16 @@ def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str |
     known = _noted.get(key)
     if known is None or known[0] != after:
         known = after, f"read-{uuid.uuid4().hex}"
-    _noted[key] = known
-    _noted.move_to_end(key)
-    if len(_noted) > MOST_NOTED:
-        _noted.popitem(last=False)
+    _keep(_noted, key, known)
     return known[1]
+
+
+def _keep(held: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    """Hold a value, and no more than so many, the oldest of which goes."""
+    held[key] = value
+    held.move_to_end(key)
+    if len(held) > MOST_NOTED:
+        held.popitem(last=False)
 
 
 def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public: bool = False) -> Any:
@@ -129,7 +147,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     line = f"pandas_dp.{reader.__name__}('visits.{reader.__name__.removeprefix('read_')}')"
     if not isinstance(path, str | os.PathLike | list | tuple) and not hasattr(path, "read"):
         raise ArgumentTypeError(f"path must be a path, a list of these or an open file: {line}")
-    files = [] if {"filesystem", "storage_options"} & options.keys() else _files(path)
+    files = [] if any(options.get(name) is not None for name in ("filesystem", "storage_options")) else _files(path)
     before = stamps_of(files)
     of_arrow = reader in (pd.read_parquet, pd.read_feather)
     # what Arrow says may quote a cell; so does what pandas says of a line of text, which is left as it is
@@ -155,6 +173,10 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
         names = frozenset() if public else names_of(files, before)
         known = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
         frames.remember(frame, known)
+        if names:
+            mark = hashlib.sha256(repr(sorted(map(repr, names))).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+            _keep(_marked, mark, names)
+            frame.attrs[MARK] = mark
     return frame
 
 
@@ -165,7 +187,9 @@ def _files(path: Any) -> list[str]:
         name = os.fspath(one) if isinstance(one, str | os.PathLike) else None
         if not isinstance(name, str):
             return []
-        name = url2pathname(urlsplit(name).path) if name.startswith("file://") else os.path.expanduser(name)
+        name = (
+            os.path.expanduser(name) if name.split(":")[0].lower() not in LOCAL else url2pathname(urlsplit(name).path)
+        )
         if not os.path.exists(name):
             return []
         found += _below(name) if os.path.isdir(name) else [name]
@@ -265,7 +289,7 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     ``filesystem=`` say ``dtype_backend="numpy_nullable"``. Labels of rows stay as pandas reads them.
 
     A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
-    part of the question. What pandas makes of the frame is another table.
+    part of the question. What pandas makes of the frame is another table, and takes no other budget than the file.
 
     Examples
     --------

@@ -107,9 +107,9 @@ def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = Fal
 
 
 def _names(frame: pd.DataFrame) -> frozenset[Any]:
-    """What tells the files that a frame was read from, or stands for."""
-    scan, read = scan_of(frame), readers.frames.of(frame)
-    return scan.names if scan is not None else read.names if read is not None else frozenset()
+    """What tells the files that a frame stands for, or was read from, also before pandas made it of another one."""
+    scan = scan_of(frame)
+    return scan.names if scan is not None else readers.names_behind(frame)
 
 
 def remember_source(session: Session, frame: pd.DataFrame, whole: bool) -> None:
