@@ -82,15 +82,32 @@ def look(ledger: Ledger) -> None:
 def tell(ledger: Ledger, name: str, entry: int, counter: Callable[[str, int, str], None] | None = None) -> None:
     """Tell this account of an entry that is on the disk, and a counter outside.
 
-    What this account remembers outlives any kill, and a power cut where the disk had it by then.
+    What this account remembers outlives any kill, and a power cut where the disk had it by then. Of two copies that are charged
+    at one time each looks for the other's entries after its own is there to be seen, so one of them at least is refused.
+
+    Raises
+    ------
+    LedgerError
+        Another copy of this ledger was charged since it was opened: nothing is released.
     """
+    chain = f"{ledger._store.identifier}/{ledger._ids[name]}"
+    query = "SELECT sequence, head FROM entries WHERE budget = ? AND sequence BETWEEN ? AND ?"
+    asked = ledger._ids[name], entry - 1, entry
+    heads: dict[int, str] = {}
+    with suppress(LedgerBusyError):  # then the number alone is remembered
+        heads = ledger._store.transact(store.READ, lambda connection: dict(connection.execute(query, asked).fetchall()))
+    now, others = (entry, heads.get(entry, "")), []
     with suppress(OSError):  # where nothing can be remembered there is no such folder
         place, budget = _place(ledger._store.identifier), str(ledger._ids[name])
-        before, now = (os.path.join(place, f"{budget}-{number}-") for number in (entry - 1, entry))
-        try:
-            os.replace(before, now)  # a new file costs thirty times as much
+        try:  # a new file costs thirty times as much
+            os.replace(_named(place, budget, (entry - 1, heads.get(entry - 1, ""))), _named(place, budget, now))
         except FileNotFoundError:
-            _keep(place, budget, (entry, ""))
+            _keep(place, budget, now)
+        others = [seen for _, other, seen in _kept(place) if other == budget and seen[0] >= entry and seen != now]
+    for seen in others:  # of this very ledger, by another program, or of a copy
+        ledger._store.refusal = ledger._store.refusal or _behind(ledger, {chain: seen})
+    if ledger._store.refusal:
+        raise LedgerError(ledger._store.refusal)
     if entry % MOST == 0:
         remember(ledger)
     if counter is not None:
@@ -383,16 +400,20 @@ def _remembered(identifier: str) -> dict[str, Seen]:
     return {}
 
 
+def _named(place: str, budget: str, seen: Seen) -> str:
+    """The name for an entry; of a digest that is none, as a ledger file from elsewhere may have it, the number alone."""
+    name = f"{budget}-{seen[0]}-{seen[1]}"
+    return os.path.join(place, name if KEPT.fullmatch(name) else f"{budget}-{seen[0]}-")
+
+
 def _keep(place: str, budget: str, seen: Seen) -> None:
     """Remember an entry by the name of an empty file.
 
     Nothing is ever written into one, and a name goes only where one of a larger entry is or comes: whatever several programs do
     at one moment, and wherever one is killed, the largest entry of each budget stays.
     """
-    name, flags = f"{budget}-{seen[0]}-{seen[1]}", os.O_CREAT | os.O_EXCL | os.O_WRONLY
-    if KEPT.fullmatch(name):  # a digest is what the ledger file says it is
-        with suppress(FileExistsError):
-            os.close(os.open(os.path.join(place, name), flags, 0o600))
+    with suppress(FileExistsError):
+        os.close(os.open(_named(place, budget, seen), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _write(identifier: str, seen: Mapping[str, Seen], before: list[tuple[str, str, Seen]] | None = None) -> None:
