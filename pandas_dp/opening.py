@@ -269,6 +269,10 @@ def join(
         raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
     session._open()
     tables.check_no_part(session)
+    if session._implicit:  # which ends as soon as a table is put on a budget
+        raise ArgumentValueError(
+            "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
+        )
     tables.check_typed(table, version)
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")

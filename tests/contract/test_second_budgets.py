@@ -213,6 +213,23 @@ def test_answers_before_protect_are_on_the_record(tmp_path, terms, kind, spent, 
     assert page == str(not covered)
 
 
+def test_no_table_joins_a_session_that_a_first_call_opened(tmp_path):
+    """It ended the session, and then said that a budget had been named."""
+    code = """
+df.dp(epsilon=1).count()
+session = df.dp.session
+try:
+    people().dp.protect(session=session)
+except pandas_dp.ArgumentValueError as error:
+    print(error)
+print(session.spent)
+print(df.dp.protect(epsilon=3, name="named").spent)
+"""
+    first, *spent = lines(code, tmp_path)
+    assert first == "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
+    assert spent == ["epsilon=1", "epsilon=1"]
+
+
 def test_one_filtered_first_call_locks_nothing_out(tmp_path):
     code = """
 df[df.age > 30].dp(1).count()
