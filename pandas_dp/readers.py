@@ -151,7 +151,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     before = stamps_of(files)
     of_arrow = reader in (pd.read_parquet, pd.read_feather)
     # what Arrow says may quote a cell; so does what pandas says of a line of text, which is left as it is
-    odd: tuple[type[Exception], ...] = (pa.ArrowException,) if of_arrow else (pd.errors.EmptyDataError,)
+    odd: tuple[type[Exception], ...] = OSError, pa.ArrowException if of_arrow else pd.errors.EmptyDataError
     refused = ""
     try:
         frame = reader(path, **options)
@@ -159,7 +159,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
             frame = _as_declared(frame, reader, path, options)
     except FileNotFoundError:
         refused = f"path: there is no file {path!r}: {line}"
-    except (OSError, *odd) as error:
+    except odd as error:
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
         refused = (
             f"path: {path!r} cannot be read{why}. pandas.{reader.__name__}(...) says more, and may quote cells: {line}"
@@ -205,7 +205,7 @@ def _below(folder: str) -> list[str]:
     return files
 
 
-def stamps_of(files: list[str]) -> tuple[Stamp, ...]:
+def stamps_of(files: Iterable[str]) -> tuple[Stamp, ...]:
     """Of all files; of none where one is gone."""
     try:
         return tuple(map(stamp, files))

@@ -233,8 +233,10 @@ class Session:
         """
         gate.check_outside()
         self._closed = True
-        for ending in (*self._parts, *self._streams):
-            ending.close()
+        for part in list(self._parts):
+            part.close()
+        for stream in list(self._streams):
+            stream.close()
         self._tables.by_name.clear()
         tables.forget_session(self)
 
