@@ -90,7 +90,7 @@ class Session:
         if whole is not None:
             whole._parts.add(self)
         # in this order, so that a thread which closes the whole at this moment finds the part, or the part finds it closed
-        self._closed = whole is not None and whole._closed
+        self._closed: bool = whole is not None and whole._closed
 
     def _succeed(self, mark: str | None) -> None:
         """Be the budget of what bears the mark of an implicit session, if it has none yet."""
