@@ -215,9 +215,9 @@ class Session:
         return self
 
     def close(self) -> None:
-        """End the session, its parts and streams: nothing is answered any more, the tables are let go. The ledger stays.
+        """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays.
 
-        The package forgets the session but for its id. What was answered on a budget in memory, which reports show, is kept by
+        Its parts end with it. The package forgets the session but for its id. What was answered on a budget in memory, which reports show, is kept by
         this object alone and goes with it.
 
         Examples
