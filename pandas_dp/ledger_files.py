@@ -1,8 +1,8 @@
 """What a ledger file is beside its charges: one that an older version wrote, a back-up, an older copy put back.
 
-A file cannot tell that a newer one was there. So a *witness* outside it remembers how far it was: a small file in the state
-directory of this account, and, where the owner has one, a counter elsewhere. Both are told of every entry once it is on the
-disk, so they never know of more than a sound file has. To an older copy, or the second of two that were used, nothing is
+A file cannot tell that a newer one was there. So a *witness* outside it remembers how far it was: names of empty files in the
+state directory of this account, and, where the owner has one, a counter elsewhere. Both are told of every entry once it is on
+the disk, so they never know of more than a sound file has. To an older copy, or the second of two that were used, nothing is
 charged where the witness is; it may be read. Where there is no witness nothing is refused for lack of one.
 
 A journal beside a file holds old pages of it, and SQLite puts them back whenever it finds one. Where the file was charged
@@ -13,12 +13,10 @@ are put back only into a file that is not, by the very transaction that was cut 
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import re
 import sqlite3
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -44,7 +42,9 @@ TORN = (
     f"the journal that was beside it then, or a back-up, and type {RESTORE}"
 )
 LOCKS, LOCKED = 0x40000000, 512  # the bytes of a file that SQLite locks
-MOST = 1000  # lines that are added to what is remembered before it is written anew
+MOST = 1000  # entries of a program after which it removes what is remembered of others that are smaller
+# budget, number of its last entry, and its digest or nothing
+KEPT = re.compile("([1-9][0-9]{0,17})-([1-9][0-9]{0,17})-([0-9a-f]{64}|)")
 
 Seen = tuple[int, str]  # number and digest of the last entry of one budget, an empty one where it was not looked up
 
@@ -82,15 +82,32 @@ def look(ledger: Ledger) -> None:
 def tell(ledger: Ledger, name: str, entry: int, counter: Callable[[str, int, str], None] | None = None) -> None:
     """Tell this account of an entry that is on the disk, and a counter outside.
 
-    A line is added to what this account remembers: it outlives any kill, and a power cut where the disk had it by then.
+    What this account remembers outlives any kill, and a power cut where the disk had it by then. Of two copies that are charged
+    at one time each looks for the other's entries after its own is there to be seen, so one of them at least is refused.
+
+    Raises
+    ------
+    LedgerError
+        Another copy of this ledger was charged since it was opened: nothing is released.
     """
-    place = _place(ledger._store.identifier)
-    with suppress(OSError):  # where nothing can be remembered there is no such file
-        file = os.open(place or "", os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            os.write(file, f'\n{{"{ledger._ids[name]}": [{entry}, ""]}}'.encode())
-        finally:
-            os.close(file)
+    chain = f"{ledger._store.identifier}/{ledger._ids[name]}"
+    query = "SELECT sequence, head FROM entries WHERE budget = ? AND sequence BETWEEN ? AND ?"
+    asked = ledger._ids[name], entry - 1, entry
+    heads: dict[int, str] = {}
+    with suppress(LedgerBusyError):  # then the number alone is remembered
+        heads = ledger._store.transact(store.READ, lambda connection: dict(connection.execute(query, asked).fetchall()))
+    now, others = (entry, heads.get(entry, "")), []
+    with suppress(OSError):  # where nothing can be remembered there is no such folder
+        place, budget = _place(ledger._store.identifier), str(ledger._ids[name])
+        try:  # a new file costs thirty times as much
+            os.replace(_named(place, budget, (entry - 1, heads.get(entry - 1, ""))), _named(place, budget, now))
+        except FileNotFoundError:
+            _keep(place, budget, now)
+        others = [seen for _, other, seen in _kept(place) if other == budget and seen[0] >= entry and seen != now]
+    for seen in others:  # of this very ledger, by another program, or of a copy
+        ledger._store.refusal = ledger._store.refusal or _behind(ledger, {chain: seen})
+    if ledger._store.refusal:
+        raise LedgerError(ledger._store.refusal)
     if entry % MOST == 0:
         remember(ledger)
     if counter is not None:
@@ -129,9 +146,7 @@ def remember(ledger: Ledger) -> None:
             with suppress(PandasDPError):
                 held = {chain: (entries, head) for chain, entries, head in ledger.chains().values()}
                 now = {chain: max(held.get(chain, (0, "")), now.get(chain, (0, ""))) for chain in held | now}
-            old = _remembered(ledger._store.identifier)
-            # another process may have seen more meanwhile
-            _write(ledger, {chain: max(old.get(chain, (0, "")), now.get(chain, (0, ""))) for chain in old | now})
+            _write(ledger._store.identifier, now)
 
 
 def damaged(ledger: Ledger) -> list[tuple[str, int]]:
@@ -204,7 +219,8 @@ def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:
         ledger._store.refusal = refusal
         raise
     with suppress(OSError):
-        _write(ledger, {chain: (entries, head) for chain, entries, head in ledger.chains().values()})
+        before = _kept(_place(ledger._store.identifier))  # first: what others remember of it from here on stays
+        _write(ledger._store.identifier, {chain: (n, head) for chain, n, head in ledger.chains().values()}, before)
 
 
 def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
@@ -352,40 +368,67 @@ def _belongs(file: FileIO, journal: str) -> bool:
     return False
 
 
-def _place(identifier: str) -> str | None:
-    """Name of the witness's file for a ledger; None where there is no place for one."""
+def _place(identifier: str) -> str:
+    """Name of the folder of what is remembered of a ledger.
+
+    Raises
+    ------
+    OSError
+        There is no place for one.
+    """
     base = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.local/state")
     if not os.path.isabs(base) or not re.fullmatch("[0-9a-f]{32}", identifier):
-        return None
-    return os.path.join(base, "pandas_dp", "ledgers", f"{identifier}.json")
+        raise FileNotFoundError
+    return os.path.join(base, "pandas_dp", "ledgers", identifier)
+
+
+def _kept(place: str) -> list[tuple[str, str, Seen]]:
+    """What lies in a folder: names of files, and for each its budget, the number of an entry and its digest."""
+    found = [(name, KEPT.fullmatch(name)) for name in os.listdir(place)]
+    return [(name, kept[1], (int(kept[2]), kept[3])) for name, kept in found if kept]
+
+
+def _last(kept: list[tuple[str, str, Seen]]) -> dict[str, Seen]:
+    """The last entry of each budget."""
+    return dict(sorted((budget, seen) for _, budget, seen in kept))
 
 
 def _remembered(identifier: str) -> dict[str, Seen]:
     """What the witness of this account knows of a ledger; nothing where it cannot be read."""
-    place = _place(identifier)
-    seen: dict[str, Seen] = {}
-    with suppress(OSError, UnicodeDecodeError):
-        for line in Path(place).read_text("utf-8").splitlines() if place else ():
-            with suppress(ValueError, AttributeError, TypeError):
-                for number, (entries, head) in json.loads(line).items():
-                    chain = f"{identifier}/{int(number)}"
-                    seen[chain] = max(seen.get(chain, (0, "")), (int(entries), str(head)))
-    return seen
+    with suppress(OSError):
+        return {f"{identifier}/{budget}": seen for budget, seen in _last(_kept(_place(identifier))).items()}
+    return {}
 
 
-def _write(ledger: Ledger, seen: Mapping[str, Seen]) -> None:
-    place = _place(ledger._store.identifier)
-    if place is None:
-        return
-    temporary = f"{place}.{uuid.uuid4().hex}"
-    os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
-    try:
-        with open(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            json.dump({chain.rpartition("/")[2]: told for chain, told in seen.items()}, file)
-        os.replace(temporary, place)
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)
+def _named(place: str, budget: str, seen: Seen) -> str:
+    """The name for an entry; of a digest that is none, as a ledger file from elsewhere may have it, the number alone."""
+    name = f"{budget}-{seen[0]}-{seen[1]}"
+    return os.path.join(place, name if KEPT.fullmatch(name) else f"{budget}-{seen[0]}-")
+
+
+def _keep(place: str, budget: str, seen: Seen) -> None:
+    """Remember an entry by the name of an empty file.
+
+    Nothing is ever written into one, and a name goes only where one of a larger entry is or comes: whatever several programs do
+    at one moment, and wherever one is killed, the largest entry of each budget stays.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(_named(place, budget, seen), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _write(identifier: str, seen: Mapping[str, Seen], before: list[tuple[str, str, Seen]] | None = None) -> None:
+    """Remember some entries in place of smaller ones, or of whatever was remembered `before`."""
+    place, last = _place(identifier), {chain.rpartition("/")[2]: told for chain, told in seen.items()}
+    for folder in (os.path.dirname(place), place):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    for budget, told in last.items():
+        _keep(place, budget, told)
+    kept = _kept(place) if before is None else before
+    last = _last(kept) if before is None else last
+    for name, budget, told in kept:
+        if last.get(budget) != told:
+            with suppress(FileNotFoundError):  # another program did it
+                os.unlink(os.path.join(place, name))
 
 
 @atexit.register

@@ -172,7 +172,7 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     if reason is not None and (not isinstance(reason, str) or not reason.strip()):
         raise ArgumentTypeError(f"reason must say why other people stand in this frame: {line}")
     mark, known = _marked(frame), tables.lookup(frame)
-    very = known is not None and not known.session._implicit and not known.session._ended
+    very = known is not None and not known.session._implicit and not known.session._closed
     tables.check_free(frame, session, claimed=reason is not None and not very)
     if known is not None and very:
         return known.lineage
@@ -269,6 +269,10 @@ def join(
         raise ArgumentTypeError("session must be a session: df2.dp.protect(session=df.dp.session)")
     session._open()
     tables.check_no_part(session)
+    if session._implicit:  # which ends as soon as a table is put on a budget
+        raise ArgumentValueError(
+            "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
+        )
     tables.check_typed(table, version)
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
@@ -292,7 +296,7 @@ def _marked(frame: pd.DataFrame) -> Session | None:
         session = _sessions.get(mark)
     while session is not None and session._closed:
         session = session._whole
-    return None if session is None or session._ended or session._implicit else session
+    return None if session is None or session._implicit else session
 
 
 def _find(ledger: Ledger, name: str) -> Session | None:
@@ -301,7 +305,7 @@ def _find(ledger: Ledger, name: str) -> Session | None:
 
 
 def _new(session: Session) -> Session:
-    for known in [s for s in _sessions.values() if (s._whole or s)._closed or s._closed]:
+    for known in [s for s in _sessions.values() if s._closed]:
         whole = _sessions.pop(known.id)._whole
         _ended[known.id] = "" if whole is None else whole.id
     _sessions[session.id] = session

@@ -6,12 +6,13 @@ beside the program's text: when the file was written.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.calls import example
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
@@ -38,6 +40,7 @@ DECLARED: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has m
         for bits in (8, 16, 32, 64)
     },
 }
+LOCAL = ("file", "local")  # schemes of URLs of files on this machine
 BY_VALUE = (type(None), bool, int, float, str, bytes)
 
 
@@ -78,7 +81,12 @@ class Read:
     folder: str
 
 
+MARK = "pandas_dp_read"  # in ``attrs``, which pandas hands on to what it makes of a frame
+
 frames: ByObject[Read] = ByObject()  # those that the readers returned
+_marked: OrderedDict[str, frozenset[Any]] = (
+    OrderedDict()
+)  # by the mark of a frame: names of the files that it was read from
 _noted: OrderedDict[Any, tuple[tuple[Stamp, ...], str]] = OrderedDict()  # by what was read: of when, and its name
 
 
@@ -88,9 +96,15 @@ def stamp(path: str) -> Stamp:
     return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
-def names_of(path: str) -> frozenset[Any]:
-    """What tells a file from others: where it lies, and, of one that has two names, which one it is."""
-    return frozenset({os.path.realpath(path), stamp(path)[:2]})
+def names_of(paths: Iterable[str], stamps: Iterable[Stamp]) -> frozenset[Any]:
+    """What tells files from others: where they lie, and, of one that has two names, which one it is."""
+    return frozenset({os.path.realpath(path) for path in paths} | {which[:2] for which in stamps})
+
+
+def names_behind(frame: pd.DataFrame) -> frozenset[Any]:
+    """What tells the files that a frame was read from, or one that pandas made it of."""
+    known = frames.of(frame)
+    return known.names if known is not None else _marked.get(str(frame.attrs.get(MARK)), frozenset())
 
 
 def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str | None:
@@ -113,11 +127,16 @@ def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str |
     known = _noted.get(key)
     if known is None or known[0] != after:
         known = after, f"read-{uuid.uuid4().hex}"
-    _noted[key] = known
-    _noted.move_to_end(key)
-    if len(_noted) > MOST_NOTED:
-        _noted.popitem(last=False)
+    _keep(_noted, key, known)
     return known[1]
+
+
+def _keep(held: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    """Hold a value, and no more than so many, the oldest of which goes."""
+    held[key] = value
+    held.move_to_end(key)
+    if len(held) > MOST_NOTED:
+        held.popitem(last=False)
 
 
 def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public: bool = False) -> Any:
@@ -125,18 +144,39 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
 
     With `public` the rows are, so that several budgets may have them.
     """
-    files = [] if {"filesystem", "storage_options"} & options.keys() else _files(path)
-    before = _stamps(files)
-    frame = reader(path, **options)
+    line = f"pandas_dp.{reader.__name__}('visits.{reader.__name__.removeprefix('read_')}')"
+    if not isinstance(path, str | os.PathLike | list | tuple) and not hasattr(path, "read"):
+        raise ArgumentTypeError(f"path must be a path, a list of these or an open file: {line}")
+    files = [] if any(options.get(name) is not None for name in ("filesystem", "storage_options")) else _files(path)
+    before = stamps_of(files)
+    of_arrow = reader in (pd.read_parquet, pd.read_feather)
+    # what Arrow says may quote a cell; so does what pandas says of a line of text, which is left as it is
+    odd: tuple[type[Exception], ...] = OSError, pa.ArrowException if of_arrow else pd.errors.EmptyDataError
+    refused = ""
+    try:
+        frame = reader(path, **options)
+        if isinstance(frame, pd.DataFrame) and of_arrow and "dtype_backend" not in options and not public:
+            frame = _as_declared(frame, reader, path, options)
+    except FileNotFoundError:
+        refused = f"path: there is no file {path!r}: {line}"
+    except odd as error:
+        why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        refused = (
+            f"path: {path!r} cannot be read{why}. pandas.{reader.__name__}(...) says more, and may quote cells: {line}"
+        )
+    if refused:  # outside of the handler, so that the error carries nothing of Arrow's
+        raise ArgumentValueError(refused)
     if not isinstance(frame, pd.DataFrame):
         return frame
-    if reader in (pd.read_parquet, pd.read_feather) and "dtype_backend" not in options and not public:
-        frame = _as_declared(frame, reader, path, options)
-    if before and (after := _stamps(_files(path))):
+    if before and (after := stamps_of(_files(path))):
         token = note((reader.__name__, tuple(map(os.path.realpath, files)), repr(options)), before, after)
-        names = frozenset() if public else frozenset().union(*map(names_of, files))
+        names = frozenset() if public else names_of(files, before)
         known = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
         frames.remember(frame, known)
+        if names:
+            mark = hashlib.sha256(repr(sorted(map(repr, names))).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+            _keep(_marked, mark, names)
+            frame.attrs[MARK] = mark
     return frame
 
 
@@ -147,7 +187,9 @@ def _files(path: Any) -> list[str]:
         name = os.fspath(one) if isinstance(one, str | os.PathLike) else None
         if not isinstance(name, str):
             return []
-        name = url2pathname(urlsplit(name).path) if name.startswith("file://") else os.path.expanduser(name)
+        name = (
+            os.path.expanduser(name) if name.split(":")[0].lower() not in LOCAL else url2pathname(urlsplit(name).path)
+        )
         if not os.path.exists(name):
             return []
         found += _below(name) if os.path.isdir(name) else [name]
@@ -163,7 +205,7 @@ def _below(folder: str) -> list[str]:
     return files
 
 
-def _stamps(files: list[str]) -> tuple[Stamp, ...]:
+def stamps_of(files: Iterable[str]) -> tuple[Stamp, ...]:
     """Of all files; of none where one is gone."""
     try:
         return tuple(map(stamp, files))
@@ -229,6 +271,11 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     -------
     DataFrame
 
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        There is no such file, or it cannot be read.
+
     Notes
     -----
     Read again in this process, in the same way, from a file that nobody has written since, it is the same table to
@@ -242,7 +289,7 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     ``filesystem=`` say ``dtype_backend="numpy_nullable"``. Labels of rows stay as pandas reads them.
 
     A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
-    part of the question. What pandas makes of the frame is another table.
+    part of the question. What pandas makes of the frame is another table, and takes no other budget than the file.
 
     Examples
     --------

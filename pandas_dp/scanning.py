@@ -13,7 +13,7 @@ from pandas_dp import tables
 from pandas_dp.accessor import Accessor
 from pandas_dp.calls import example, uncopied
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.readers import note, stamp
+from pandas_dp.readers import names_of, note, stamp, stamps_of
 from pandas_dp.scans import Files, Scan, pieces_of, plain_type
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
@@ -164,14 +164,16 @@ def _opened(path: Any) -> Files:
 
     here, form = LocalFileSystem(), ds.ParquetFileFormat()
     given = isinstance(path, ds.Dataset)
-    fragments = _fragments(path) if given else [form.make_fragment(name, here) for name in _found(path)]
-    paths = tuple(fragment.path for fragment in fragments)
     try:
+        fragments = _fragments(path) if given else [form.make_fragment(name, here) for name in _found(path)]
+        paths = tuple(fragment.path for fragment in fragments)
         if len({(status.st_dev, status.st_ino) for status in map(os.stat, paths)}) < len(paths):
             raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
         stamps = tuple(map(stamp, paths))
     except OSError:
-        raise ArgumentValueError(f"path: a file is gone or cannot be read; scan again: {LINE}") from None
+        raise ArgumentValueError(
+            f"path: a file or a directory is gone, or cannot be read; scan again: {LINE}"
+        ) from None
     first = _columns(fragments[0])
     schema = pa.schema([(one.name, plain_type(one.type)) for one in path.schema]) if given else pa.schema(first.items())
     for fragment in fragments:
@@ -192,8 +194,8 @@ def _opened(path: Any) -> Files:
     rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
     pieces = tuple(piece for fragment in fragments for piece in pieces_of(fragment))
     # of a Dataset it is not known which groups of rows it was made to have, nor what of that follows from their rows
-    token = None if given else note(("scan_parquet", paths), stamps, tuple(map(stamp, paths)))
-    return Files(paths, stamps, token, schema, pieces, rows)
+    token = None if given else note(("scan_parquet", paths), stamps, stamps_of(paths))
+    return Files(paths, stamps, names_of(paths, stamps), token, schema, pieces, rows)
 
 
 def _found(path: Any) -> list[str]:
@@ -206,7 +208,7 @@ def _found(path: Any) -> list[str]:
 
 
 def _found_one(path: Any) -> list[str]:
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or not os.fspath(path):
         raise ArgumentTypeError(
             f"path must be a path, a pattern, a directory, a list of these or a pyarrow.dataset.Dataset: {LINE}"
         )
@@ -219,9 +221,19 @@ def _found_one(path: Any) -> list[str]:
 
 
 def _below(folder: str) -> list[str]:
-    """Files of a directory and those below it, without hidden ones and the notes of programs."""
+    """Files of a directory and those below it, without hidden ones and the notes of programs.
+
+    Raises
+    ------
+    OSError
+        One of them cannot be read: its rows would be left out without a word.
+    """
+
+    def unread(error: OSError) -> None:
+        raise error
+
     files = []
-    for place, folders, names in os.walk(folder, followlinks=True):
+    for place, folders, names in os.walk(folder, onerror=unread, followlinks=True):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         files += [os.path.join(place, name) for name in sorted(names) if name[0] not in "._"]
         if any("=" in name for name in folders):

@@ -20,7 +20,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import UnverifiedFrameError
 from pandas_dp.pushdown import pushed
-from pandas_dp.readers import Stamp, names_of, stamp
+from pandas_dp.readers import Stamp, stamp
 from pandas_dp.steps.changes import Step, applied
 
 BATCH = 1 << 19  # rows that are looked at together, unless a group of rows in a file holds more
@@ -76,6 +76,8 @@ class Files:
     paths : tuple of str
     stamps : tuple of (int, int, int, int)
         Which file each is, and when it was changed last.
+    names : frozenset
+        What tells them from others, whatever lies there later.
     token : str or None
         See `Source`.
     schema : pyarrow.Schema
@@ -88,6 +90,7 @@ class Files:
 
     paths: tuple[str, ...]
     stamps: tuple[Stamp, ...]
+    names: frozenset[Any]
     token: str | None
     schema: pa.Schema = field(repr=False)
     pieces: tuple[Any, ...] = field(repr=False)
@@ -187,10 +190,10 @@ class Scan:
         """See `Source`."""
         return self.files.token
 
-    @cached_property
+    @property
     def names(self) -> frozenset[Any]:
         """See `Source`."""
-        return frozenset().union(*map(names_of, self.files.paths))
+        return self.files.names
 
     def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
         """See `Source`."""

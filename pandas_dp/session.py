@@ -75,7 +75,7 @@ class Session:
         self, ledger: Ledger, name: str, unit: PrivacyUnit, implicit: bool = False, whole: Session | None = None
     ) -> None:
         self.id = f"dp:{uuid.uuid4()}"
-        self.name, self.unit, self._implicit, self._closed = name, unit, implicit, False
+        self.name, self.unit, self._implicit = name, unit, implicit
         self._successor: Session | None = None  # of an implicit one: that which its answers were charged to first
         self._doubted = False  # an implicit one on whose frame a protect(...) was refused
         self._ledger, self._whole = ledger, whole  # the session that paid for this one, where it is a part
@@ -86,6 +86,11 @@ class Session:
         self._rule = self._ledger.rule(self.name)
         self._tables = self._holds()
         self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
+        self._parts: weakref.WeakSet[Session] = weakref.WeakSet()
+        if whole is not None:
+            whole._parts.add(self)
+        # in this order, so that a thread which closes the whole at this moment finds the part, or the part finds it closed
+        self._closed: bool = whole is not None and whole._closed
 
     def _succeed(self, mark: str | None) -> None:
         """Be the budget of what bears the mark of an implicit session, if it has none yet."""
@@ -212,8 +217,8 @@ class Session:
     def close(self) -> None:
         """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays.
 
-        The package forgets the session but for its id. What was answered on a budget in memory, which reports show, is kept by
-        this object alone and goes with it.
+        Its parts end with it. The package forgets the session but for its id. What was answered on a budget in memory, which
+        reports show, is kept by this object alone and goes with it.
 
         Examples
         --------
@@ -228,6 +233,8 @@ class Session:
         """
         gate.check_outside()
         self._closed = True
+        for part in list(self._parts):
+            part.close()
         for stream in list(self._streams):
             stream.close()
         self._tables.by_name.clear()
@@ -264,17 +271,10 @@ class Session:
         """The schema given last."""
         return self._tables.schema
 
-    @property
-    def _ended(self) -> bool:
-        """Whether this session, or one that it is a part of, was closed."""
-        return self._closed or (self._whole is not None and self._whole._ended)
-
     def _open(self) -> None:
         gate.check_outside()
         if self._closed:
             raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
-        if self._whole is not None:
-            self._whole._open()
 
     @property
     def budget(self) -> Budget:

@@ -86,7 +86,7 @@ _read: weakref.WeakKeyDictionary[Session, set[Any]] = weakref.WeakKeyDictionary(
 def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
     """An open session, other than a given one, that this very object belongs to, or one of the files that it was read from."""
     known = lookup(frame)
-    if known is not None and not known.session._ended:
+    if known is not None and not known.session._closed:
         return None if known.session is session else known.session
     names = _names(frame)
     others = ((other, read) for other, read in list(_read.items()) if other is not session)
@@ -107,9 +107,9 @@ def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = Fal
 
 
 def _names(frame: pd.DataFrame) -> frozenset[Any]:
-    """What tells the files that a frame was read from, or stands for."""
-    scan, read = scan_of(frame), readers.frames.of(frame)
-    return scan.names if scan is not None else read.names if read is not None else frozenset()
+    """What tells the files that a frame stands for, or was read from, also before pandas made it of another one."""
+    scan = scan_of(frame)
+    return scan.names if scan is not None else readers.names_behind(frame)
 
 
 def remember_source(session: Session, frame: pd.DataFrame, whole: bool) -> None:
@@ -173,13 +173,15 @@ def new_token() -> str:
 
 
 def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
-    """Check what is public about a frame: its column names."""
+    """Check what is public about a frame: its column names, and that files which it stands for are as they were scanned."""
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentTypeError(
             "a session takes a pandas DataFrame; a scanned table joins it by scan.dp.protect(session=session), as does a Dask "
             "DataFrame"
         )
     check_names(frame.columns)
+    if (scan := scan_of(frame)) is not None:
+        scan.check()
     if unit.column is not None and unit.column not in frame.columns:
         close = did_you_mean(unit.column, frame.columns)
         raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")

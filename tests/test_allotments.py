@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from support.frames import fresh, protected, refused
 
+from pandas_dp import opening, query
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import Sensitivity
 from pandas_dp.errors import (
@@ -19,6 +20,7 @@ from pandas_dp.errors import (
     NoSessionError,
     UnverifiedFrameError,
 )
+from pandas_dp.session import Session
 
 
 def people(n: int = 3000) -> pd.DataFrame:
@@ -76,15 +78,89 @@ def test_allotments_across_restarts(tmp_path):
     again.dp.session._ledger.verify()
 
 
-def test_a_session_that_ends_ends_its_parts():
+CLOSED = r"^(this session|the session of this frame) is closed; protect"
+ON_A_FRAME = {
+    "count": lambda frame: frame.dp(epsilon=0.01).count(),
+    "column": lambda frame: frame.dp(epsilon=0.01)["age"].mean(bounds=(0, 90)),
+    "price of an error": lambda frame: frame.dp(within=30).count(),
+    "preview": lambda frame: frame.dp.preview(epsilon=0.01).count(),
+    "steps": lambda frame: frame.dp.query("age > 40"),
+    "more steps": lambda frame: frame.dp.assign(old=lambda d: d["age"] > 40).dp.fillna({"age": 0}),
+    "steps of a price": lambda frame: frame.dp(epsilon=0.01).query("age > 40").count(),
+    "steps of a preview": lambda frame: frame.dp.preview(epsilon=0.01).query("age > 40").count(),
+    "stream": lambda frame: frame.dp(epsilon=0.01).above_threshold(100),
+    "groups": lambda frame: frame.dp(epsilon=0.01).groupby("sex", keys=["F"])["age"].mean(bounds=(0, 90)),
+    "allot": lambda frame: frame.dp.allot("later", epsilon=0.01),
+    "partition": lambda frame: frame.dp.partition("sex", ["F", "M"], epsilon=0.01),
+    "query": lambda frame: query(epsilon=0.01).count()(frame),
+    "pipe": lambda frame: frame.dp.pipe(query(epsilon=0.01).count()),
+}
+ON_A_SESSION = {
+    "adopt": lambda session: session.adopt(people(), reason="the same people"),
+    "extend": lambda session: session.extend(to=9, reason="more"),
+    "join": lambda session: people().dp.protect(session=session),
+}
+
+
+@pytest.mark.parametrize("how", ["close", "another table", "throwaway"])
+def test_a_session_that_ends_ends_all_that_was_made_of_it(how):
+    """Steps, prices of parts and the card of a part's session went on as if it were open."""
     df = protected(people(), epsilon=3)
     part = df.dp.allot("team A", epsilon=1)
-    stream = part.dp(epsilon=0.5).above_threshold(100)
-    df.dp.session.close()
-    with pytest.raises(NoSessionError):
-        part.dp(epsilon=0.1).count()
-    with pytest.raises(NoSessionError):
+    frames = {
+        "whole": df,
+        "step": df.dp.query("age > 3"),
+        "part": part,
+        "step of a part": part.dp.query("age > 3"),
+        "part of a part": part.dp.allot("b", epsilon=0.5),
+        "partition": df.dp.partition("sex", ["F", "M"], epsilon=1)["F"],
+        "made by pandas": part[part["age"] > 3],
+    }
+    sessions = {name: frame.dp.session for name, frame in frames.items() if frame.dp.session is not None}
+    priced = {name: frame.dp(epsilon=0.01) for name, frame in frames.items()}
+    stream, spent = part.dp(epsilon=0.1).above_threshold(100), {name: one.spent for name, one in sessions.items()}
+    spent["part"] = spent["step of a part"] = part.dp.session.spent
+    (opening.throwaway if how == "throwaway" else Session.close)(df.dp.session)
+    if how == "another table":
+        protected(people(), epsilon=3)  # which forgets closed sessions but for their ids
+    for name, frame in frames.items():
+        if how == "throwaway":
+            continue  # of made-up tables nothing at all is known afterwards
+        for call in (*ON_A_FRAME.values(), lambda frame, name=name: priced[name].count()):
+            with pytest.raises(NoSessionError, match=CLOSED):
+                call(frame)
+        assert frame.dp.session is None
+    for session in sessions.values():
+        for call in ON_A_SESSION.values():
+            with pytest.raises(NoSessionError, match=CLOSED):
+                call(session)
+        assert "', closed" in repr(session)
+    with pytest.raises(NoSessionError, match=CLOSED):
         stream.ask("age > 3")
+    assert stream.left == "nothing"
+    assert {name: one.spent for name, one in sessions.items()} == spent
+
+
+def test_a_part_that_is_opened_as_its_session_ends_is_closed():
+    df = protected(people(), epsilon=3)
+    session, part = df.dp.session, df.dp.allot("a", epsilon=1).dp.session
+    session._closed = True  # by another thread, which has not come to the parts yet
+    late = Session(session._ledger, part.name, part.unit, whole=session)
+    with pytest.raises(NoSessionError, match=CLOSED):
+        late.extend(to=2, reason="more")
+
+
+def test_a_part_ends_alone_and_its_session_goes_on():
+    df = protected(people(), epsilon=3)
+    part = df.dp.allot("a", epsilon=1)
+    inner = part.dp.allot("b", epsilon=0.5)
+    part.dp.session.close()
+    for frame in (part, inner):
+        with pytest.raises(NoSessionError, match=CLOSED):
+            frame.dp.query("age > 3")
+    assert 2000 < df.dp(epsilon=0.5).count() < 4000
+    again = df.dp.allot("a", epsilon=1)
+    assert (again.dp.session.left, df.dp.session.spent) == ("epsilon=0.5", "epsilon=1.5")
 
 
 def test_allotments_within_allotments_and_units():
@@ -257,14 +333,6 @@ def test_a_part_takes_no_other_table(monkeypatch):
                 other.dp.protect(session=session)
             with refused(monkeypatch, inner, ArgumentValueError, "takes no other table"):
                 session.adopt(other, reason="the same people")
-
-
-def test_a_session_that_ends_ends_the_parts_of_its_parts():
-    df = protected(people(), epsilon=3)
-    inner = df.dp.allot("a", epsilon=1).dp.allot("b", epsilon=0.5)
-    df.dp.session.close()
-    with pytest.raises(NoSessionError):
-        inner.dp(epsilon=0.1).count()
 
 
 @pytest.mark.parametrize("equal", [True, False])

@@ -7,10 +7,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from fractions import Fraction as F
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.frames import people
@@ -111,22 +114,23 @@ def test_a_killed_process_leaves_what_was_seen_when_it_opened(path):
     assert charge(path) == F("0.4")
 
 
-@pytest.mark.parametrize("state", ["", "relative", "/proc/none", "file", "nonsense", "list"])
+@pytest.mark.parametrize("state", ["", "relative", "/proc/none", "file", "nonsense", "folder"])
 def test_where_nothing_can_be_remembered_nothing_is_refused_and_nothing_said(path, tmp_path, monkeypatch, state):
     old = shutil.copy(path, f"{path}.old")
     (tmp_path / "file").write_text("")
     monkeypatch.chdir(tmp_path)
     home = tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
-    if state in ("nonsense", "list"):
-        for place in (tmp_path / "state").rglob("*.json"):
-            place.write_text({"nonsense": '{"1": [', "list": "[1]"}[state])
+    if state in ("nonsense", "folder"):
+        for place in (tmp_path / "state").rglob("1-3-*"):
+            place.rename(place.with_name(f"1-9-{'f' * 65}"))
+            (place.with_name("1-9") if state == "folder" else place.with_name("01-9-")).mkdir()
     else:
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file") if state == "file" else state)
     before = sorted(p.name for p in tmp_path.iterdir())
     assert charge(path) == F("0.3")
     shutil.copy(old, path)
-    if state in ("", "nonsense", "list"):  # the home, or what is written again
+    if state in ("", "nonsense", "folder"):  # the home, or what is remembered again
         assert "3 entries, 4 were seen" in refused(path)
     else:
         assert charge(path) == F("0.3")
@@ -134,11 +138,15 @@ def test_where_nothing_can_be_remembered_nothing_is_refused_and_nothing_said(pat
 
 
 def test_what_is_remembered_is_the_owners_and_no_name_of_a_file_leads_elsewhere(path, tmp_path):
-    (place,) = (tmp_path / "state").rglob("*.json")
-    assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-    assert [p.name for p in place.parent.iterdir()] == [place.name]
-    assert ledger_files._place("../" * 8 + "a" * 8) is None
-    assert ledger_files._place("") is None
+    (place,) = (tmp_path / "state").rglob("*-*-*")
+    modes = [each.stat().st_mode & 0o777 for each in (place, place.parent, place.parent.parent)]
+    assert (modes, place.stat().st_size) == ([0o600, 0o700, 0o700], 0)
+    assert [p.name for p in place.parent.parent.iterdir()] == [place.parent.name]
+    for odd in ("../" * 8 + "a" * 8, ""):
+        with pytest.raises(FileNotFoundError):
+            ledger_files._place(odd)
+    ledger_files._keep(str(place.parent), "1", (9, "/../../away"))  # as a ledger file from elsewhere may have it
+    assert {p.name for p in place.parent.iterdir()} == {place.name, "1-9-"}
 
 
 def test_restore_goes_on_with_an_old_copy_and_the_newer_one_is_refused_then(path, tmp_path):
@@ -379,37 +387,174 @@ def test_what_a_killed_process_charged_is_remembered(path, tmp_path):
 
 
 def test_what_is_remembered_does_not_grow_with_charges(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger_files, "MOST", 10)
-    (place,) = (tmp_path / "state").rglob("*.json")
+    (place,) = (tmp_path / "state" / "pandas_dp" / "ledgers").iterdir()
     ledger = open_ledger(path)
-    lines = []
+    held = []
     for _ in range(25):
         ask(ledger, "0.01")
-        lines.append(len(place.read_text().splitlines()))
+        held.append(len(list(place.iterdir())))
+    assert set(held) == {1}
+    monkeypatch.setattr(ledger_files, "MOST", 30)
+    for number in (5, 9, 17):  # of others, which were slower
+        (place / f"1-{number}-").touch()
+    ask(ledger, "0.01")
+    ask(ledger, "0.01")
+    assert len(list(place.iterdir())) == 1
     ledger.close()
-    assert max(lines) == 10
-    assert len(place.read_text().splitlines()) == 1
+    assert [kept.name.split("-")[:2] for kept in place.iterdir()] == [["1", "30"]]
 
 
-def test_no_line_is_added_through_a_link(path, tmp_path):
-    (place,) = (tmp_path / "state").rglob("*.json")
+def test_nothing_is_written_through_a_link(path, tmp_path):
+    (place,) = (tmp_path / "state" / "pandas_dp" / "ledgers").iterdir()
     ledger, kept = open_ledger(path), tmp_path / "kept"
-    place.unlink()
     kept.write_text("of somebody else")
-    place.symlink_to(kept)
+    for number in range(1, 5):
+        (place / f"1-{number}-").symlink_to(kept)
     ask(ledger, "0.1")
-    assert kept.read_text() == "of somebody else"
     ledger.close()
     assert kept.read_text() == "of somebody else"
 
 
-def test_a_line_that_a_power_cut_tore_hides_no_other(path, tmp_path):
+class Told:
+    """What a program knows of a ledger with one budget, of which it is told entries."""
+
+    def __init__(self, identifier):
+        self._store = SimpleNamespace(identifier=identifier, refusal="", transact=lambda begin, work: {})
+        self._ids, self._seen = {"data": 1}, {"data": 1}
+
+    def chains(self):
+        raise LedgerBusyError("of another one")
+
+    def charge(self, entry):
+        ledger_files.tell(self, "data", entry)
+        self._seen["data"] = max(entry, self._seen["data"])
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_programs_that_remember_at_one_moment_lose_no_entry(killed, tmp_path, monkeypatch):
+    """Of lines in a file that each of them writes anew some went into one that another had just replaced."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    identifiers, programs, forked = [f"{number:032x}" for number in range(100)], 4, get_context("fork")
+    barrier = forked.Barrier(programs)
+    told = [
+        forked.Array("q", len(identifiers), lock=False) for _ in range(programs)
+    ]  # a program that is killed holds no lock
+
+    def program(first):
+        for round_, identifier in enumerate(identifiers):
+            ledger = Told(identifier)
+            ledger_files.remember(ledger)
+            barrier.wait(60)
+            for entry in range(first + 2, 40, programs):
+                ledger.charge(entry)
+                told[first][round_] = entry
+                ledger_files.remember(ledger)
+
+    running = [forked.Process(target=program, args=(first,)) for first in range(programs)]
+    for one in running:
+        one.start()
+    if killed:
+        while told[0][50] < 20 and all(one.is_alive() for one in running):  # anywhere
+            time.sleep(0.001)
+        for one in running:
+            one.kill()
+    for one in running:
+        one.join()
+    known = [ledger_files._remembered(each).get(f"{each}/1", (0, ""))[0] for each in identifiers]
+    last = [max(entries) for entries in zip(*told, strict=True)]
+    assert [(entry, kept) for entry, kept in zip(last, known, strict=True) if kept < entry] == []
+    assert last[40] == 39
+
+
+def test_two_copies_that_are_open_at_one_time_do_not_both_go_on(path, tmp_path):
+    """Each was as it had been seen when it was opened, so both were charged until one was opened again."""
+    copy = shutil.copy(path, tmp_path / "copy.dpledger")
+    ledgers = open_ledger(path), open_ledger(copy)
+    for ledger in ledgers:
+        ledger.open("data", ONE, UNIT)
+    ask(ledgers[1], "0.05")  # two digests of one number
+    with pytest.raises(LedgerError, match=r"entry 4 is another one.*two copies were used"):
+        ask(ledgers[0], "0.1")
+    with pytest.raises(LedgerError, match="two copies were used"):
+        ask(ledgers[0], "0.1")
+    assert ledgers[0].state("data").epsilon == F("0.3")
+    for ledger in ledgers:
+        ledger.close()
+
+
+def test_a_copy_that_is_behind_is_refused_at_its_next_charge(path, tmp_path):
+    copy = shutil.copy(path, tmp_path / "copy.dpledger")
+    ledger, behind = open_ledger(path), open_ledger(copy)
+    for _ in range(3):
+        ask(ledger, "0.1")
+    with pytest.raises(LedgerError, match=r"4 entries, 6 were seen"):
+        ask(behind, "0.1")
+    ask(ledger, "0.1")  # the newer one goes on
+    ledger.close()
+    behind.close()
+    assert charge(path) == F("0.7")
+
+
+def test_what_a_killed_program_charged_is_told_from_as_many_entries_of_a_copy(path, tmp_path):
+    copy = shutil.copy(path, tmp_path / "copy.dpledger")
+    old = Path(copy).read_bytes()
+    for each, price in ((path, "0.1"), (copy, "0.05")):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.environ["XDG_STATE_HOME"] = str(tmp_path / ("state" if each == path else "another account"))
+                ask(open_ledger(each), price)
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+    assert "entry 4 is another one" in refused(copy)
+    put(copy, old)
+    assert "3 entries, 4 were seen" in refused(copy)
+    assert charge(path) == F("0.4")
+
+
+def test_threads_and_programs_that_charge_one_ledger_are_no_copies(path):
+    """The entries of one are looked up in the very file for the other."""
+    ledger, start = open_ledger(path), time.monotonic()
+    pids = []
+    for _ in range(3):
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                mine = open_ledger(path)
+                for _ in range(10):
+                    ask(mine, "0.001")
+                code = 0
+            finally:
+                os._exit(code)
+        pids.append(pid)
+    for _ in range(10):
+        ask(ledger, "0.001")
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0, 0, 0]
+    assert ledger.state("data").epsilon == F("0.24")
+    ledger.close()
+    assert time.monotonic() - start < 60
+
+
+def test_restoring_forgets_what_was_remembered_before_and_nothing_that_came_since(path, tmp_path, monkeypatch):
+    (place,) = (tmp_path / "state" / "pandas_dp" / "ledgers").iterdir()
     old = Path(path).read_bytes()
-    charge(path)
-    (place,) = (tmp_path / "state").rglob("*.json")
-    place.write_text('{"1": [1, ""]}\n{"1": [\n{"1": [4, ""]}\n{"1": [2, ""')
+    charge(path, 4)
     put(path, old)
-    assert "3 entries, 4 were seen" in refused(path)
+    ledger = open_ledger(path)
+    chains = ledger.chains
+
+    def meanwhile():
+        held = chains()
+        ledger_files._keep(str(place), "1", (5, ""))  # by another program, on the ledger that was put back
+        return held
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "chains", meanwhile)
+        ledger_files.restore(ledger, None, "all")
+    assert {kept.name.split("-")[1] for kept in place.iterdir()} == {"4", "5"}
+    ledger.close()
 
 
 class Counter:
@@ -490,8 +635,6 @@ def test_nothing_is_remembered_of_a_ledger_in_memory(tmp_path, monkeypatch):
 
 def test_a_thousand_parts_are_opened_at_once(tmp_path):
     """With five syncs, see tests/faults, in less than a second of this thread; one after another they took twenty."""
-    import time
-
     ledger = open_ledger(tmp_path / "visits.dpledger")
     names = [f"data::ward#{i}" for i in range(1000)]
     start = time.thread_time()

@@ -236,6 +236,8 @@ def places_between(index: pd.Index[Any], left: Any, right: Any) -> tuple[int, in
     given = [edges[0] if left is None else left, edges[-1] if right is None else right]
     try:
         first, last = (edges.index(pd.Timestamp(e) if isinstance(edges[0], pd.Timestamp) else e) for e in given)
+        if any(isinstance(e, bool | np.bool_) for e in given):  # which equal 0 and 1
+            first, last = 0, -1
     except (TypeError, ValueError, ArithmeticError):  # what cannot be compared is no edge
         first, last = 0, -1
     if first > last:

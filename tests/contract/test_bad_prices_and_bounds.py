@@ -41,6 +41,54 @@ def test_prices_that_are_refused(monkeypatch, epsilon, error):
             people().dp.protect(epsilon=epsilon, name=fresh())
 
 
+NUMBERS = {  # and text that pandas or NumPy would read as one
+    "protect epsilon": lambda odd: people().dp.protect(epsilon=odd, name=fresh()),
+    "protect delta": lambda odd: people().dp.protect(epsilon=1, delta=odd, name=fresh()),
+    "protect delta_reserved": lambda odd: people().dp.protect(epsilon=1, delta=0.1, delta_reserved=odd, name=fresh()),
+    "protect max_rows": lambda odd: people().dp.protect(epsilon=1, unit="sex", max_rows=odd, name=fresh()),
+    "protect max_groups": lambda odd: people().dp.protect(
+        epsilon=1, unit="sex", max_rows=2, max_groups=odd, name=fresh()
+    ),
+    "protect rows": lambda odd: people().dp.protect(epsilon=1, neighbors="replace_one", rows=odd, name=fresh()),
+    "plan price": lambda odd: people().dp.protect(epsilon=9, delta=0.1, plan=[odd], name=fresh()),
+    "plan count": lambda odd: people().dp.protect(epsilon=9, delta=0.1, plan={0.1: odd}, name=fresh()),
+    "schema bound": lambda odd: people().dp.protect(epsilon=1, schema={"age": {"bounds": (-5, odd)}}, name=fresh()),
+    "schema nulls": lambda odd: people().dp.protect(epsilon=1, schema={"age": {"nulls": odd}}, name=fresh()),
+    "delta": lambda odd: protected(delta=0.1).dp(epsilon=1, delta=odd),
+    "rho": lambda odd: protected(delta=0.1).dp(rho=odd),
+    "within": lambda odd: protected().dp(within=odd).count(),
+    "confidence": lambda odd: protected().dp(within=9, confidence=odd).count(),
+    "preview rows": lambda odd: protected().dp.preview(epsilon=1, rows=odd).count(),
+    "allot": lambda odd: protected().dp.allot("part", epsilon=odd),
+    "partition": lambda odd: protected().dp.partition("sex", ["F", "M"], epsilon=odd),
+    "extend to": lambda odd: protected().dp.session.extend(to=odd, reason="more"),
+    "extend to_delta": lambda odd: protected().dp.session.extend(to_delta=odd, reason="more"),
+    "group": lambda odd: protected().dp.session.group(odd),
+    "query epsilon": lambda odd: pandas_dp.query(epsilon=odd),
+    "query within": lambda odd: pandas_dp.query(within=odd),
+    "lower bound": lambda odd: protected().dp(epsilon=1).mean("age", bounds=(odd, 100)),
+    "upper bound": lambda odd: protected().dp(epsilon=1).mean("age", bounds=(-5, odd)),
+    "quantile": lambda odd: protected().dp(epsilon=1).quantile("age", odd, bounds=(0, 100)),
+    "edge of a bin": lambda odd: protected().dp(epsilon=1).histogram("age", bins=[-5, odd, 100]),
+    "threshold": lambda odd: protected().dp(epsilon=1).above_threshold(odd),
+    "top": lambda odd: protected().dp(epsilon=1).top_k("sex", odd, keys=["F", "M"]),
+    "clip": lambda odd: protected().dp.clip(odd, 100),
+    "explode": lambda odd: protected().dp.explode("age", max=odd),
+    "interval": lambda odd: protected().dp(epsilon=1).count().interval(odd),
+}
+
+
+@pytest.mark.parametrize(
+    "odd", ["1", " 1 ", "0x1", b"1", True, np.True_, np.str_("1"), 1 + 0j, np.array(1), pd.NA], ids=repr
+)
+@pytest.mark.parametrize("place", NUMBERS)
+def test_b7_b8_b9_wherever_a_number_is_typed(place, odd):
+    if place == "protect rows" and odd is True:
+        return  # that their number is public
+    with pytest.raises((ArgumentTypeError, ArgumentValueError)):
+        NUMBERS[place](odd)
+
+
 @pytest.mark.parametrize("epsilon", [Decimal("0.1"), Fraction(1, 10), 0.1], ids=repr)
 def test_b10_one_exact_rational_is_charged_and_calibrates(epsilon):
     df = protected()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,6 +17,7 @@ from support.calls import EXEMPT, HELPERS, Made
 from support.odd import FEW, fault, variants
 from support.questions import table
 
+from pandas_dp import PandasDPError
 from pandas_dp.engines.pandas import PandasView
 
 RECORDED: dict[str, list[Made]] = {}
@@ -81,3 +83,34 @@ def test_helpers(name):
     for make in HELPERS[name]:
         right(make())
         assert not list(faults(make()))
+
+
+def swapped(made: Made) -> Iterator[tuple[str, Made]]:
+    """A right call with each of its numbers as text and as a truth value, also the first one of a list."""
+    for place, given in [*enumerate(made.args), *made.options.items()]:
+        listed = type(given) in (list, tuple) and bool(given)
+        first = given[0] if listed else given
+        for odd in (True, np.True_, str(first), np.str_(first)) if type(first) in (int, float) else ():
+            value = type(given)([odd, *given[1:]]) if listed else odd
+            args = tuple(value if place == i else arg for i, arg in enumerate(made.args))
+            options = {name: value if place == name else option for name, option in made.options.items()}
+            yield f"{place} = {odd!r}", made._replace(args=args, options=options)
+
+
+def test_b7_b8_no_number_is_text_or_a_truth_value():
+    """Both count as numbers to Python or to NumPy, so that a slip would be a price or a bound."""
+    made = [*calls.recorded(), *((name, make()) for name, each in HELPERS.items() for make in each)]
+    met, taken = 0, []
+    for name, call in made:
+        for what, odd in swapped(call):
+            met += 1
+            try:
+                right(odd)
+            except PandasDPError:
+                continue
+            if not (
+                name == "PricedFrame.select" and what.startswith("0 = ")
+            ):  # candidates, which may be any public values
+                taken.append(f"{name}: {what}")
+    assert met > 500
+    assert taken == []

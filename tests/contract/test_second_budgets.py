@@ -64,6 +64,63 @@ def test_a_pickle_and_a_file_carry_the_mark(tmp_path):
             made.dp.protect(epsilon=50, name=fresh())
 
 
+@pytest.mark.parametrize("first", ["made", "read", "scanned"])
+@pytest.mark.parametrize("route", sorted(ROUTES.keys() - UNMARKED))
+def test_what_pandas_makes_of_a_file_that_was_read_takes_no_other_budget(route, first, tmp_path):
+    """A program reads the file again and filters it by hand before it protects: nothing told that from a table of its own."""
+    path = tmp_path / "a.parquet"
+    people().to_parquet(path)
+    frames = {
+        "read": pandas_dp.read_parquet(path),
+        "made": ROUTES[route](pandas_dp.read_parquet(path)),
+        "scanned": pandas_dp.scan_parquet(path),
+    }
+    session = frames.pop(first).dp.protect(epsilon=1, name=fresh())
+    for frame in frames.values():
+        with pytest.raises(ArgumentValueError, match=f"already spends from the budget '{session.name}'"):
+            frame.dp.protect(epsilon=50, name=fresh())
+    for name, frame in frames.items():
+        frame.dp.protect(session=session, table=name)
+        frame.dp(epsilon=0.25).count()
+    assert session.spent == "epsilon=0.5"
+    claimed = ROUTES[route](pandas_dp.read_parquet(path))
+    session.close()
+    claimed.dp.protect(epsilon=50, name=fresh())
+
+
+def test_a_reason_gives_what_pandas_made_of_a_file_a_budget_of_its_own(tmp_path):
+    path = tmp_path / "a.parquet"
+    people().to_parquet(path)
+    pandas_dp.read_parquet(path).query("sex == 'F'").dp.protect(epsilon=1, name=fresh())
+    men = pandas_dp.read_parquet(path).query("sex == 'M'")
+    assert men.dp.protect(epsilon=1, name=fresh(), reason="the other half").releases["kind"].tolist() == [
+        "open",
+        "claim",
+    ]
+
+
+@pytest.mark.parametrize(
+    "way",
+    {
+        "file:": lambda path: pandas_dp.read_parquet(f"file:{path}"),
+        "local://": lambda path: pandas_dp.read_parquet(f"local://{path}"),
+        "capitals": lambda path: pandas_dp.read_csv(f"FILE://{path}".replace(".parquet", ".csv")),
+        "no options": lambda path: pandas_dp.read_parquet(path, storage_options=None, filesystem=None),
+    }.items(),
+    ids=lambda way: way[0],
+)
+def test_a_file_has_one_budget_however_its_name_is_written(way, tmp_path):
+    path = tmp_path / "a.parquet"
+    people().to_parquet(path)
+    people().to_csv(path.with_suffix(".csv"))
+    for reader in (pandas_dp.read_parquet, pandas_dp.read_csv):
+        reader(path if reader is pandas_dp.read_parquet else path.with_suffix(".csv")).dp.protect(
+            epsilon=1, name=fresh()
+        )
+    with pytest.raises(ArgumentValueError, match="already spends from the budget"):
+        way[1](path).dp.protect(epsilon=50, name=fresh())
+
+
 def test_files_have_one_budget_however_they_are_read(tmp_path):
     path = tmp_path / "a.parquet"
     people().drop(columns="city").to_parquet(path)
@@ -154,6 +211,23 @@ def test_answers_before_protect_are_on_the_record(tmp_path, terms, kind, spent, 
     assert first == f"['open', '{kind}'] {spent}"
     assert float(after) == float(spent) + 0.5
     assert page == str(not covered)
+
+
+def test_no_table_joins_a_session_that_a_first_call_opened(tmp_path):
+    """It ended the session, and then said that a budget had been named."""
+    code = """
+df.dp(epsilon=1).count()
+session = df.dp.session
+try:
+    people().dp.protect(session=session)
+except pandas_dp.ArgumentValueError as error:
+    print(error)
+print(session.spent)
+print(df.dp.protect(epsilon=3, name="named").spent)
+"""
+    first, *spent = lines(code, tmp_path)
+    assert first == "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
+    assert spent == ["epsilon=1", "epsilon=1"]
 
 
 def test_one_filtered_first_call_locks_nothing_out(tmp_path):
