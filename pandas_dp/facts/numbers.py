@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -164,3 +165,15 @@ def blocks(given: Any, aggregator: Any, allowed: tuple[str, ...]) -> int | None:
     if count is not None and count > 10**6:
         raise ArgumentValueError("blocks may be at most 1,000,000")
     return count
+
+
+def as_float(x: Fraction) -> float:
+    """The float that is written as this decimal, else the next one above: no price is told smaller than it is.
+
+    Examples
+    --------
+    >>> as_float(Fraction(3, 10)), as_float(Fraction(1, 3)) > Fraction(1, 3)
+    (0.3, True)
+    """
+    near = float(x)
+    return near if Fraction(repr(near)) >= x else math.nextafter(near, math.inf)

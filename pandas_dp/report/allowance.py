@@ -12,8 +12,8 @@ from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.numbers import positive_epsilon, small_delta
+from pandas_dp.report.text import COUNTED
 
-COUNTED = "; counted: "  # between what somebody can do with a budget and the sums that say so
 SUMMED_NO_MORE = "epsilons are not added up any more, for Gaussian noise has none"
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 
