@@ -21,7 +21,7 @@ from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import GDPFilter, PlanFilter, PureFilter, filter_for
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.facts.numbers import as_float
-from pandas_dp.report import certificate_page
+from pandas_dp.report import certificate_page, odometer
 from pandas_dp.report.accounts import Account
 from pandas_dp.report.preview import Preview
 
