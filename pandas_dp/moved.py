@@ -21,7 +21,6 @@ MOVED = {  # to where what is pickled stands today
     "core.statistics.conditions": "core.statistics.scores",
     "core.statistics.key_counts": "core.statistics.counts",
     "core.statistics.revenue": "core.statistics.scores",
-    "core.statistics.units": "core.statistics.counts",
     "kinds": "facts.kinds",
     "postprocess": "aggregates.tidy",
     "recorded": "facts.call",
