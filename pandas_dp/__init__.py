@@ -22,6 +22,7 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
+from pandas_dp.moved import find_moved
 from pandas_dp.schema import Schema
 from pandas_dp.session import Session
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pandas_dp.scanning import ScannedTable, scan_parquet
     from pandas_dp.splitting import split
 
+find_moved()
 __version__ = "0.1.0"
 LATER = {
     "Query": "pandas_dp.queries",

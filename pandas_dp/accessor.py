@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from pandas_dp import arguments, opening
+from pandas_dp import opening
 from pandas_dp.calls import explain, explained
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts import numbers
 from pandas_dp.ledger_files import Witness
 from pandas_dp.portions import Portions
 from pandas_dp.priced.text import missing_question
@@ -120,7 +121,7 @@ class Accessor(Portions):
         >>> session.spent
         'epsilon=1.6462'
         """
-        return _questions()(self._frame, *arguments.offer(epsilon, delta, rho, within, confidence, fresh))
+        return _questions()(self._frame, *numbers.offer(epsilon, delta, rho, within, confidence, fresh))
 
     def preview(
         self,
@@ -176,8 +177,8 @@ class Accessor(Portions):
         """
         from pandas_dp.priced.ahead import Ahead  # importing the package shall cost little
 
-        known = None if rows is None else arguments.positive_int(rows, "rows")
-        price, again = arguments.offer(epsilon, delta, rho, within, confidence, fresh)
+        known = None if rows is None else numbers.positive_int(rows, "rows")
+        price, again = numbers.offer(epsilon, delta, rho, within, confidence, fresh)
         return _questions()(self._frame, price, again, ahead=Ahead(known, str(price) if within is not None else None))
 
     @opening.noting_refusals  # a call that does not fit is refused as well

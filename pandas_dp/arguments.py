@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Accuracy
-from pandas_dp.aggregates.count import Labels
 from pandas_dp.calls import Line
 from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
-from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.kinds import Kind, exact_number, is_missing
+from pandas_dp.facts.labels import Labels
+from pandas_dp.facts.numbers import flag
+from pandas_dp.kinds import Kind, is_missing
 from pandas_dp.public_arguments import entries, listed
 from pandas_dp.schema import ColumnFacts
 
-Checked = TypeVar("Checked")
 MOST_PARTS = 10_000_000
 PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
@@ -33,109 +29,8 @@ BINS = {
     "datetime": "pd.date_range('2013-01-01', '2014-01-01', freq='MS')",
     "timedelta": "pd.timedelta_range('0h', '24h', freq='1h')",
 }
-MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 NARROWEST = Fraction(1, 10**250)
 BUYING = ("sum", "mean", "var", "std", "median", "quantile")  # the calls that take bounds="private"
-
-
-def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
-    """Exact epsilon within 1e-9..1e6."""
-    try:
-        exact = exact_number(value, argument)
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{error}, such as {argument}=0.5") from None
-    if not SMALLEST_EPSILON <= exact <= LARGEST_EPSILON:
-        raise ArgumentValueError(f"{argument} must lie between 1e-9 and 1e6, such as {argument}=0.5")
-    return exact
-
-
-def planned_prices(plan: Any) -> list[tuple[Fraction, int]]:
-    """Prices of a plan and their counts, from a dict of them, or from a list of prices or queries."""
-    line = "plan={0.1: 40}, or plan=[query, query] with queries that pandas_dp.query(epsilon=0.1) made"
-    if not isinstance(plan, Mapping):
-        if isinstance(plan, str) or not isinstance(plan, Sequence):
-            raise ArgumentTypeError(f"plan must be a dict of prices and counts or a list: {line}")
-        prices = [price.plain_epsilon if hasattr(price, "plain_epsilon") else price for price in plan]
-        if any(price is None for price in prices):
-            raise ArgumentTypeError(
-                f"plan takes queries with a plain epsilon, without delta=, rho= and within=: {line}"
-            )
-        return list(Counter(_planned(positive_epsilon, price, "a price", line) for price in prices).items())
-    counts = Counter[Fraction]()
-    for price, times in plan.items():
-        counts[_planned(positive_epsilon, price, "a price", line)] += _planned(positive_int, times, "a count", line)
-    return list(counts.items())
-
-
-def _planned(check: Callable[[Any, str], Checked], value: Any, what: str, line: str) -> Checked:
-    """A price or a count of a plan, checked."""
-    try:
-        return check(value, f"{what} of plan")
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{str(error).split(', such as')[0]}: {line}") from None
-
-
-def small_delta(value: Any, argument: str = "delta") -> Fraction:
-    """Exact delta within [0, 1)."""
-    try:
-        exact = exact_number(value, argument)
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{error}, such as {argument}=1e-6") from None
-    if not 0 <= exact < 1 or 0 < exact < Fraction(1, 10**100):
-        raise ArgumentValueError(f"{argument} must be 0 or lie between 1e-100 and 1, such as {argument}=1e-6")
-    return exact
-
-
-def price(epsilon: Any, delta: Any, rho: Any) -> Price:
-    """Price of one call: epsilon, epsilon with delta, or rho."""
-    if rho is not None:
-        if epsilon is not None or delta:
-            raise ArgumentValueError("give either epsilon= (with delta= if wanted) or rho=, not both")
-        return Price(rho=positive_epsilon(rho, "rho"))
-    if epsilon is None:
-        raise ArgumentTypeError("a query needs a price: df.dp(epsilon=0.5)")
-    return Price(positive_epsilon(epsilon), small_delta(delta))
-
-
-def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -> Accuracy:
-    """Wanted error instead of a price."""
-    if epsilon is not None or rho is not None:
-        raise ArgumentValueError("give either within= or a price, not both: df.dp(within=5, confidence=0.95)")
-    duration = isinstance(within, dt.timedelta | np.timedelta64)
-    exact = Kind("timedelta" if duration else "number").number(within, "within")
-    if exact <= 0:
-        raise ArgumentValueError("within must be positive: df.dp(within=5, confidence=0.95)")
-    level = exact_number(confidence, "confidence")
-    if not 0 < level <= MOST_CONFIDENCE:
-        raise ArgumentValueError("confidence must lie between 0 and 1: df.dp(within=5, confidence=0.95)")
-    return Accuracy(exact, float(level), small_delta(delta), duration)
-
-
-def offer(
-    epsilon: Any, delta: Any, rho: Any, within: Any, confidence: Any, fresh: Any
-) -> tuple[Price | Accuracy, bool]:
-    """Price or wanted error of one call, and whether it shall be a new draw."""
-    if not isinstance(fresh, bool):
-        raise ArgumentTypeError("fresh must be True or False")
-    if within is not None:
-        return accuracy(within, confidence, epsilon, delta, rho), fresh
-    return price(epsilon, delta, rho), fresh
-
-
-def flag(value: Any, argument: str) -> bool:
-    """Return a bool: what decides the number of parts may not be anything else."""
-    if not isinstance(value, bool | np.bool_):
-        raise ArgumentTypeError(f"{argument} must be True or False: {argument}=True")
-    return bool(value)
-
-
-def positive_int(value: Any, argument: str) -> int:
-    """Return an int of at least 1."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise ArgumentTypeError(f"{argument} must be a whole number, such as {argument}=10")
-    if not 1 <= value <= 10**9:
-        raise ArgumentValueError(f"{argument} must be at least 1 and at most 1e9, such as {argument}=10")
-    return int(value)
 
 
 def lattice(
@@ -354,29 +249,3 @@ def _binned(
     shown = raw if kind.name == "number" else tuple(kind.value(Fraction(edge)) for edge in raw)
     more = (("other",) if other else ()) + ((None,) if null else ())
     return Bins(column, raw, other, null), Labels(column, more, shown)
-
-
-def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
-    """Exact quantile levels with at most six decimals, and whether a single one was asked."""
-    scalar = not listed(q) or not isinstance(q, Sequence | np.ndarray | pd.Series | pd.Index)
-    levels = [q] if scalar else list(q)
-    if not 1 <= len(levels) <= 1000:
-        raise ArgumentValueError("q must hold between 1 and 1,000 levels, such as q=[0.25, 0.5, 0.75]")
-    exact = tuple(exact_number(level, "q") for level in levels)
-    if any(not 0 <= level <= 1 for level in exact):
-        raise ArgumentValueError("q must lie between 0 and 1, such as q=0.9")
-    if any(level.denominator > 10**6 for level in exact):
-        raise ArgumentValueError("q may have at most six decimals, such as q=0.333333")
-    if len(set(exact)) != len(exact):
-        raise ArgumentValueError("q must not hold a level twice")
-    return exact, scalar
-
-
-def blocks(given: Any, aggregator: Any, allowed: tuple[str, ...]) -> int | None:
-    """Number of blocks, for one of the allowed aggregators."""
-    if not isinstance(aggregator, str) or aggregator not in allowed:
-        raise ArgumentValueError(f"aggregator must be {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}")
-    count = None if given is None else positive_int(given, "blocks")
-    if count is not None and count > 10**6:
-        raise ArgumentValueError("blocks may be at most 1,000,000")
-    return count

@@ -6,9 +6,9 @@ import os
 
 from pandas_dp import opening
 from pandas_dp.calls import example
+from pandas_dp.core.files import canonical
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.records import plain
-from pandas_dp.core.store import canonical
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
 from pandas_dp.names import check_name
 from pandas_dp.session import PART, Session

@@ -25,8 +25,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Protocol
 
+from pandas_dp.core import files, records, store
 from pandas_dp.core import ledger as books
-from pandas_dp.core import records, store
 from pandas_dp.core.budget import State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import SMALLEST_EPSILON, PrivacyLoss
@@ -64,10 +64,10 @@ class Witness(Protocol):
 
 def prepare(path: str) -> None:
     """Look at a ledger file before it is opened: convert one of an older version, and notice a charge that was cut short."""
-    new, journal = store.check_file(path), f"{path}-journal"
-    if store.left(journal):
+    new, journal = files.check_file(path), f"{path}-journal"
+    if files.left(journal):
         _finish(path, journal)
-    if not new or store.left(journal):
+    if not new or files.left(journal):
         _convert(path)
 
 
@@ -181,7 +181,7 @@ def backup(ledger: Ledger, to: str) -> None:
         records.mark(connection, f"this file is a back-up of {datetime.now(UTC):%Y-%m-%d %H:%M} UTC: type {RESTORE}")
         connection.execute("COMMIT")
 
-    if os.path.lexists(to) or not store.create(store.canonical(to), write):  # a link would lead to another file
+    if os.path.lexists(to) or not store.create(files.canonical(to), write):  # a link would lead to another file
         raise LedgerError(f"{to} is there already, and a back-up replaces nothing: name a new file")
 
 
@@ -256,7 +256,7 @@ def _convert(path: str) -> None:
     Under an exclusive lock, which waits until nobody else has the file open. The entries that say so come first, in the older
     form: where this dies halfway the next one begins anew, and nothing is lost.
     """
-    log = store.left(f"{path}-wal")
+    log = files.left(f"{path}-wal")
     connection = store.connect(path)
     try:
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -315,12 +315,12 @@ def _finish(path: str, journal: str) -> None:
     # all locks of this process go when anything closes the file: the connection is closed last
     with closing(sqlite3.connect(name, uri=True)) as connection, open(path, "r+b", buffering=0) as file:
         while not _locked(file):
-            if not store.left(journal):  # of somebody who is charging
+            if not files.left(journal):  # of somebody who is charging
                 return
             if time.monotonic() > end:
                 raise LedgerBusyError("another process holds the ledger's lock; nothing was charged. Ask again")
             time.sleep(store.NAP)
-        if not store.left(journal):
+        if not files.left(journal):
             return
         whole = _whole(connection, pages=True)
         if not whole and _belongs(file, journal):

@@ -15,13 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp import arguments
-from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.randomized_response import proportions
 from pandas_dp.calls import example
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
+from pandas_dp.facts.labels import Labels
 from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.public_arguments import listed
 from pandas_dp.report.base import checked_level
@@ -202,7 +203,7 @@ def _mechanism(parts: int, epsilon: Any, alpha: Any) -> RandomizedResponse:
     if (epsilon is None) == (alpha is None):
         raise ArgumentTypeError(f"give either epsilon= or alpha=: {LINE}")
     if alpha is None:
-        return RandomizedResponse.calibrate(arguments.positive_epsilon(epsilon), parts)
+        return RandomizedResponse.calibrate(numbers.positive_epsilon(epsilon), parts)
     kept = exact_number(alpha, "alpha")
     if not 0 <= kept < 1:
         raise ArgumentValueError("alpha must be at least 0 and below 1: with alpha=1 nothing is hidden")

@@ -13,7 +13,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pandas as pd
 
 from pandas_dp import implicit, ledger_files, readers, tables
-from pandas_dp.arguments import planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.gate import check_outside
 from pandas_dp.core.ledger import Ledger, open_ledger
@@ -26,6 +25,7 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
+from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.names import check_name
 from pandas_dp.protected import DERIVED, Table
 from pandas_dp.public_arguments import mark_of

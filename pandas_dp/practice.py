@@ -13,12 +13,12 @@ import pandas as pd
 
 from pandas_dp import opening
 from pandas_dp.aggregates.base import Answer, Caution
-from pandas_dp.arguments import positive_int
 from pandas_dp.calls import example
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.randomness import random_words
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.numbers import positive_int
 from pandas_dp.kinds import DATE, Kind
 from pandas_dp.public_arguments import legible
 from pandas_dp.release import Release

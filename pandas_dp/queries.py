@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp import arguments, plan_files
+from pandas_dp import plan_files
 from pandas_dp.accessor import Accessor
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, UnverifiedFrameError
+from pandas_dp.facts import numbers
 from pandas_dp.priced.text import missing_question
 from pandas_dp.public_arguments import check_all_typed, refuse_private
 from pandas_dp.recorded import ITEM, Call, kept, shown
@@ -49,7 +50,7 @@ class Query:
     __slots__ = ("_calls", "_terms")
 
     def __init__(self, terms: Mapping[str, Any], calls: tuple[Call, ...] = ()) -> None:
-        arguments.offer(**(DEFAULTS | dict(terms)))
+        numbers.offer(**(DEFAULTS | dict(terms)))
         self._terms, self._calls = dict(terms), calls
 
     def __call__(self, frame: pd.DataFrame) -> Any:
@@ -258,7 +259,7 @@ class Query:
         return sorted({*super().__dir__(), *(name for name in dir(self._stage or object) if not name.startswith("_"))})
 
     def _key(self) -> Any:
-        return arguments.offer(**(DEFAULTS | self._terms)), tuple(call.key for call in self._calls)
+        return numbers.offer(**(DEFAULTS | self._terms)), tuple(call.key for call in self._calls)
 
     def __eq__(self, other: object) -> bool:
         """Whether both ask the same in the same way at the same price."""

@@ -6,15 +6,13 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.public_arguments import Held, check_all_typed, entries, is_private, listed, refuse_private
 from pandas_dp.schema_files import arrow_facts, read_toml, sample_facts, toml_of
-from pandas_dp.steps.changes import Clip, FillNA, Rename, Step
-from pandas_dp.steps.explode import Explode
 
 FIELDS = ("bounds", "keys", "step", "nulls", "dtype")
 ENDS = ("min", "max", "lower", "upper", "ge", "le", "minimum", "maximum")  # as other schemas name them
@@ -29,6 +27,27 @@ class ColumnFacts:
     step: Any = None
     nulls: Any = "drop"
     dtype: str | None = None
+
+    @classmethod
+    def of_values(cls, values: tuple[Any, ...]) -> ColumnFacts:
+        """Of a column that holds these values and no others."""
+        numbers = all(not isinstance(value, str) and math.isfinite(value) for value in values)
+        ends = (min(values), max(values)) if numbers and min(values) < max(values) else None
+        return cls(bounds=ends, keys=values)
+
+    def filled(self, value: Any) -> ColumnFacts:
+        """Of the column when its missing cells became a value: one key more, where it is written as the others are."""
+        if self.keys is None or value in self.keys:
+            return self
+        alike = all(isinstance(key, str) == isinstance(value, str) for key in self.keys)
+        return replace(self, keys=(*self.keys, value) if alike else None)
+
+
+class Change(Protocol):
+    """A step, as far as public facts go."""
+
+    def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
+        """Facts by column after the step, of those before it."""
 
 
 class Schema:
@@ -220,7 +239,7 @@ class Schema:
         """Facts of a column, empty ones for an unlisted column."""
         return self._columns.get(column, ColumnFacts()) if isinstance(column, str) else ColumnFacts()
 
-    def after(self, steps: Iterable[Step]) -> Schema:
+    def after(self, steps: Iterable[Change]) -> Schema:
         """Facts of the columns that steps give: those of a column follow it to its new name, and steps make others known.
 
         A column of labels, mapped values or parts of dates has them for keys, and numbers among them for bounds. What was
@@ -244,7 +263,7 @@ class Schema:
         """
         columns = dict(self._columns)
         for step in steps:
-            columns = _after(step, columns)
+            columns = step.follow(columns)
         schema = Schema({})
         schema._columns = columns
         return schema
@@ -293,34 +312,3 @@ def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
     if given.get("dtype") is not None and not isinstance(given["dtype"], str):
         raise ArgumentTypeError("dtype in a schema must be the name of one: {'dtype': 'int64'}")
     return ColumnFacts(**given)
-
-
-def _after(step: Step, columns: dict[str, ColumnFacts]) -> dict[str, ColumnFacts]:
-    """Facts by column after one step; ``columns`` are those before it."""
-    if isinstance(step, Explode):  # no list is a key
-        return columns
-    kept = {name: facts for name, facts in columns.items() if name not in step.touches}
-    if isinstance(step, Rename):
-        return kept | {new: columns[old] for old, new in step.names if old in columns}
-    if isinstance(step, Clip):  # the ends may be new values
-        return kept | {name: replace(columns[name], keys=None) for name in step.columns if name in columns}
-    if isinstance(step, FillNA):
-        return kept | {name: _filled(columns[name], value.value) for name, value in step.values if name in columns}
-    return kept | {name: _listed(values) for name, values in step.known.items()}
-
-
-def _filled(facts: ColumnFacts, value: Any) -> ColumnFacts:
-    """Facts of a column whose missing cells became a value: one key more, where it is written as the others are."""
-    if facts.keys is None or value in facts.keys:
-        return facts
-    alike = all(isinstance(key, str) == isinstance(value, str) for key in facts.keys)
-    return replace(facts, keys=(*facts.keys, value) if alike else None)
-
-
-def _listed(values: tuple[Any, ...]) -> ColumnFacts:
-    """Facts of a column that holds these values and no others."""
-    ends = None
-    numbers = all(not isinstance(value, str) and math.isfinite(value) for value in values)
-    if numbers and min(values) < max(values):
-        ends = (min(values), max(values))
-    return ColumnFacts(bounds=ends, keys=values)

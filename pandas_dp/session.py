@@ -13,7 +13,6 @@ import pandas as pd
 
 from pandas_dp import tables
 from pandas_dp.aggregates.base import Answer
-from pandas_dp.arguments import positive_int
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
@@ -21,6 +20,7 @@ from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, PandasDPError, did_you_mean
+from pandas_dp.facts.numbers import positive_int
 from pandas_dp.protected import DERIVED, Table
 from pandas_dp.public_arguments import mark_of
 from pandas_dp.release import Provenance, Release, make_release

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp import arguments
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
 from pandas_dp.kinds import exact_number
 from pandas_dp.priced.wanted_errors import prices_for
 from pandas_dp.public_arguments import listed
@@ -64,7 +64,7 @@ def split(
     >>> [query.preview(df).error for query in pandas_dp.split(1, [rough, fine], within=[20, 10], frame=df)]
     ['± 9 rows (95 %)', '± 4 rows (95 %)']
     """
-    total = arguments.positive_epsilon(epsilon)
+    total = numbers.positive_epsilon(epsilon)
     if not isinstance(queries, list | tuple) or not all(isinstance(query, Query) for query in queries):
         raise ArgumentTypeError(f"queries must be a list of queries: {LINE}")
     if not 1 <= len(queries) <= MOST_QUERIES:
@@ -80,7 +80,7 @@ def split(
             )
         wanted = _one_each(within, len(queries), "within")
         for error in wanted:
-            arguments.accuracy(error, Fraction(1, 2), None, 0, None)  # one that no query takes is no factor of anything
+            numbers.accuracy(error, Fraction(1, 2), None, 0, None)  # one that no query takes is no factor of anything
         prices = _prices_for(frame, total, queries, [float(e) if isinstance(e, Decimal) else e for e in wanted])
     elif weights is not None:
         prices = [total * share for share in _shares(_one_each(weights, len(queries), "weights"))]

@@ -9,11 +9,11 @@ import pandas as pd
 
 from pandas_dp.aggregates import above_threshold
 from pandas_dp.aggregates.base import Answer, Terms
-from pandas_dp.arguments import positive_int
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain
 from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StreamClosedError
+from pandas_dp.facts.numbers import positive_int
 from pandas_dp.protected import Table
 from pandas_dp.release import Release
 from pandas_dp.report.base import checked_level

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp import arguments
 from pandas_dp.calls import example
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
 from pandas_dp.kinds import exact_number
 from pandas_dp.public_arguments import is_private, listed
 from pandas_dp.report.plots import axes_of, load_pyplot
@@ -239,7 +239,7 @@ def sensitivities(values: Any, bounds: Any, q: Any = 0.5, *, beta: Any, relation
     2                9.0               3.31   0.0  9.0
     """
     lower, upper = _bounds(bounds)
-    levels, scalar = arguments.quantiles(q)
+    levels, scalar = numbers.quantiles(q)
     if not scalar:
         raise ArgumentTypeError(f"q must be one number, such as q=0.5: {LINE}")
     if relation not in tuple(NeighboringRelation):

@@ -20,7 +20,7 @@ from support.frames import people
 from support.ledgers import ONE, UNIT, ask, cut_short, journal_of, pure
 
 from pandas_dp import ledger_files
-from pandas_dp.core import store
+from pandas_dp.core import files, store
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError, PandasDPError
@@ -244,7 +244,7 @@ def test_a_charge_that_was_cut_short_is_whole_or_not_there_and_nothing_is_refuse
                 shutil.copytree(kept, tmp_path / "state")
             ledger = open_ledger(path)
             ledger.verify()
-            assert not store.left(f"{path}-journal")
+            assert not files.left(f"{path}-journal")
             assert ledger_files.damaged(ledger) == []
             assert ledger.state("data").epsilon * 10 in (2, 3, 4)
             ask(ledger, "0.1")
@@ -267,7 +267,7 @@ def test_the_journal_of_a_charge_takes_nothing_back_that_was_charged_elsewhere_s
     put(path, path.read_bytes(), journal_of(before, after))
     assert charge(path, 0) == spent
     assert charge(path) == spent + F("0.1")
-    assert not store.left(f"{path}-journal")
+    assert not files.left(f"{path}-journal")
 
 
 @pytest.mark.parametrize("charges", [1, 2])
@@ -337,7 +337,7 @@ def test_a_journal_waits_for_whoever_is_at_work(path, monkeypatch):
         other.stdout.readline()
         with pytest.raises(LedgerBusyError):
             open_ledger(path)
-        assert store.left(f"{path}-journal")
+        assert files.left(f"{path}-journal")
         other.communicate(b"\n")
     assert charge(path, 0) == F("0.3")
 

@@ -14,12 +14,12 @@ from pandas_dp.accounting.losses import AnyLoss, Exponential, Laplace, Loss, Los
 from pandas_dp.accounting.optimal import MOST_QUERIES
 from pandas_dp.accounting.rounding import EXACT, SLACK, decimal, float_below
 from pandas_dp.accounting.rules import RULES
-from pandas_dp.arguments import positive_epsilon, positive_int
 from pandas_dp.calls import example
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts.numbers import positive_epsilon, positive_int
 from pandas_dp.report.allowance import more_calls
 
 Total = tuple[Fraction, Fraction]

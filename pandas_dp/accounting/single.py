@@ -8,10 +8,10 @@ from typing import Any
 
 from pandas_dp.accounting.losses import Gaussian, Loss, one, typed
 from pandas_dp.accounting.rounding import EXACT, above, decimal, float_above
-from pandas_dp.arguments import positive_epsilon, positive_int, small_delta
 from pandas_dp.calls import example
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, analytic_variance
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
 from pandas_dp.kinds import exact_number
 
 SAMPLINGS = {"poisson": "add_remove", "without_replacement": "replace_one", "with_replacement": "replace_one"}

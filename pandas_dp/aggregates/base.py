@@ -16,8 +16,9 @@ from pandas_dp.core.measurement import Measurement, Noisy, Reply, Statistic
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
-from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.uncertainty import LEVEL, ErrorModel, RankBound, ScoreGap
 
 Steps = Generator[Measurement | Reply, Any, "Answer"]
@@ -51,25 +52,6 @@ class Terms:
     def about(self, rows: int | None) -> int | None:
         """About how many rows there are: what the caller says, or a public number."""
         return self.public_rows if rows is None else rows
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """A wanted error instead of a price: the answer within `within` of the exact one with probability `level`.
-
-    With ``delta`` the noise is Gaussian. ``within`` is in the unit of the answer: rows for counts and ranks; for a
-    `duration` in nanoseconds.
-    """
-
-    within: Fraction
-    level: float
-    delta: Fraction = Fraction(0)
-    duration: bool = False
-
-    def __str__(self) -> str:
-        """Say it as a user would type it."""
-        amount = f"Timedelta({int(self.within)})" if self.duration else show(self.within)
-        return f"within={amount}, confidence={self.level:.12g}" + (f", delta={show(self.delta)}" if self.delta else "")
 
 
 @dataclass(frozen=True)

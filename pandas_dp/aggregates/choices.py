@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.base import Answer, Guarantee, Guaranteed, SingleLook, Terms, pure_epsilon
-from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
@@ -22,6 +21,7 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
+from pandas_dp.facts.labels import Labels
 from pandas_dp.uncertainty import ScoreGap
 
 Weights = tuple[int, ...]

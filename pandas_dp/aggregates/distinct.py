@@ -12,12 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import Answer, Counts, SingleLook, Terms, noise_of, noised
-from pandas_dp.aggregates.count import CountBy, CrossLabels, Labels, int64s
+from pandas_dp.aggregates.count import CountBy, int64s
 from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit, over_rows, scale_of
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
+from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.uncertainty import LEVEL, Additive, Ends
 
 Floats = NDArray[np.float64]

@@ -9,18 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    Accuracy,
-    Aggregate,
-    Answer,
-    Caution,
-    SingleLook,
-    Steps,
-    Terms,
-    in_numbers,
-    least_epsilon,
-)
-from pandas_dp.aggregates.count import CrossLabels, Labels, int64s
+from pandas_dp.aggregates.base import Aggregate, Answer, Caution, SingleLook, Steps, Terms, in_numbers, least_epsilon
+from pandas_dp.aggregates.count import int64s
 from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, noisy
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
@@ -32,6 +22,8 @@ from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.core.statistics.key_counts import KeyCounts
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts.labels import CrossLabels, Labels
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive
 

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.base import (
-    Accuracy,
     Answer,
     Caution,
     SingleLook,
@@ -22,7 +21,6 @@ from pandas_dp.aggregates.base import (
     noise_of,
     noised,
 )
-from pandas_dp.aggregates.count import CrossLabels, Labels
 from pandas_dp.aggregates.expected import AT, OF_GROUP, PLAIN, SAY, ExpectedError, over_rows, scale_of, unit_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -30,6 +28,8 @@ from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments
+from pandas_dp.facts.labels import CrossLabels, Labels
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import LEVEL, EachOf, Ends, Ratio, Spread, Tail
 

@@ -13,8 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp import postprocess
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_epsilon, pure_epsilon
-from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.base import Answer, SingleLook, Terms, in_numbers, least_epsilon, pure_epsilon
 from pandas_dp.aggregates.expected import AT, ExpectedError
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
@@ -22,6 +21,8 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss
 from pandas_dp.core.statistics.codes import Codes
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.labels import Labels
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.uncertainty import LEVEL, rounded_up
 
 LINE = 'df.dp.protect(epsilon=..., neighbors="replace_one", rows=True)'

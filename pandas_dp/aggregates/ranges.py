@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_noised, noise_of, noised
-from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.base import Answer, SingleLook, Terms, in_numbers, least_noised, noise_of, noised
 from pandas_dp.aggregates.expected import AT, IN_ROWS, ExpectedError, over_rows, scale_of
 from pandas_dp.aggregates.hierarchy import Hierarchy
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -21,6 +20,8 @@ from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.labels import Labels
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.postprocess import isotonic
 from pandas_dp.uncertainty import LEVEL, Additive, Ends
 

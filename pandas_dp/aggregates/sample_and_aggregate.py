@@ -10,16 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import (
-    Aggregate,
-    Answer,
-    Guarantee,
-    Steps,
-    Terms,
-    noise_of,
-    noised,
-    pure_epsilon,
-)
+from pandas_dp.aggregates.base import Aggregate, Answer, Guarantee, Steps, Terms, noise_of, noised, pure_epsilon
 from pandas_dp.aggregates.blocks import (
     REMEDY,
     ROWS_A_BLOCK,
@@ -36,7 +27,7 @@ from pandas_dp.aggregates.blocks import (
     refuse_drowned,
     size_note,
 )
-from pandas_dp.aggregates.count import CrossLabels, Labels, int64s
+from pandas_dp.aggregates.count import int64s
 from pandas_dp.aggregates.expected import ExpectedError, Unit, unit_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -46,6 +37,7 @@ from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockResults, BlockVotes
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import NUMBER
 

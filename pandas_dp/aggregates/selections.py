@@ -23,7 +23,6 @@ from pandas_dp.aggregates.base import (
     pure_epsilon,
 )
 from pandas_dp.aggregates.choices import Choice, Gap
-from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
 from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -33,6 +32,7 @@ from pandas_dp.core.partition import Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
+from pandas_dp.facts.labels import CrossLabels, Labels, crossed
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import RankBound
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Accuracy, Answer, SingleLook, Terms, in_numbers, least_noised, noise_of, noised
-from pandas_dp.aggregates.count import CrossLabels, Labels
+from pandas_dp.aggregates.base import Answer, SingleLook, Terms, in_numbers, least_noised, noise_of, noised
 from pandas_dp.aggregates.expected import ExpectedError, noisy, unit_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Total
+from pandas_dp.facts.labels import CrossLabels, Labels
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.kinds import Kind
 from pandas_dp.uncertainty import Additive, HalfWidth
 

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp import opening
-from pandas_dp.arguments import MOST_CONFIDENCE, positive_epsilon, positive_int, small_delta
 from pandas_dp.audit.bounds import expected_bound, load_beta
 from pandas_dp.audit.neighbors import check_pair
 from pandas_dp.audit.result import AuditResult
@@ -17,6 +16,7 @@ from pandas_dp.audit.search import weigh
 from pandas_dp.audit.trials import Trials
 from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.numbers import MOST_CONFIDENCE, positive_epsilon, positive_int, small_delta
 from pandas_dp.kinds import exact_number
 from pandas_dp.queries import Query
 from pandas_dp.schema import Schema

@@ -9,13 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp import arguments, opening
+from pandas_dp import opening
 from pandas_dp.accessor import dp
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.records import plain
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts import numbers
 from pandas_dp.names import check_name
 from pandas_dp.schema import Schema
 from pandas_dp.session import PART, Session
@@ -67,9 +68,9 @@ class BudgetTerms:
             raise ArgumentTypeError('accountant must be a text: accountant = "auto"')
         reserved = given.get("delta_reserved")
         budget = Budget.of(
-            arguments.positive_epsilon(given["epsilon"]),
-            arguments.small_delta(given.get("delta", 0)),
-            None if reserved is None else arguments.small_delta(reserved, "delta_reserved"),
+            numbers.positive_epsilon(given["epsilon"]),
+            numbers.small_delta(given.get("delta", 0)),
+            None if reserved is None else numbers.small_delta(reserved, "delta_reserved"),
             accountant,
         )
         return cls(name, budget, unit, dict(given))

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from pandas_dp import arguments, ledger_files
+from pandas_dp import ledger_files
 from pandas_dp.commands.exits import DONE
 from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, LedgerError
+from pandas_dp.facts import numbers
 from pandas_dp.plan_files import read_decimal
 from pandas_dp.report import odometer, shown
 from pandas_dp.report.certificate import certificate, write
@@ -116,9 +117,9 @@ def _since(typed: list[str]) -> tuple[PrivacyLoss, str]:
         except (ValueError, ArithmeticError):
             raise ArgumentTypeError("--spent-since needs numbers: --spent-since epsilon=0.5") from None
         if name == "delta":
-            loss += PrivacyLoss((), arguments.small_delta(number))
+            loss += PrivacyLoss((), numbers.small_delta(number))
         else:
-            amount = arguments.positive_epsilon(number, name)
+            amount = numbers.positive_epsilon(number, name)
             loss += PrivacyLoss.pure(amount) if name == "epsilon" else PrivacyLoss.gaussian(amount)
     return loss, ", ".join(typed)
 

@@ -16,6 +16,7 @@ from pandas_dp.calls import Line
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
@@ -89,7 +90,7 @@ class BlockQuestions(PreparedFrame):
         >>> means.table().columns.tolist()
         ['value', 'size', 'enough_rows']
         """
-        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
+        count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
         kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
         aggregate = GroupsOfBlocks(BlockMeans(column, lattice, keyed, 1), kind, labels, count, aggregator)
@@ -178,8 +179,8 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentTypeError(
                 "function must be callable: sample_and_aggregate(lambda d: d['cost'].mean(), bounds=(0, 9))"
             )
-        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth", "winsorized", "vote"))
-        known = None if rows is None else arguments.positive_int(rows, "rows")
+        count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth", "winsorized", "vote"))
+        known = None if rows is None else numbers.positive_int(rows, "rows")
         name, facts = "sample_and_aggregate", ColumnFacts()
         if (keys is not None) != (aggregator == "vote") or (aggregator == "vote" and bounds is not None):
             raise ArgumentTypeError(f"a vote takes keys= and no bounds=, the other aggregators bounds= alone: {VOTE}")
@@ -291,7 +292,7 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentTypeError(f"columns must be a list of column names: {line}")
         if bounds is not None and not isinstance(bounds, Mapping):
             raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {line}")
-        names, centres = tuple(columns), arguments.positive_int(k, "k")
+        names, centres = tuple(columns), numbers.positive_int(k, "k")
         for column in names:
             if self._kind(column).name != "number":
                 raise ArgumentTypeError(f"kmeans() needs columns of numbers; {column!r} holds something else")
@@ -299,9 +300,9 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentValueError(f"columns must differ, and bounds be of these columns alone: {line}")
         if centres * len(names) > MOST_OUTPUTS:
             raise ArgumentValueError(f"k times the number of columns may be at most {MOST_OUTPUTS:,}: {line}")
-        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
+        count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         few_enough(count, aggregator, len(names) * centres)
-        known = None if rows is None else arguments.positive_int(rows, "rows")
+        known = None if rows is None else numbers.positive_int(rows, "rows")
         given = {} if bounds is None else dict(bounds)
         lattices = [
             arguments.lattice(given.get(c), None, RANK_BITS, Kind("number"), self._facts(c), "kmeans", c, Line(line))

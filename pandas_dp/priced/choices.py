@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp import arguments
 from pandas_dp.aggregates.choices import SelectByFrame, SelectByRows, TopK
 from pandas_dp.aggregates.prices import GRID, MOST_PRICES, BestPrice, on_one_unit
 from pandas_dp.aggregates.selections import Mode
 from pandas_dp.core.lattice import SUM_BITS, Lattice
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
 from pandas_dp.kinds import exact_number, is_missing
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.rehearsal import ZERO, no_number, rehearse
@@ -114,7 +114,7 @@ class ChoiceQuestions(PreparedFrame):
         ['NY', 'CA']
         """
         keyed, labels = self._keys("top_k", column, keys, False, False)
-        if arguments.positive_int(k, "k") > keyed.count:
+        if numbers.positive_int(k, "k") > keyed.count:
             raise ArgumentValueError(f"k must be at most the number of keys, {keyed.count:,}: k={keyed.count}")
         return self._ask(self._text(keys=keyed.keys), TopK(keyed, labels, int(k)), (column,))
 
@@ -169,7 +169,7 @@ class ChoiceQuestions(PreparedFrame):
         kind = self._kind(column)
         if kind.name != "number":
             raise ArgumentTypeError(f"best_price() needs a column of numbers, and {column!r} holds none")
-        sold = None if supply is None else arguments.positive_int(supply, "supply")
+        sold = None if supply is None else numbers.positive_int(supply, "supply")
         line = PRICES.format(column=column)
         if prices is not None and bounds is not None:
             raise ArgumentTypeError(f"give either prices= or bounds=, not both: {line}")

@@ -6,14 +6,15 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp import arguments
-from pandas_dp.aggregates.count import CountBy, CrossLabels, Labels
+from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.cross_tables import ALL, CrossTable
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.sums import Sum
 from pandas_dp.calls import example
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
+from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.priced.bounds import bounded, is_private
 from pandas_dp.priced.parts import Parts, parts_of
 from pandas_dp.priced.prepared import PreparedFrame
@@ -90,7 +91,7 @@ class TableQuestions(PreparedFrame):
         [[0.3, 0.7], [0.3, 0.7]]
         """
         head = f"crosstab({index!r}, {columns!r}"
-        margins = arguments.flag(margins, "margins")
+        margins = numbers.flag(margins, "margins")
         if not (isinstance(normalize, bool) or (isinstance(normalize, str) and normalize in SHARES)):
             raise ArgumentValueError(
                 f"normalize must be 'all', 'index', 'columns' or False: {head}, normalize='index')"
@@ -156,7 +157,7 @@ class TableQuestions(PreparedFrame):
         [[10.0, 10.0], [40.0, 40.0]]
         """
         head = f"pivot_table({values!r}, {index!r}, {columns!r}"
-        margins = arguments.flag(margins, "margins")
+        margins = numbers.flag(margins, "margins")
         if not isinstance(aggfunc, str) or aggfunc not in FUNCTIONS:
             raise ArgumentValueError(f"aggfunc must be 'mean', 'sum' or 'count': {head}, aggfunc='sum')")
         self._kind(values)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import DistinctCounts
@@ -15,6 +14,7 @@ from pandas_dp.aggregates.sums import Sum
 from pandas_dp.calls import explain, uncopied
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts import numbers
 from pandas_dp.priced.bounds import asked, bounded, rank_lattice, square_lattice
 from pandas_dp.priced.parts import Parts, few
 from pandas_dp.priced.prepared import PreparedFrame
@@ -250,7 +250,7 @@ class GroupStatistics:
         return self._quantile("quantile", self._named(None, "quantile"), q, bounds, step)
 
     def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
-        levels, scalar = arguments.quantiles(q)
+        levels, scalar = numbers.quantiles(q)
         if not scalar:
             few(self._parts.by.count * len(levels))
         kind, lattice = rank_lattice(self._frame, name, column, bounds, step)

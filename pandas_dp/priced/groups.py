@@ -18,6 +18,7 @@ from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.core.partition import Cross
 from pandas_dp.core.statistics.blocks import BlockResults
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.group_statistics import GroupStatistics
 from pandas_dp.priced.parts import parts_of
@@ -200,7 +201,7 @@ class PricedGroups(GroupStatistics):
             raise ArgumentTypeError(f"of groups the function returns one number; ask for each by itself: {line}")
         if isinstance(aggregator, str) and aggregator in ("vote", "winsorized"):
             raise ArgumentValueError(f"aggregator={aggregator!r} takes no groups; leave it out: {line}")
-        count = arguments.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
+        count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         number, facts = Kind("number"), ColumnFacts()
         lattice = arguments.lattice(
             bounds, None, RANK_BITS, number, facts, "sample_and_aggregate", "function", Line(line)

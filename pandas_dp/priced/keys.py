@@ -6,7 +6,7 @@ from typing import Any
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.base import Aggregate
-from pandas_dp.aggregates.count import CountBy, Labels
+from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import Shares
 from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys, KeyColumn, KeyColumns
 from pandas_dp.aggregates.moments import Mean
@@ -14,6 +14,8 @@ from pandas_dp.aggregates.sums import Sum
 from pandas_dp.calls import Line
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts import numbers
+from pandas_dp.facts.labels import Labels
 from pandas_dp.priced.groups import PricedGroups
 from pandas_dp.priced.parts import Parts, few_columns
 from pandas_dp.priced.prepared import PreparedFrame
@@ -82,7 +84,7 @@ class KeyQuestions(PreparedFrame):
         >>> list(df.dp(epsilon=1, delta=1e-6).value_counts("city").index)
         ['Bonn', 'Ulm']
         """
-        shares = arguments.flag(normalize, "normalize")
+        shares = numbers.flag(normalize, "normalize")
         if self._finds("value_counts", column, keys, other, null):
             if shares:
                 raise ArgumentTypeError(

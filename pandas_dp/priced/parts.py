@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp import arguments
-from pandas_dp.aggregates.count import CrossLabels, Labels, crossed
 from pandas_dp.aggregates.keys import KeyColumn, KeyColumns
 from pandas_dp.calls import Line
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts import numbers
+from pandas_dp.facts.labels import CrossLabels, Labels, crossed
 from pandas_dp.kinds import Kind
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.recorded import argument_text
@@ -267,7 +268,7 @@ def _allowed(
     frame: PreparedFrame, kinds: dict[str, Kind], table: pd.DataFrame, bins: Any, other: bool, null: bool, line: str
 ) -> Parts:
     """Parts for the combinations that the rows of a public table list, in their order."""
-    other, null = arguments.flag(other, "other"), arguments.flag(null, "null")
+    other, null = numbers.flag(other, "other"), numbers.flag(null, "null")
     columns = list(kinds)
     wanted = f"keys=pd.DataFrame({{{', '.join(f'{column!r}: [...]' for column in columns)}}})"
     if len(columns) == 1:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 import pandas as pd
 
 from pandas_dp import arguments, tables
-from pandas_dp.aggregates.base import Accuracy, Aggregate, Caution
-from pandas_dp.aggregates.count import Labels
+from pandas_dp.aggregates.base import Aggregate, Caution
 from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import explain, uncopied
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts.labels import Labels
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.kinds import Kind, kind_of
 from pandas_dp.opening import table_of
 from pandas_dp.priced.text import missing_question

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pandas_dp import arguments
 from pandas_dp.aggregates.selections import QuantileOf
 from pandas_dp.aggregates.smooth import SmoothQuantileOf
 from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts import numbers
 from pandas_dp.priced.bounds import asked, is_private, open_ended, rank_lattice
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.priced.smooth import smooth_method
@@ -139,7 +139,7 @@ class QuantileQuestions(PreparedFrame):
     def _quantile(
         self, name: str, column: str, q: Any, bounds: Any, step: Any, method: str, noise: str | None, error_bar: bool
     ) -> Release:
-        levels, scalar = arguments.quantiles(q)
+        levels, scalar = numbers.quantiles(q)
         law = smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
         if law is not None:
             return self._smooth(name, column, q, bounds, step, law, error_bar)
@@ -149,7 +149,7 @@ class QuantileQuestions(PreparedFrame):
         return self._ask(text, asked(self, question, bounds, RANK_BITS), (column,))
 
     def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, law: str, error_bar: bool) -> Release:
-        levels, scalar = arguments.quantiles(q)
+        levels, scalar = numbers.quantiles(q)
         if error_bar and not scalar:
             raise ArgumentValueError(f"error_bar=True takes one level: {name}({column!r}, 0.5, ..., error_bar=True)")
         kind, facts = self._kind(column), self._facts(column)

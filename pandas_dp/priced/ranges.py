@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pandas_dp import arguments
-from pandas_dp.aggregates.count import CountBy, Labels
+from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.ranges import Ecdf, RangeCounts
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.labels import Labels
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.release import Release
 

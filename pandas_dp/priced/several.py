@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pandas_dp import arguments
-from pandas_dp.aggregates.base import Accuracy, Aggregate, Terms
+from pandas_dp.aggregates.base import Aggregate, Terms
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.several import Part, Several
 from pandas_dp.aggregates.summary import Summary
@@ -19,6 +19,8 @@ from pandas_dp.calls import Line
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts import numbers
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.kinds import exact_number
 from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
@@ -313,7 +315,7 @@ def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -
         raise ArgumentTypeError(
             f"within must be a list of {len(asked)} errors, one for each answer in its order: within=[{example}]"
         )
-    wanted = [arguments.accuracy(error, LEVEL, None, 0, None) for error in within]
+    wanted = [numbers.accuracy(error, LEVEL, None, 0, None) for error in within]
     terms = table.terms(frame._steps, price, table.session.unit)
 
     def least(factor: float) -> list[Fraction]:

@@ -18,6 +18,7 @@ from pandas_dp.calls import Line
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
 from pandas_dp.priced.bounds import grid, is_private, open_ended
 from pandas_dp.priced.quantiles import QuantileQuestions
 from pandas_dp.public_arguments import listed
@@ -114,7 +115,7 @@ class StatisticQuestions(QuantileQuestions):
 
     def _extreme(self, name: str, column: str, bounds: Any, q: Any, step: Any) -> Release:
         if q is not None:
-            (level, *_), scalar = arguments.quantiles(q)
+            (level, *_), scalar = numbers.quantiles(q)
             low, high = (Fraction(0), Fraction(1, 2)) if name == "min" else (Fraction(1, 2), Fraction(1))
             if not scalar or not low <= level <= high:
                 example = "0.01" if name == "min" else "0.99"

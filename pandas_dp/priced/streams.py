@@ -11,11 +11,12 @@ import pandas as pd
 
 from pandas_dp import arguments
 from pandas_dp.aggregates.above_threshold import AboveThreshold
-from pandas_dp.aggregates.base import Accuracy
 from pandas_dp.aggregates.domains import Axis, Domain
 from pandas_dp.aggregates.oracles import MedianOracle, MultiplicativeWeights, Oracle
 from pandas_dp.asked import AskedQuery
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.kinds import Kind, exact_number
 from pandas_dp.opening import table_of
 from pandas_dp.priced.prepared import PreparedFrame
@@ -79,7 +80,7 @@ class StreamQuestions(PreparedFrame):
             raise type(error)(f"{error}: above_threshold(1000)") from None
         if abs(exact) > FARTHEST:
             raise ArgumentValueError("threshold may be at most 1e15: above_threshold(1000)")
-        least, most = math.ceil(exact), arguments.positive_int(max_above, "max_above")  # counts are whole
+        least, most = math.ceil(exact), numbers.positive_int(max_above, "max_above")  # counts are whole
         text = self._text(threshold=least, max_above=most)
         return self._stream(ThresholdStream, text, AboveThreshold(least, most))
 
@@ -140,8 +141,8 @@ class StreamQuestions(PreparedFrame):
         """
         if not isinstance(method, str) or method not in ("pmw", "median"):
             raise ArgumentValueError("method must be 'pmw' or 'median'")
-        corrections = None if updates is None else arguments.positive_int(updates, "updates")
-        most = None if rows is None else arguments.positive_int(rows, "rows")
+        corrections = None if updates is None else numbers.positive_int(updates, "updates")
+        most = None if rows is None else numbers.positive_int(rows, "rows")
         aggregate: Oracle
         if method == "pmw":
             if candidates is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pandas_dp import arguments
 from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
+from pandas_dp.facts import numbers
 from pandas_dp.priced.prepared import PreparedFrame
 from pandas_dp.release import Release
 
@@ -47,5 +47,5 @@ class UnitQuestions(PreparedFrame):
         >>> df.dp(epsilon=500).rows_per_unit(limit=10).tolist()
         [900, 0, 0, 100, 0, 0]
         """
-        whole = arguments.positive_int(limit, "limit")
+        whole = numbers.positive_int(limit, "limit")
         return self._ask(self._text(limit=whole), RowsPerUnit(widening_edges(whole)), ())

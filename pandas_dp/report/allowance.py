@@ -6,14 +6,14 @@ from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.arguments import positive_epsilon, small_delta
 from pandas_dp.core.budget import Budget, Charge, State, say, three_digits
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.numbers import positive_epsilon, small_delta
+from pandas_dp.report.text import COUNTED
 
-COUNTED = "; counted: "  # between what somebody can do with a budget and the sums that say so
 SUMMED_NO_MORE = "epsilons are not added up any more, for Gaussian noise has none"
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 

@@ -16,10 +16,10 @@ from pandas_dp.asked import AskedQuery
 from pandas_dp.calls import example
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.numbers import as_float
 from pandas_dp.public_arguments import comparable
 from pandas_dp.report.csv_text import CSV, write_csv
 from pandas_dp.report.html import scalar_html
-from pandas_dp.report.odometer import as_float
 from pandas_dp.report.plots import PLOT, Column, Line, draw
 from pandas_dp.report.provenance import Provenance
 from pandas_dp.report.records import jsonable

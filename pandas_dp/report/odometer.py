@@ -11,7 +11,8 @@ from pandas_dp.core.budget import Budget, Charge, State, three_digits
 from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
-from pandas_dp.report.allowance import COUNTED, left_text
+from pandas_dp.report.allowance import left_text
+from pandas_dp.report.text import COUNTED
 
 PLACES = 12  # decimals of an epsilon, and digits of a delta
 MOST_DIGITS = 400  # of either, a delta of the smallest float included
@@ -150,15 +151,3 @@ def _decimal(x: Fraction, rounding: str, places: int = PLACES) -> Decimal:
     whole = math.ceil(scaled) if rounding == ROUND_CEILING else math.floor(scaled)
     # of text, and with digits enough: what the caller's decimal context says rounds nothing here
     return Context(prec=MOST_DIGITS).normalize(Decimal(f"{whole}e{-places}")) if whole else Decimal(0)
-
-
-def as_float(x: Fraction) -> float:
-    """The float that is written as this decimal, else the next one above: no price is told smaller than it is.
-
-    Examples
-    --------
-    >>> as_float(Fraction(3, 10)), as_float(Fraction(1, 3)) > Fraction(1, 3)
-    (0.3, True)
-    """
-    near = float(x)
-    return near if Fraction(repr(near)) >= x else math.nextafter(near, math.inf)

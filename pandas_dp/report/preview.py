@@ -10,9 +10,9 @@ from typing import Any
 from pandas_dp.aggregates.expected import ExpectedError
 from pandas_dp.core.budget import Charge, three_digits
 from pandas_dp.core.privacy import show
-from pandas_dp.report.allowance import COUNTED
+from pandas_dp.facts.numbers import as_float
 from pandas_dp.report.html import scalar_html
-from pandas_dp.report.odometer import as_float
+from pandas_dp.report.text import COUNTED
 
 REFUSED = "the budget does not pay this query: "
 

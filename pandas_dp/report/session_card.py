@@ -11,10 +11,10 @@ from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.report import odometer
-from pandas_dp.report.allowance import COUNTED, more_calls
+from pandas_dp.report.allowance import more_calls
 from pandas_dp.report.books import PRICE, QUERY, cut
 from pandas_dp.report.html import MUTED, bar_html
-from pandas_dp.report.text import protected
+from pandas_dp.report.text import COUNTED, protected
 
 SHOWN = 5  # latest answers
 Last = tuple[str, PrivacyLoss] | None

@@ -16,6 +16,7 @@ from pandas_dp.uncertainty import Additive, Interval, NoError, RankBound, ScoreG
 if TYPE_CHECKING:
     from pandas_dp.report.plots import Column
 
+COUNTED = "; counted: "  # between what somebody can do with a budget and the sums that say so
 DIGITS = 2  # significant digits of an error bar
 PLAIN_RANGE = (1e-9, 1e15)  # beyond it numbers are written with an exponent
 WHOLE: tuple[Any, ...] = (np.round, np.floor, np.ceil)  # of a count and the ends of its interval

@@ -8,13 +8,14 @@ and dtypes shows on a table without rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from pandas_dp.engines.rows import rows_at
+from pandas_dp.schema import ColumnFacts
 from pandas_dp.steps.constants import ConstantValue
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
 from pandas_dp.steps.functions import METHODS
@@ -68,6 +69,11 @@ class Step:
     def known(self) -> dict[str, tuple[ConstantValue, ...]]:
         """Public values by column."""
         return {}
+
+    def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
+        """Public facts by column after the step: nothing said of what it writes, but for values that are known."""
+        made = {name: ColumnFacts.of_values(values) for name, values in self.known.items()}
+        return {name: said for name, said in facts.items() if name not in self.touches} | made
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the changed table, shape (at most factor n, columns); the given one is left as it is.
@@ -168,6 +174,10 @@ class Clip(Step):
         """The columns."""
         return frozenset(self.columns)
 
+    def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
+        """The ends may be new values."""
+        return super().follow(facts) | {name: replace(facts[name], keys=None) for name in self.columns if name in facts}
+
     def __str__(self) -> str:
         return f"clip({self.lower}, {self.upper}, columns={list(self.columns)})"
 
@@ -195,6 +205,11 @@ class FillNA(Step):
     def touches(self) -> frozenset[str]:
         """The columns."""
         return self.reads
+
+    def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
+        """The constant may be one key more."""
+        filled = {name: facts[name].filled(value.value) for name, value in self.values if name in facts}
+        return super().follow(facts) | filled
 
     def __str__(self) -> str:
         return f"fillna({{{', '.join(f'{name!r}: {value}' for name, value in self.values)}}})"
@@ -250,6 +265,10 @@ class Rename(Step):
     def renames(self) -> dict[str, str]:
         """New names by old ones."""
         return dict(self.names)
+
+    def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
+        """Those of a column go with it."""
+        return super().follow(facts) | {new: facts[old] for old, new in self.names if old in facts}
 
     def __str__(self) -> str:
         return f"rename({dict(self.names)})"

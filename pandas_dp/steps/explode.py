@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.engines.rows import rows_at
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.schema import ColumnFacts
 from pandas_dp.steps.changes import Step
 
 Counts = NDArray[np.int64]
@@ -62,6 +63,10 @@ class Explode(Step):
     def touches(self) -> frozenset[str]:
         """The column."""
         return frozenset((self.column,))
+
+    def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
+        """No list is a key: what was said of the column is said of the entries."""
+        return dict(facts)
 
     def __str__(self) -> str:
         return f"explode({self.column!r}, max={self.max})"

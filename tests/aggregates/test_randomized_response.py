@@ -17,10 +17,10 @@ import pytest
 from scipy.stats import binom
 from support.frames import protected
 
-from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.randomized_response import probabilities, proportions, standard_error
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.facts.labels import Labels
 
 KEYS = ["no", "yes"]
 SURE = 10**5  # an epsilon at which every listed key is kept, but for one row in e^10000

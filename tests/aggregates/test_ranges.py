@@ -13,7 +13,6 @@ from support.views import table
 
 from pandas_dp.aggregates import ranges
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.count import Labels
 from pandas_dp.aggregates.hierarchy import Hierarchy
 from pandas_dp.aggregates.ranges import Combination, Ecdf, PartsError, RangeCounts, SharesError
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
@@ -21,6 +20,7 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.strategies import Haar, Tree
+from pandas_dp.facts.labels import Labels
 from pandas_dp.uncertainty import Additive
 
 LEVELS = [0.2, 0.8, 0.95, 0.99, 1 - 1e-6]

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.aggregates.base import Terms, noise_of
-from pandas_dp.aggregates.count import Count, CountBy, Labels
+from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.shared_moments import SLACK, SharedMoments, Weighted, sharing
 from pandas_dp.aggregates.sums import Sum
@@ -21,6 +21,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
+from pandas_dp.facts.labels import Labels
 from pandas_dp.kinds import Kind
 
 NUMBER = Kind("number")

@@ -11,8 +11,9 @@ import pytest
 from support.frames import people, protected, refused
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, query
-from pandas_dp.aggregates.base import Accuracy, Terms
+from pandas_dp.aggregates.base import Terms
 from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.uncertainty import LEVEL
 
 MOMENTS = ["count", "sum", "mean", "var", "std"]

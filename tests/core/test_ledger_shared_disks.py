@@ -9,7 +9,7 @@ import pytest
 from support.fault_scripts import script
 from support.ledgers import ONE, UNIT, ask
 
-from pandas_dp.core import disks
+from pandas_dp.core import files
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.errors import LedgerError
 
@@ -29,7 +29,7 @@ def home(tmp_path, monkeypatch):
     home = tmp_path / "home"
     for folder in ("scratch/two words", "scratch/two", "scratchy", "twice"):
         (home / folder).mkdir(parents=True)
-    monkeypatch.setattr(disks, "MOUNTS", str(tmp_path / "mountinfo"))
+    monkeypatch.setattr(files, "MOUNTS", str(tmp_path / "mountinfo"))
     mount(home, "nfs4")
     return home
 
@@ -52,7 +52,7 @@ def mount(home, kind):
 )
 def test_the_longest_mount_point_above_the_file_decides(home, folder, kind):
     path = os.path.realpath(home / folder / "visits.dpledger")
-    assert disks.file_system(path) == kind
+    assert files.file_system(path) == kind
     if kind in ("nfs4", "cifs"):
         with pytest.raises(LedgerError, match=rf"\({kind}\).*a disk of this machine: type ledger="):
             open_ledger(path)
@@ -94,13 +94,13 @@ def test_a_link_to_a_shared_disk_is_no_way_in_and_a_ledger_there_stays_as_it_is(
 def test_without_a_table_of_mounts_nothing_is_known_and_nothing_refused(home, table):
     place = home.parent / "mountinfo"
     place.unlink() if table is None else place.write_text(table)
-    assert disks.file_system(str(home / "x")) == ""
+    assert files.file_system(str(home / "x")) == ""
     open_ledger(home / "visits.dpledger").close()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has this table of mounts")
 def test_the_table_of_this_machine():
-    assert disks.file_system("/proc/self/mountinfo") == "proc"
+    assert files.file_system("/proc/self/mountinfo") == "proc"
 
 
 LINKS = """

@@ -96,7 +96,7 @@ for kill in range(KILLS):
     alone(confirmed(), "whole")
     if kill % 3 == 1:  # moved alone, for good
         open_ledger(path).close()  # after which it needs no journal
-        assert not store.left(path + "-journal")
+        assert not files.left(path + "-journal")
         there = os.path.join(tempfile.mkdtemp(dir=home), "moved.dpledger")
         os.rename(path, there)
         path = there

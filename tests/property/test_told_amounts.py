@@ -20,6 +20,7 @@ from pandas_dp.core import filters
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import GDPFilter, PlanFilter, PureFilter, filter_for
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
+from pandas_dp.facts.numbers import as_float
 from pandas_dp.report import certificate_page, odometer
 from pandas_dp.report.accounts import Account
 from pandas_dp.report.preview import Preview
@@ -156,7 +157,7 @@ def test_prices(amount):
     """Of a price: the text in ledger, CSV and answers, and the floats of previews and releases."""
     assert number(str(Price(epsilon=amount)).partition("=")[2]) >= amount
     assert number(str(Price(rho=amount)).partition("=")[2]) >= amount
-    assert F(repr(odometer.as_float(amount))) >= amount
+    assert F(repr(as_float(amount))) >= amount
     assert number(certificate_page._amount(amount).removeprefix("about ")) >= amount
     ahead = Preview("", "", None, False, None, "", None, Charge(amount, amount / 7, amount / 10**7), "rho", F(3))
     assert F(repr(ahead.epsilon)) >= amount

@@ -12,7 +12,7 @@ from support.frames import fresh, people, protected
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError
-from pandas_dp.arguments import positive_epsilon
+from pandas_dp.facts.numbers import positive_epsilon
 
 ASK = pandas_dp.query(epsilon=1)
 PLAIN = {"text": list("xy"), "date": pd.to_datetime(["2013-01-01"] * 2), "objects": [1, "x"]}

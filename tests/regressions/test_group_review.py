@@ -12,7 +12,7 @@ import pytest
 from support.frames import people, protected
 
 from pandas_dp.aggregates.base import Answer, Terms
-from pandas_dp.aggregates.count import Labels, listed
+from pandas_dp.aggregates.count import listed
 from pandas_dp.aggregates.cross_tables import Share
 from pandas_dp.aggregates.selections import GroupModes, QuantileOf
 from pandas_dp.core.lattice import Lattice
@@ -22,6 +22,7 @@ from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.labels import Labels
 from pandas_dp.kinds import Kind
 
 BIG = 10**4  # at this price a count is off by one with probability below 1e-4000

@@ -13,7 +13,8 @@ from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentValueError
-from pandas_dp.report.allowance import COUNTED, group_text, left_text, more_calls, raised
+from pandas_dp.report.allowance import group_text, left_text, more_calls, raised
+from pandas_dp.report.text import COUNTED
 
 DELTA = F(1, 10**6)
 LOSSES = [
