@@ -17,9 +17,10 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.kinds import Kind, kind_of
+from pandas_dp.kinds import Kind, kind_of, without_rows
 from pandas_dp.opening import table_of
 from pandas_dp.priced.text import missing_question
+from pandas_dp.protected import kinds_of
 from pandas_dp.recorded import listing
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts, Schema
@@ -46,7 +47,7 @@ class Known(NamedTuple):
 class PreparedFrame(RowSteps["PricedFrame"]):
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
-    __slots__ = ("_ahead", "_call", "_frame", "_fresh", "_known", "_notes", "_price", "_steps")
+    __slots__ = ("_ahead", "_begun", "_call", "_frame", "_fresh", "_known", "_notes", "_price", "_steps")
     _before = ""  # what stands before the call of a question
 
     def __init_subclass__(cls) -> None:
@@ -57,6 +58,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         self._frame, self._price, self._fresh = frame, price, fresh
         self._ahead = ahead  # where queries are only previewed
         self._steps: tuple[Step, ...] = ()
+        table = tables.lookup(frame)
+        self._begun = without_rows(frame) if table is None else table.empty  # which what is kept was made for
         self._known: Known | None = None
         self._notes: tuple[str, ...] = ()  # what answers say of how they were asked
         self._call: Any = None  # the question that is put just now, see `explain`
@@ -90,7 +93,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
         table = tables.lookup(self._frame)
         return (
-            applied(self._steps, self._frame.iloc[:0].reset_index(drop=True))
+            applied(self._steps, without_rows(self._frame).reset_index(drop=True))
             if table is None
             else self._of(table).empty
         )
@@ -140,6 +143,19 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             self._kind(column)  # which says so
         return self._of(table_of(self._frame)).schema[column]
 
+    def _check_kept(self, table: Table, columns: Sequence[str]) -> None:
+        """Refuse steps and groups that were made for columns of other kinds, before the frame was changed and protected anew."""
+        if table.empty is self._begun:
+            return
+        before, now = kinds_of(self._begun), kinds_of(table.empty)
+        for name in sorted({*columns, *(name for step in self._steps for name in step.reads)}):
+            if before.get(name) != now.get(name):
+                raise ArgumentTypeError(
+                    f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this was begun, "
+                    "so nothing was charged: type it anew from df.dp(epsilon=...) on"
+                )
+        self._of(table)  # what steps refuse of these dtypes
+
     def _filled(self, names: Sequence[str]) -> PreparedFrame:
         """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
         table = table_of(self._frame)
@@ -185,6 +201,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price
+        self._check_kept(table, columns)
         if isinstance(price, Accuracy):
             terms = table.terms(self._steps, Price(), table.session.unit)
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
