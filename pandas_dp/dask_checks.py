@@ -20,7 +20,6 @@ from dask.dataframe.dask_expr._expr import ArrowStringConversion, Projection
 from dask.dataframe.dask_expr.io.io import FromPandas
 
 from pandas_dp.conforming import conformed
-from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.kinds import Kind, kind_or_none
 
 LOOKS = ("verify_meta", "enforce_metadata")  # operands that ask for one
@@ -89,7 +88,9 @@ def _texts(rows: Any, names: tuple[Any, ...]) -> Any:
         if name in names and is_object_string_dtype(dtype):
             made.isetitem(place, conformed(rows.iloc[:, place], text).array)
     if is_object_string_dtype(rows.index.dtype) and rows.index.nlevels == 1:
-        made.index = pd.Index(conformed(pd.Series(rows.index.array, dtype=rows.index.dtype), text), name=rows.index.name)
+        made.index = pd.Index(
+            conformed(pd.Series(rows.index.array, dtype=rows.index.dtype), text), name=rows.index.name
+        )
     return made
 
 

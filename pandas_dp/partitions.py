@@ -165,7 +165,7 @@ def alike(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
     """The same rows, of which each column of categories has one list of objects in all parts.
 
     Pandas makes plain columns of categories whose lists differ: of whole numbers, floats where a row of another part lacks
-    one, and then takes several of them for one. The lists hold forms, of which no two that differ are found equal; see `fitted`.
+    one, and then takes several of them for one. The lists hold forms, of which no two are found equal; see `fitted`.
     """
     bare = [part.copy(deep=False) for part in parts]
     for place, dtype in enumerate(parts[0].dtypes):

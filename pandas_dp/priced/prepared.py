@@ -144,15 +144,15 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         return self._of(table_of(self._frame)).schema[column]
 
     def _check_kept(self, table: Table, columns: Sequence[str]) -> None:
-        """Refuse steps and groups that were made for columns of other kinds, before the frame was changed and protected anew."""
+        """Refuse what was made for columns of other kinds, before the frame was changed and protected anew."""
         if table.empty is self._begun:
             return
         before, now = kinds_of(self._begun), kinds_of(table.empty)
         for name in sorted({*columns, *(name for step in self._steps for name in step.reads)}):
             if before.get(name) != now.get(name):
                 raise ArgumentTypeError(
-                    f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this was begun, "
-                    "so nothing was charged: type it anew from df.dp(epsilon=...) on"
+                    f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this was "
+                    "begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
                 )
         self._of(table)  # what steps refuse of these dtypes
 
