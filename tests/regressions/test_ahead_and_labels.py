@@ -250,7 +250,6 @@ def test_an_object_that_fails_as_an_array_changes_its_own_block_alone():
         df = protected(pd.DataFrame({"s": objects(*["a"] * 200, last), "x": [2.0] * 201}), epsilon=10**6)
         mean = df.dp(epsilon=10**4).sample_and_aggregate(lambda d: float(d.x.mean()), bounds=(0, 10), blocks=1)
         told.append(round(float(mean), 1))
-        )
     assert told == [2.0, 2.0]
 
 
