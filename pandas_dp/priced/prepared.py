@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import pandas as pd
@@ -47,7 +47,7 @@ class Known(NamedTuple):
 class PreparedFrame(RowSteps["PricedFrame"]):
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
-    __slots__ = ("_ahead", "_begun", "_call", "_frame", "_fresh", "_known", "_notes", "_price", "_steps")
+    __slots__ = ("_ahead", "_call", "_frame", "_fresh", "_known", "_made", "_notes", "_price", "_steps")
     _before = ""  # what stands before the call of a question
 
     def __init_subclass__(cls) -> None:
@@ -58,8 +58,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         self._frame, self._price, self._fresh = frame, price, fresh
         self._ahead = ahead  # where queries are only previewed
         self._steps: tuple[Step, ...] = ()
-        table = tables.lookup(frame)
-        self._begun = without_rows(frame) if table is None else table.empty  # which what is kept was made for
+        self._made: tuple[
+            tuple[pd.DataFrame, frozenset[str]], ...
+        ] = ()  # for what names and dtypes steps and groups were made
         self._known: Known | None = None
         self._notes: tuple[str, ...] = ()  # what answers say of how they were asked
         self._call: Any = None  # the question that is put just now, see `explain`
@@ -87,7 +88,13 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         table = tables.lookup(self._frame)
         if table is not None:
             table.check_steps(more)
-        return cast("PricedFrame", self._with(_steps=self._steps + more))
+        read = frozenset[str]().union(*(step.reads for step in more))
+        return cast("PricedFrame", self._with(_steps=self._steps + more, _made=self._made_for(read)))
+
+    def _made_for(self, columns: Iterable[str]) -> tuple[tuple[pd.DataFrame, frozenset[str]], ...]:
+        """What `_made` is after steps or groups of some columns."""
+        table = tables.lookup(self._frame)
+        return *self._made, (without_rows(self._frame) if table is None else table.empty, frozenset(columns))
 
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
@@ -143,18 +150,19 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             self._kind(column)  # which says so
         return self._of(table_of(self._frame)).schema[column]
 
-    def _check_kept(self, table: Table, columns: Sequence[str]) -> None:
+    def _check_kept(self, table: Table) -> None:
         """Refuse what was made for columns of other kinds, before the frame was changed and protected anew."""
-        if table.empty is self._begun:
-            return
-        before, now = kinds_of(self._begun), kinds_of(table.empty)
-        for name in sorted({*columns, *(name for step in self._steps for name in step.reads)}):
-            if before.get(name) != now.get(name):
-                raise ArgumentTypeError(
-                    f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this was "
-                    "begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
-                )
-        self._of(table)  # what steps refuse of these dtypes
+        for empty, columns in self._made:
+            if empty is table.empty:
+                continue
+            before, now = kinds_of(empty), kinds_of(table.empty)
+            for name in sorted(columns):
+                if before.get(name) != now.get(name):
+                    raise ArgumentTypeError(
+                        f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this was "
+                        "begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
+                    )
+            self._of(table)  # what steps refuse of these dtypes
 
     def _filled(self, names: Sequence[str]) -> PreparedFrame:
         """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
@@ -188,7 +196,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if self._price.delta:
             finding = "; none were looked for, unique({!r}) finds those that many rows hold"
             notes = [Caution(note + finding.format(name)) for name, note in zip(taken, notes, strict=True)]
-        return self._with(_notes=tuple(notes))
+        return self._with(_notes=tuple(notes), _made=self._made_for(columns))
 
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
@@ -201,7 +209,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price
-        self._check_kept(table, columns)
+        self._check_kept(table)
         if isinstance(price, Accuracy):
             terms = table.terms(self._steps, Price(), table.session.unit)
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
