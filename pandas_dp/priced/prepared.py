@@ -159,8 +159,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             for name in sorted(columns):
                 if before.get(name) != now.get(name):
                     raise ArgumentTypeError(
-                        f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this was "
-                        "begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
+                        f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this "
+                        "was begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
                     )
             self._of(table)  # what steps refuse of these dtypes
 
