@@ -32,9 +32,10 @@ def unchecked(frame: dd.DataFrame) -> dd.DataFrame:
     for node in frame.expr.walk():  # from the last one on, so that each still has its name when it is replaced
         if type(node) is ArrowStringConversion:
             expr = expr.substitute(node, Texts.of(node.frame))
-        if isinstance(node, FromPandas) and node.pyarrow_strings_enabled:
-            plain = node.substitute_parameters({"pyarrow_strings_enabled": False})
-            expr = expr.substitute(node, Texts.of(Rows(*plain.operands) if type(node) is FromPandas else plain))
+        if isinstance(node, FromPandas):
+            plain = node.substitute_parameters({"frame": node.frame, "pyarrow_strings_enabled": False})
+            rows = Rows(*plain.operands) if type(node) is FromPandas else plain
+            expr = expr.substitute(node, Texts.of(rows) if node.pyarrow_strings_enabled else rows)
         looks = [look for look in LOOKS if look in node._parameters and node.operand(look)]
         changed: dict[str, Any] = dict.fromkeys(looks, False) if looks and node._meta.ndim == 2 else {}
         function = node.operand("func") if "func" in node._parameters else None
