@@ -13,6 +13,7 @@ import contextlib
 import datetime as dt
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -21,10 +22,10 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pandas_dp.engines.canonical import listed
+from pandas_dp.engines.canonical import Foreign, canonical, listed
 from pandas_dp.engines.dictionaries import decoded, is_text
 from pandas_dp.engines.encode import NANOSECONDS, stored
-from pandas_dp.kinds import DATE, is_missing, kind_or_none, with_missing
+from pandas_dp.kinds import DATE, is_missing, kind_or_none, with_missing, without_rows
 from pandas_dp.steps.conversion import number
 
 EXACT = 2**53  # from here on a float may be another whole number, rounded
@@ -38,7 +39,6 @@ SPAN = re.compile(
 )  # as pandas writes it, and Dask makes text of it
 MOMENTS = (pd.Timestamp, dt.datetime, dt.date, np.datetime64)
 SPANS = (pd.Timedelta, dt.timedelta, np.timedelta64)
-KEYABLE = (str, int, float, bool, Decimal, *MOMENTS, *SPANS)
 
 
 def settled(dtype: Any) -> Any:
@@ -51,8 +51,8 @@ def settled(dtype: Any) -> Any:
 
 def declared(empty: pd.DataFrame) -> pd.DataFrame:
     """Columns without a row in their settled dtypes."""
-    made = empty.iloc[:0].reset_index(drop=True)
-    for place, dtype in enumerate(empty.dtypes):
+    made = without_rows(empty).reset_index(drop=True)
+    for place, dtype in enumerate(made.dtypes):
         if settled(dtype) != dtype:
             made.isetitem(place, pd.Series([], dtype=settled(dtype)))
     return made
@@ -75,7 +75,7 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     """A column in a settled dtype, on a plain index."""
     column, kind = column.reset_index(drop=True), kind_or_none(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
-        return column if isinstance(column.dtype, pd.CategoricalDtype) else _categories(column)
+        return _categories(column)
     if column.dtype == dtype and dtype != np.dtype(object) and not _misnamed(column):
         return _sound(column)
     if kind is None:  # no question is asked of it
@@ -198,24 +198,24 @@ def _written(cell: Any) -> str | None:
 
 
 def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
-    cells = np.empty(len(column), dtype=object)
-    cells[:] = [*map(_plain, _cells(column))]
-    return pd.Series(cells, dtype=object)
+    return pd.Series(objects(map(_plain, _cells(column))), dtype=object)
 
 
 def _categories(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Categories of cells that are none yet; one of a class of the user's own is missing."""
-    places: dict[Any, int] = {}
-    cells = [cell if _keyable(cell) else None for cell in map(_plain, _cells(column))]
-    codes = [-1 if cell is None else places.setdefault(cell, len(places)) for cell in cells]
-    return pd.Series(pd.Categorical.from_codes(codes, pd.Index([*places], dtype=object)))
+    """Categories by their forms, so that lists of any two parts can be put together; a cell without a form is missing."""
+    array, places = column.array, dict[Any, int]()
+    known = isinstance(array, pd.Categorical)
+    made = [canonical(cell) for cell in (listed(array.categories) if known else _cells(column))]
+    none = [isinstance(form, Foreign) or is_missing(form) for form in made]
+    codes = [-1 if left else places.setdefault(form, len(places)) for form, left in zip(made, none, strict=True)]
+    own = np.array([*codes, -1], dtype=np.intp)  # the last one is that of missing cells
+    return pd.Series(pd.Categorical.from_codes(own[array.codes] if known else own[:-1], objects(places)))
 
 
-def _keyable(cell: Any) -> bool:
-    """Whether a cell can be listed beside others: numpy's dates equal in pandas what they do not in Python."""
-    with contextlib.suppress(Exception, SystemExit):  # of a time zone of the user's own
-        return type(cell) in KEYABLE and not isinstance(cell, np.datetime64 | np.timedelta64) and hash(cell) is not None
-    return False
+def objects(cells: Iterable[Any]) -> pd.Index[Any]:
+    """Cells as they are: pandas would make levels of tuples, and numpy asks whether one is an array."""
+    held = list(cells)
+    return pd.Index(np.fromiter(held, np.dtype(object), len(held)), dtype=object, tupleize_cols=False)
 
 
 def _plain(cell: Any) -> Any:

@@ -47,12 +47,15 @@ class DaskAccessor(Accessor):
     and whatever does not fit is missing, as is a column that a partition lacks. Whole numbers from 2**53 on are missing, for
     beside a missing one pandas rounds them: read identifiers as text, or as ``Int64`` or ``int64[pyarrow]`` from the start
     (``ddf.astype("Int64")`` of a column without missing values is in time). Checks of dtypes that Dask makes itself, as in
-    ``read_csv`` and ``from_delayed``, are left out; of a CSV file a line with too many cells is no row.
+    ``read_csv`` and ``from_delayed``, are left out; of a CSV file a line with too many cells is no row. Where Dask makes text
+    of objects, what is no text is missing. Categories count by their values, and one without a form, such as an object of a
+    class of your own or a tuple that holds a NaN, is missing. Labels of rows decide nothing.
 
     What a function of your own or a reader makes of a cell because of others is outside this promise, and so is an exception
     that one of them raises: it gives the one fixed text, whatever the cell, and its price stays spent. Nor do logs of workers
     quote the exception, but for two kinds of tasks that Dask runs itself: those before a shuffle by messages, and those by
-    which ``sort_values`` and ``set_index`` look for divisions.
+    which ``sort_values`` and ``set_index`` look for divisions. Work that you ask of Dask and that looks at labels or dates,
+    such as ``set_index`` and ``drop_duplicates``, is such a function of yours where one of them has no time in its zone.
 
     Partitions must hold the same rows whenever they are computed. Another object is another table, also of the same work on
     the same input, and its answers are charged again: type ``table=`` and ``version=`` where it is the same.

@@ -38,6 +38,15 @@ ZONES = ", whose time zone has no name here; name one before df.dp.protect(...):
 SCALES = {32: 9, 64: 18, 128: 38, 256: 76}  # within which Arrow can write a decimal of so many bits, and read it again
 
 
+def without_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Names and dtypes of columns; no category is listed, for which there are follows from the rows."""
+    empty = frame.iloc[:0]
+    for place, dtype in enumerate(frame.dtypes):
+        if isinstance(dtype, pd.CategoricalDtype):
+            empty.isetitem(place, pd.Categorical([], ordered=dtype.ordered))
+    return empty
+
+
 @dataclass(frozen=True)
 class Kind:
     """The kind of a column.

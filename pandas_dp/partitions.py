@@ -16,10 +16,9 @@ import pandas as pd
 from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
 
-from pandas_dp.conforming import declared, fitted
+from pandas_dp.conforming import declared, fitted, objects
 from pandas_dp.core.gate import guarded
 from pandas_dp.dask_checks import optimized, unchecked
-from pandas_dp.engines.canonical import listed
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.partitioned import PartitionedView, Summary, places
 from pandas_dp.engines.rows import has_kernel, rows_at
@@ -101,7 +100,7 @@ class Partitions:
     def lazily(self) -> dd.DataFrame:
         """A Dask DataFrame of the rows after the steps."""
         work = Preparation(self.empty, self.steps)
-        made = self.frame.map_partitions(work, meta=work(work.empty), enforce_metadata=False)
+        made = unchecked(self.frame).map_partitions(work, meta=work(work.empty), enforce_metadata=False)
         return made.clear_divisions()  # which a repr shows: of a plain index the number of rows
 
     def view(self, columns: frozenset[str], nulls: Mapping[str, int | float]) -> PandasView:
@@ -166,7 +165,7 @@ def alike(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
     """The same rows, of which each column of categories has one list of objects in all parts.
 
     Pandas makes plain columns of categories whose lists differ: of whole numbers, floats where a row of another part lacks
-    one, and then takes several of them for one.
+    one, and then takes several of them for one. The lists hold forms, of which no two are found equal; see `fitted`.
     """
     bare = [part.copy(deep=False) for part in parts]
     for place, dtype in enumerate(parts[0].dtypes):
@@ -175,20 +174,12 @@ def alike(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
             codes = []
             for part in parts:
                 column = part.iloc[:, place].array
-                known = [slots.setdefault(cell, len(slots)) for cell in listed(column.categories)]
+                known = [slots.setdefault(form, len(slots)) for form in column.categories]
                 codes.append(np.array([*known, -1], dtype=np.intp)[column.codes])  # -1, the last one, stays -1
-            categories = _index(slots)
+            categories = objects(slots)
             for part, own in zip(bare, codes, strict=True):
                 part.isetitem(place, pd.Categorical.from_codes(own, categories))
     return bare
-
-
-def _index(cells: Iterable[Any]) -> pd.Index[Any]:
-    """Cells as they are: pandas would make levels of tuples."""
-    held = list(cells)
-    objects = np.empty(len(held), dtype=object)
-    objects[:] = held
-    return pd.Index(objects, dtype=object, tupleize_cols=False)
 
 
 def _moves(dtype: Any) -> bool:

@@ -19,7 +19,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentValueError
-from pandas_dp.kinds import kind_of, kind_or_none
+from pandas_dp.kinds import kind_of, kind_or_none, without_rows
 from pandas_dp.scans import Source
 from pandas_dp.schema import Schema
 from pandas_dp.steps.changes import applied
@@ -97,7 +97,7 @@ class Table:
     @cached_property
     def empty(self) -> pd.DataFrame:
         """Names and dtypes of the columns, without a row."""
-        return self.source.iloc[:0]
+        return without_rows(self.source)
 
     @property
     def public_rows(self) -> int | None:

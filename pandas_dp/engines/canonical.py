@@ -83,7 +83,7 @@ def listed(categories: pd.Index[Any]) -> list[Any]:
 def forms(column: pd.Categorical) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.object_]]:
     """Code of each row, -1 where missing and -2 without a form, shape (rows,), and distinct forms, or `Foreign` cells."""
     places: dict[Any, int] = {}
-    made = [canonical(cell) for cell in listed(column.categories)]
+    made = [*map(canonical, listed(column.categories))] if len(column) else []  # without a row none is looked at
     own = [-2 if form is None else places.setdefault(form, len(places)) for form in made]
     codes = column.codes if len(places) == len(made) else np.array([*own, -1])[column.codes]
     return codes, np.fromiter(places, np.dtype(object), len(places))  # which makes no array of tuples

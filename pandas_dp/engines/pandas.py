@@ -178,15 +178,16 @@ def _plain(column: pd.Series[Any]) -> Any:
     """Values of a column in a dtype that follows from its kind, not from a missing value in some other row."""
     kind = kind_or_none(column.dtype)
     if kind is None or kind.name == "key":
-        array, cells = column.array, np.empty(len(column), dtype=object)
+        array, cells = column.array, [None] * len(column)
         if isinstance(array, pd.Categorical):
             codes, made = forms(array.remove_unused_categories())
             own = [*(None if isinstance(form, Foreign) else _cell(form) for form in made), None, None]
-            cells[:] = [own[code] for code in codes]
+            cells = [own[code] for code in codes]
         # of these one cell decides the class of all; at once, pandas makes floats of nested whole numbers where one is missing
         elif not isinstance(array, pd.arrays.IntervalArray | pd.arrays.SparseArray):
-            cells[:] = [_cell(cell) for cell in _read(array)]
-        return pd.Series(cells, dtype=object)  # no dtype is guessed from the cells
+            cells = [*map(_cell, _read(array))]
+        # no dtype is guessed from the cells, and none is asked whether it is an array
+        return pd.Series(np.fromiter(cells, np.dtype(object), len(cells)), dtype=object)
     if kind.name == "number":
         return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     if kind.name == "bool":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import pandas as pd
@@ -18,9 +18,10 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
-from pandas_dp.kinds import Kind, kind_of
+from pandas_dp.kinds import Kind, kind_of, without_rows
 from pandas_dp.opening import table_of
 from pandas_dp.priced.text import missing_question
+from pandas_dp.protected import kinds_of
 from pandas_dp.recorded import listing
 from pandas_dp.release import Release
 from pandas_dp.schema import ColumnFacts, Schema
@@ -47,7 +48,7 @@ class Known(NamedTuple):
 class PreparedFrame(RowSteps["PricedFrame"]):
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
-    __slots__ = ("_ahead", "_call", "_frame", "_fresh", "_known", "_notes", "_price", "_steps")
+    __slots__ = ("_ahead", "_call", "_frame", "_fresh", "_known", "_made", "_notes", "_price", "_steps")
     _before = ""  # what stands before the call of a question
 
     def __init_subclass__(cls) -> None:
@@ -58,6 +59,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         self._frame, self._price, self._fresh = frame, price, fresh
         self._ahead = ahead  # where queries are only previewed
         self._steps: tuple[Step, ...] = ()
+        self._made: tuple[
+            tuple[pd.DataFrame, frozenset[str]], ...
+        ] = ()  # for what names and dtypes steps and groups were made
         self._known: Known | None = None
         self._notes: tuple[str, ...] = ()  # what answers say of how they were asked
         self._call: Any = None  # the question that is put just now, see `explain`
@@ -85,13 +89,19 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         table = tables.lookup(self._frame)
         if table is not None:
             table.check_steps(more)
-        return cast("PricedFrame", self._with(_steps=self._steps + more))
+        read = frozenset[str]().union(*(step.reads for step in more))
+        return cast("PricedFrame", self._with(_steps=self._steps + more, _made=self._made_for(read)))
+
+    def _made_for(self, columns: Iterable[str]) -> tuple[tuple[pd.DataFrame, frozenset[str]], ...]:
+        """What `_made` is after steps or groups of some columns."""
+        table = tables.lookup(self._frame)
+        return *self._made, (without_rows(self._frame) if table is None else table.empty, frozenset(columns))
 
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
         table = tables.lookup(self._frame)
         return (
-            applied(self._steps, self._frame.iloc[:0].reset_index(drop=True))
+            applied(self._steps, without_rows(self._frame).reset_index(drop=True))
             if table is None
             else self._of(table).empty
         )
@@ -141,6 +151,20 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             self._kind(column)  # which says so
         return self._of(table_of(self._frame)).schema[column]
 
+    def _check_kept(self, table: Table) -> None:
+        """Refuse what was made for columns of other kinds, before the frame was changed and protected anew."""
+        for empty, columns in self._made:
+            if empty is table.empty:
+                continue
+            before, now = kinds_of(empty), kinds_of(table.empty)
+            for name in sorted(columns):
+                if before.get(name) != now.get(name):
+                    raise ArgumentTypeError(
+                        f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this "
+                        "was begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
+                    )
+            self._of(table)  # what steps refuse of these dtypes
+
     def _filled(self, names: Sequence[str]) -> PreparedFrame:
         """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
         table = table_of(self._frame)
@@ -173,7 +197,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if self._price.delta:
             finding = "; none were looked for, unique({!r}) finds those that many rows hold"
             notes = [Caution(note + finding.format(name)) for name, note in zip(taken, notes, strict=True)]
-        return self._with(_notes=tuple(notes))
+        return self._with(_notes=tuple(notes), _made=self._made_for(columns))
 
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
@@ -186,6 +210,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price
+        self._check_kept(table)
         if isinstance(price, Accuracy):
             terms = table.terms(self._steps, Price(), table.session.unit)
             price = Price(aggregate.epsilon_for(price, terms), price.delta)

@@ -15,11 +15,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pandas_dp.engines.rows import rows_at
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.schema import ColumnFacts
 from pandas_dp.steps.changes import Step
+from pandas_dp.steps.expression import quote
 
 Counts = NDArray[np.int64]
+EXACT = 2**53  # from here on a float may be another whole number, rounded
 LONGEST = 2**31 - 1  # entries that a list of Arrow holds
 
 
@@ -74,9 +76,15 @@ class Explode(Step):
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Rows of the entries, in their order, each with the label of the row it comes from.
 
-        Objects stay objects, whatever they are; lists of Arrow become a column of the type of their entries.
+        Objects stay objects, but for numbers in arrays of NumPy, see `_numbers`; lists of Arrow become a column of the type of
+        their entries.
         """
-        array = frame[self.column].array
+        array, dtype = frame[self.column].array, frame[self.column].dtype
+        if not holds_lists(dtype):
+            raise ArgumentTypeError(
+                f"{quote(self.column)} has dtype {dtype}, which holds no lists. Of text they are made before the table is "
+                f"protected: df[{quote(self.column)}] = df[{quote(self.column)}].str.split(',')"
+            )
         arrow = isinstance(array, pd.arrays.ArrowExtensionArray)
         entries, counts = (_of_arrow if arrow else _of_objects)(array, self.max)
         bare = frame.copy(deep=False)
@@ -129,10 +137,24 @@ def _first(cell: Any, most: int) -> Any:
     if kind is list or kind is tuple:
         found = cell[:most]
     elif kind is np.ndarray and cell.ndim:
-        found = list(cell[:most])
+        plain = cell.ndim == 1 and cell.dtype.kind in "biuf"
+        found = _numbers(cell[:most]).tolist() if plain else list(cell[:most])
     else:
         found = [cell]
     return found or [np.nan]
+
+
+def _numbers(entries: NDArray[Any]) -> NDArray[Any]:
+    """Entries of an array of numbers or bools, the same whether it is of integers or of floats.
+
+    Pandas makes such arrays of the lists in a file, and all of them of floats where any row's list lacks an entry. A number
+    from 2**53 on, which as a float may be another one rounded, is missing in either; lists of Python and of Arrow hold it.
+    """
+    if entries.dtype.kind == "b":
+        return entries
+    with np.errstate(all="ignore"):  # a long double above the range of float64 becomes infinite
+        wide = entries.astype(np.float64)
+    return np.where(np.isfinite(wide) & (np.abs(wide) >= EXACT), np.nan, wide)
 
 
 def _of_arrow(array: Any, most: int) -> tuple[Any, Counts]:

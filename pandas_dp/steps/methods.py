@@ -303,7 +303,9 @@ class RowSteps(Generic[T]):
         at random where there are more. So tables that differ in one unit differ in that unit still, under both relations.
         A cell that is exactly a list, a tuple or an array of some dimension has entries; any other stays a row with that
         cell, also a set, whose order is not its own, a dict, and what is derived from a list. Objects stay of dtype object;
-        lists in Arrow, also the large and the fixed ones that pandas leaves alone, become the dtype of their entries.
+        lists in Arrow, also the large and the fixed ones that pandas leaves alone, become the dtype of their entries. Whole
+        numbers are exact there and in lists of Python, as ``pandas_dp.read_parquet`` gives; in arrays of NumPy those from 2**53
+        on are missing, since pandas rounds them in all rows of a file where one list lacks an entry.
 
         Examples
         --------

@@ -294,17 +294,14 @@ def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
     if not 1 <= max <= LONGEST:
         raise ArgumentValueError(f"explode: max has to be a number from 1 to 2**31 - 1: {line}")
     dtype = empty[name].dtype
-    if not holds_lists(dtype):
-        raise ArgumentTypeError(
-            f"explode: {quote(name)} has dtype {dtype}, which holds no lists. Of text they are made before the table is "
-            f"protected: df[{quote(name)}] = df[{quote(name)}].str.split(',')"
-        )
-    if isinstance(dtype, pd.ArrowDtype) and not has_kernel(dtype.pyarrow_dtype.value_type):
+    if holds_lists(dtype) and isinstance(dtype, pd.ArrowDtype) and not has_kernel(dtype.pyarrow_dtype.value_type):
         raise ArgumentTypeError(
             f"explode: {quote(name)} has dtype {dtype}, of which Arrow takes no entries. Before the table is protected: "
             f"df[{quote(name)}] = df[{quote(name)}].astype(pd.ArrowDtype(pa.list_(pa.string())))"
         )
-    return (Explode(name, int(max)),)
+    step = Explode(name, int(max))
+    _dry_run("explode", step, empty)
+    return (step,)
 
 
 def _renamed_by(function: Callable[[str], str], empty: pd.DataFrame) -> dict[str, str]:

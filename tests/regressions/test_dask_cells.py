@@ -24,6 +24,7 @@ from support.frames import fresh
 import pandas_dp.dask  # noqa: F401 - gives Dask DataFrames their accessor
 from pandas_dp import conforming
 from pandas_dp.conforming import conformed, declared, settled
+from pandas_dp.engines.canonical import canonical
 from pandas_dp.errors import PandasDPError
 
 SURE = 10**5  # at this epsilon a count is off with probability 2 exp(-10**5)
@@ -227,8 +228,12 @@ def test_no_cell_of_a_partition_is_seen(name, relation):
 
 
 def test_the_test_finds_partitions_that_are_left_as_they_are(monkeypatch):
-    """A planted fault: what pandas made of a partition goes on as it is where it is a number at all."""
-    monkeypatch.setattr(conforming, "_numbers", lambda column, dtype: column)
+    """A planted fault: a partition of which pandas made objects because of one text has no numbers."""
+
+    def left(column: Any, dtype: Any) -> Any:
+        return conforming._none(dtype, len(column)) if column.dtype == object else column.astype(dtype)
+
+    monkeypatch.setattr(conforming, "_numbers", left)
     cells, dtype = DECLARED["int64"]
     first = seen(in_partitions(1, cells, dtype), "x")
     with pytest.raises(AssertionError):
@@ -353,10 +358,16 @@ class Raising(dt.tzinfo):
         ([5] * 5, np.timedelta64(5, "s")),
     ],
 )
-def test_a_cell_that_no_list_of_categories_takes_is_missing(cells, odd):
-    plain, more = (conformed(pd.Series(held, dtype=object), pd.CategoricalDtype()) for held in (cells, [*cells, odd]))
-    assert more.iloc[:-1].tolist() == plain.tolist() == cells
-    assert pd.isna(more.iloc[-1])
+def test_a_cell_of_categories_is_its_form_or_missing_whatever_is_beside_it(cells, odd):
+    plain, alone, more = (
+        conformed(pd.Series(held, dtype=object), pd.CategoricalDtype()) for held in (cells, [odd], [*cells, odd])
+    )
+    assert more.iloc[:-1].tolist() == plain.tolist() == [*map(canonical, cells)]
+    one, other = alone.iloc[0], more.iloc[-1]
+    assert (pd.isna(one) and pd.isna(other)) or (one, type(one)) == (other, type(other)) == (
+        canonical(odd),
+        pd.Timestamp if isinstance(odd, np.datetime64) else pd.Timedelta,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "str", "boolean", "datetime64[us]", "timedelta64[us]", "object"])
