@@ -1,7 +1,8 @@
 """What holds for all tests: none fails because the machine is busy, and plain ``pytest`` takes minutes.
 
 Hypothesis counts no seconds, neither of an example nor of making one. Without ``PANDAS_DP_TESTS=thorough``, which
-``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow.
+``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow. Of a test that
+is marked ``one_in(n)`` plain ``pytest`` runs one case in n, and the others are slow.
 What is remembered of ledgers goes to a folder of the tests, not of who runs them. Ctrl-C is Python's own also where a shell
 started them in the background, with that signal ignored.
 """
@@ -9,6 +10,7 @@ started them in the background, with that signal ignored.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -20,7 +22,7 @@ from hypothesis import HealthCheck, settings
 
 THOROUGH = os.environ.get("PANDAS_DP_TESTS") == "thorough"
 PART = 4  # the part of its examples that a property has in a run that is not thorough
-FEWEST = 10
+FEWEST = 5
 LONGEST = (
     10  # CPU seconds of a test that is not slow: five times what the rule says, for machines that are slow or busy
 )
@@ -40,8 +42,31 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return record_looks(monkeypatch)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is collected lives to the end: looking through it for garbage would take a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def place(item: pytest.Item) -> int:
+    """Where a case stands among those of its test: of several lists of arguments the sum, so that few cases have all of each."""
+    lists = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    first = [names.split(",")[0].strip() if isinstance(names, str) else names[0] for names in lists]
+    return sum(item.callspec.indices[name] for name in first)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Fewer examples of each property, once for all cases of a test."""
+    """Cases that are slow for being one of many; fewer examples of each property, once for all cases of a test."""
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None and place(item) % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
     for test in [] if THOROUGH else {item.obj for item in items if hasattr(item, "obj")}:
         chosen = getattr(test, "_hypothesis_internal_use_settings", None)
         if chosen is not None:
