@@ -42,6 +42,7 @@ def worst(most, k, rising, p, q, span=2):
     return ratio
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rising", [True, False], ids=["add_remove", "replace_one"])
 @pytest.mark.parametrize(("most", "k"), [(1, 1), (2, 1), (1, 2), (2, 2)])
 def test_exact_law_keeps_the_declared_loss_and_reaches_it(most, k, rising):
