@@ -73,7 +73,10 @@ def draw(terms, x, sensitivity=None):
     return tuple(bits)
 
 
-CASES = [(SparseVector(1, F(2), F(3), 2), (0, 2, 1, 3)), (SparseVector(0, F(1, 2), F(5, 3), 1), (-1, 0, 1))]
+CASES = [
+    pytest.param(SparseVector(1, F(2), F(3), 2), (0, 2, 1, 3), marks=pytest.mark.slow),
+    (SparseVector(0, F(1, 2), F(5, 3), 1), (-1, 0, 1)),
+]
 DRAWS = 12_000
 
 
