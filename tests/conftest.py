@@ -1,8 +1,9 @@
 """What holds for all tests: none fails because the machine is busy, and plain ``pytest`` takes minutes.
 
 Hypothesis counts no seconds, neither of an example nor of making one. Without ``PANDAS_DP_TESTS=thorough``, which
-``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow. Of a test that
-is marked ``one_in(n)`` plain ``pytest`` runs one case in n, and the others are slow.
+``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow. Faults are planted
+with all examples, the same ones each time. Of a test that is marked ``one_in(n)`` plain ``pytest`` runs one case in n, and the
+others are slow.
 What is remembered of ledgers goes to a folder of the tests, not of who runs them. Ctrl-C is Python's own also where a shell
 started them in the background, with that signal ignored.
 """
@@ -20,14 +21,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-THOROUGH = os.environ.get("PANDAS_DP_TESTS") == "thorough"
+RUN = os.environ.get("PANDAS_DP_TESTS")  # "thorough", or "planted": as thorough, with the same examples each time
 PART = 4  # the part of its examples that a property has in a run that is not thorough
 FEWEST = 5
 LONGEST = (
     10  # CPU seconds of a test that is not slow: five times what the rule says, for machines that are slow or busy
 )
 
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=RUN == "planted"
+)
 settings.load_profile("any machine")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
@@ -71,7 +74,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark = item.get_closest_marker("one_in")
         if mark is not None and place(item) % mark.args[0]:
             item.add_marker(pytest.mark.slow)
-    for test in [] if THOROUGH else {item.obj for item in items if hasattr(item, "obj")}:
+    for test in [] if RUN else {item.obj for item in items if hasattr(item, "obj")}:
         chosen = getattr(test, "_hypothesis_internal_use_settings", None)
         if chosen is not None:
             fewer = min(chosen.max_examples, max(chosen.max_examples // PART, FEWEST))
@@ -85,6 +88,6 @@ def pytest_runtest_call(item: pytest.Item):
     result = yield
     used = sum(os.times()[:4]) - sum(before[:4])  # of this process, and of children that have ended
     longest = LONGEST * (PART if hasattr(getattr(item, "obj", None), "hypothesis") else 1)
-    if THOROUGH and used > longest and not {"slow", "nightly"} & {mark.name for mark in item.iter_markers()}:
+    if RUN == "thorough" and used > longest and not {"slow", "nightly"} & {mark.name for mark in item.iter_markers()}:
         pytest.fail(f"{used:.1f} CPU seconds without the mark slow")
     return result
