@@ -33,6 +33,7 @@ settings.register_profile(
 )
 settings.load_profile("any machine")
 signal.signal(signal.SIGINT, signal.default_int_handler)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: every core has a worker already
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 

@@ -108,7 +108,11 @@ def _run(folder: Path, mark: str, paths: list[str], *options: str) -> tuple[int,
     with subprocess.Popen(
         [*command, *(f"tests/{path}" for path in paths)],
         cwd=folder,
-        env={**os.environ, "PANDAS_DP_TESTS": "planted", "PYTHONPATH": str(folder)},  # tests start interpreters of their own
+        env={
+            **os.environ,
+            "PANDAS_DP_TESTS": "planted",
+            "PYTHONPATH": str(folder),
+        },  # tests start interpreters of their own
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
