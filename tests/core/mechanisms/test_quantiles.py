@@ -149,6 +149,7 @@ def test_joint_law(monkeypatch, name, k, relation):
                 assert math.log(moment) / (order - 1) <= float(real.renyi(order)) * (1 + 1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_joint_law_with_gaps(monkeypatch, relation):
     mechanism = RecursiveQuantiles((F(1, 4), F(1, 2), F(3, 4)), F(2), cells=4)
@@ -247,7 +248,7 @@ def laws_with_near(monkeypatch, near, levels, rate, cells, ties, most):
     return [every.law(lambda rows=rows: mechanism.draw(points(rows))) for rows in tables]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("near", [0, 2])
 @pytest.mark.parametrize("look", LOOKS)
 def test_how_far_is_far_changes_no_law(monkeypatch, look, near):
