@@ -4,7 +4,8 @@ Hypothesis counts no seconds, neither of an example nor of making one. Without `
 ``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow. Faults are planted
 with all examples, the same ones each time. Of a test that is marked ``one_in(n)`` plain ``pytest`` runs one case in n, and the
 others are slow.
-What is remembered of ledgers goes to a folder of the tests, not of who runs them. Ctrl-C is Python's own also where a shell
+A run that is not thorough has its folders in memory where it can. What is remembered of ledgers goes to a folder of the tests,
+not of who runs them. Ctrl-C is Python's own also where a shell
 started them in the background, with that signal ignored.
 """
 
@@ -24,6 +25,7 @@ from hypothesis import HealthCheck, settings
 RUN = os.environ.get("PANDAS_DP_TESTS")  # "thorough", or "planted": as thorough, with the same examples each time
 PART = 4  # the part of its examples that a property has in a run that is not thorough
 FEWEST = 5
+ROOM = 2 << 30  # bytes that folders of tests may take
 LONGEST = (
     10  # CPU seconds of a test that is not slow: five times what the rule says, for machines that are slow or busy
 )
@@ -34,7 +36,10 @@ settings.register_profile(
 settings.load_profile("any machine")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: every core has a worker already
-os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
+HELD = None  # where folders of tests are: in memory, as what each of thousands of charges waits for is a disk
+if not RUN and os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > ROOM:
+    HELD = os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(dir=HELD)
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
