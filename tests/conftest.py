@@ -4,9 +4,8 @@ Hypothesis counts no seconds, neither of an example nor of making one. Without `
 ``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow. Faults are planted
 with all examples, the same ones each time. Of a test that is marked ``one_in(n)`` plain ``pytest`` runs one case in n, and the
 others are slow.
-A run that is not thorough has its folders in memory where it can. What is remembered of ledgers goes to a folder of the tests,
-not of who runs them. Ctrl-C is Python's own also where a shell
-started them in the background, with that signal ignored.
+A run that is not thorough has its folders in memory where it can. What is remembered of ledgers goes to a folder of the
+tests, not of who runs them. Ctrl-C is Python's own also where a shell started them in the background, with that signal ignored.
 """
 
 from __future__ import annotations
@@ -36,10 +35,20 @@ settings.register_profile(
 settings.load_profile("any machine")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: every core has a worker already
-HELD = None  # where folders of tests are: in memory, as what each of thousands of charges waits for is a disk
-if not RUN and os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > ROOM:
-    HELD = os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
-os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(dir=HELD)
+MEMORY = "/dev/shm"
+
+
+def roomy() -> bool:
+    """Whether folders in memory have the room that tests need, and may hold what they compile."""
+    if not os.access(MEMORY, os.W_OK):
+        return False
+    held = os.statvfs(MEMORY)
+    return held.f_bavail * held.f_frsize > ROOM and not held.f_flag & os.ST_NOEXEC
+
+
+if RUN != "thorough" and roomy():  # what thousands of charges wait for is a disk
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT"))
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
