@@ -1,14 +1,17 @@
 """What holds for all tests: none fails because the machine is busy, and plain ``pytest`` takes minutes.
 
 Hypothesis counts no seconds, neither of an example nor of making one. Without ``PANDAS_DP_TESTS=thorough``, which
-``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow.
-What is remembered of ledgers goes to a folder of the tests, not of who runs them. Ctrl-C is Python's own also where a shell
-started them in the background, with that signal ignored.
+``.ci/run`` sets, it draws a part of the examples; with it, a test that takes too long must be marked slow. Faults are planted
+with all examples, the same ones each time. Of a test that is marked ``one_in(n)`` plain ``pytest`` runs one case in n, and the
+others are slow.
+A run that is not thorough has its folders in memory where it can. What is remembered of ledgers goes to a folder of the
+tests, not of who runs them. Ctrl-C is Python's own also where a shell started them in the background, with that signal ignored.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -18,17 +21,34 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-THOROUGH = os.environ.get("PANDAS_DP_TESTS") == "thorough"
+RUN = os.environ.get("PANDAS_DP_TESTS")  # "thorough", or "planted": as thorough, with the same examples each time
 PART = 4  # the part of its examples that a property has in a run that is not thorough
-FEWEST = 10
+FEWEST = 5
+ROOM = 2 << 30  # bytes that folders of tests may take
 LONGEST = (
     10  # CPU seconds of a test that is not slow: five times what the rule says, for machines that are slow or busy
 )
 
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=RUN == "planted"
+)
 settings.load_profile("any machine")
 signal.signal(signal.SIGINT, signal.default_int_handler)
-os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported: every core has a worker already
+MEMORY = "/dev/shm"
+
+
+def roomy() -> bool:
+    """Whether folders in memory have the room that tests need, and may hold what they compile."""
+    if not os.access(MEMORY, os.W_OK):
+        return False
+    held = os.statvfs(MEMORY)
+    return held.f_bavail * held.f_frsize > ROOM and not held.f_flag & os.ST_NOEXEC
+
+
+if RUN != "thorough" and roomy():  # what thousands of charges wait for is a disk
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT"))
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
@@ -40,9 +60,36 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return record_looks(monkeypatch)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is collected lives to the end: looking through it for garbage would take a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def place(item: pytest.Item) -> int:
+    """Where a case stands in its list of arguments; of several lists the sum, so that few cases meet all of each."""
+    lists = [*item.iter_markers("parametrize")]  # the last one varies fastest
+    names = lists[0].args[0]
+    at, total = item.callspec.indices[names.split(",")[0].strip() if isinstance(names, str) else names[0]], 0
+    for mark in reversed(lists):
+        at, own = divmod(at, len(mark.args[1]))
+        total += own
+    return total
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Fewer examples of each property, once for all cases of a test."""
-    for test in [] if THOROUGH else {item.obj for item in items if hasattr(item, "obj")}:
+    """Cases that are slow for being one of many; fewer examples of each property, once for all cases of a test."""
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None and place(item) % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
+    for test in [] if RUN else {item.obj for item in items if hasattr(item, "obj")}:
         chosen = getattr(test, "_hypothesis_internal_use_settings", None)
         if chosen is not None:
             fewer = min(chosen.max_examples, max(chosen.max_examples // PART, FEWEST))
@@ -56,6 +103,6 @@ def pytest_runtest_call(item: pytest.Item):
     result = yield
     used = sum(os.times()[:4]) - sum(before[:4])  # of this process, and of children that have ended
     longest = LONGEST * (PART if hasattr(getattr(item, "obj", None), "hypothesis") else 1)
-    if THOROUGH and used > longest and not {"slow", "nightly"} & {mark.name for mark in item.iter_markers()}:
+    if RUN == "thorough" and used > longest and not {"slow", "nightly"} & {mark.name for mark in item.iter_markers()}:
         pytest.fail(f"{used:.1f} CPU seconds without the mark slow")
     return result

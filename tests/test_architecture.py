@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,7 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Modules imported anywhere in a file, those for type checking aside."""
     tree = ast.parse(path.read_text())
@@ -167,6 +169,7 @@ def test_core_knows_numpy_and_the_standard_library_only(module):
             assert room(name) in {"core", "errors", ""}, name
 
 
+@cache
 def code_lines(path: Path) -> int:
     """Lines that hold code: derivations in docstrings and comments make an audit shorter, not longer."""
     text = path.read_text()

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from support import interpreter
 from support.frames import fresh
 from support.parquet import write
 
@@ -270,14 +271,13 @@ def test_a_scan_of_the_same_files_is_the_same_table(pattern, monkeypatch):
 
 def test_a_ledger_gives_a_later_process_the_stored_answer(pattern, tmp_path):
     code = (
-        "import pandas_dp, sys; scan = pandas_dp.scan_parquet(sys.argv[1]);"
-        "s = scan.dp.protect(2, ledger=sys.argv[2], table='visits', version='1');"
+        f"import pandas_dp; scan = pandas_dp.scan_parquet({pattern!r});"
+        f"s = scan.dp.protect(2, ledger={str(tmp_path / 'a.dpledger')!r}, table='visits', version='1');"
         "print(scan.dp.query('age > 9').dp(epsilon=1).mean('cost', bounds=(0, 9)).value, s.spent)"
     )
-    command = [sys.executable, "-c", code, pattern, str(tmp_path / "a.dpledger")]
-    first, second = (subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(2))
+    first, second = (interpreter.run(code) for _ in range(2))
     assert first == second
-    assert first.endswith("epsilon=1\n")
+    assert first.stdout.endswith("epsilon=1\n"), first.stderr
 
 
 def test_a_file_that_cannot_be_read_fails_with_the_fixed_text_after_the_charge(pattern):

@@ -22,6 +22,7 @@ def total_of(name, loss, times, delta):
     return RULES[name].epsilon(((loss, times),), F(str(delta))).epsilon
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", PURE)
 @pytest.mark.parametrize("total", TOTALS)
 @pytest.mark.parametrize("queries", [1, 7, 300])
@@ -33,6 +34,7 @@ def test_the_largest_epsilon_fits_and_a_little_more_does_not(name, total, querie
     assert total_of(name, mechanism(F(str(epsilon)) * F("1.0000001")), queries, total[1]) > F(str(total[0]))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", PURE)
 @pytest.mark.parametrize("total", TOTALS)
 @pytest.mark.parametrize("loss", [Loss(0.1), Laplace(0.03), Exponential(0.7), Loss(0.05, 1e-10)])

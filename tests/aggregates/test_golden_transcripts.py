@@ -45,6 +45,7 @@ def test_an_error_bar_of_another_width_is_noticed(monkeypatch):
     assert "raise version of Count" in golden.verdict("count", GOLDEN["count"])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "change", [lambda t: t[:-1], lambda t: [*t, t[-1]], lambda t: []], ids=["less", "more", "none"]
 )

@@ -293,6 +293,7 @@ LINES = {  # one more line, the same but for one cell or comma, and how many of 
 READ = Schema({"pid": {"dtype": "Int64"}, "cost": {"bounds": (0, 100)}, "day": {"dtype": "datetime64[us]"}})
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 @pytest.mark.parametrize("name", LINES)
 def test_no_line_of_csv_decides_on_others(tmp_path, name, place):
@@ -311,7 +312,7 @@ def test_no_line_of_csv_decides_on_others(tmp_path, name, place):
         assert read.iloc[at - 1].isna().sum() == missing
 
 
-@pytest.mark.parametrize("size", [1, 7])
+@pytest.mark.parametrize("size", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_csv_is_the_same_however_many_lines_are_read_together(tmp_path, size, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text(ROWS)

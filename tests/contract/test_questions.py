@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from support import interpreter
 from support.frames import fresh, protected
 
 import pandas_dp
@@ -197,9 +196,6 @@ def test_another_budget_for_the_same_object_is_refused():
 
 
 RESTART = """
-import sys
-sys.path.insert(0, {root!r})
-import pandas_dp
 from pandas_dp.datasets import load_adult
 df = load_adult()
 df.dp.protect(epsilon=1, name="adult", ledger={ledger!r}, version={version!r})
@@ -208,8 +204,8 @@ print(int(df.dp(epsilon=0.4).count()), df.dp.session.spent)
 
 
 def run(ledger: Path, version: str | None) -> list[str]:
-    code = RESTART.format(root=str(Path(pandas_dp.__file__).parent.parent), ledger=str(ledger), version=version)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = interpreter.run(RESTART.format(ledger=str(ledger), version=version))
+    assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
 

@@ -35,18 +35,19 @@ def test_every_subset_is_equally_likely():
     uniform(counts, list(combinations([0, 2, 4, 6], 2)), 20_000)
 
 
-def test_ties_of_short_random_keys_are_shuffled(monkeypatch):
+@pytest.mark.parametrize("n", [4000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_ties_of_short_random_keys_are_shuffled(monkeypatch, n):
     """With one random bit nearly every pair ties: without the shuffle row order would decide."""
 
-    def one_bit(n, fill, dtype):
-        return (np.frombuffer(fill(n), dtype=np.uint8) & 1).astype(dtype) << dtype(31)
+    def one_bit(count, fill, dtype):
+        return (np.frombuffer(fill(count), dtype=np.uint8) & 1).astype(dtype) << dtype(31)
 
     monkeypatch.setattr(bounding, "random_words", one_bit)
     owner = np.zeros(4, dtype=np.int64)
-    counts = Counter(tuple(keep_at_most(owner, 1, 2).tolist()) for _ in range(20_000))
-    uniform(counts, list(combinations(range(4), 2)), 20_000)
+    counts = Counter(tuple(keep_at_most(owner, 1, 2).tolist()) for _ in range(n))
+    uniform(counts, list(combinations(range(4), 2)), n)
     monkeypatch.setattr(bounding, "_shuffle_ties", lambda order, tied, fill: None)
-    broken = Counter(tuple(keep_at_most(owner, 1, 2).tolist()) for _ in range(20_000))
+    broken = Counter(tuple(keep_at_most(owner, 1, 2).tolist()) for _ in range(n))
     assert chisquare([broken[c] for c in combinations(range(4), 2)]).pvalue < 1e-6
 
 

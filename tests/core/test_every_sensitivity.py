@@ -91,8 +91,10 @@ def found(case: Case, wrong: Any = None, stop: bool = False) -> tuple[list[str],
     return beyond, shares
 
 
-CASES = [
-    pytest.param(case, id=f"{cls.__name__} {i}") for cls, cases in STATISTICS.items() for i, case in enumerate(cases)
+CASES = [  # after the first one of a statistic they are slow
+    pytest.param(case, id=f"{cls.__name__} {i}", marks=[pytest.mark.slow] if i else [])
+    for cls, cases in STATISTICS.items()
+    for i, case in enumerate(cases)
 ]
 
 

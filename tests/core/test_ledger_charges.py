@@ -54,6 +54,7 @@ def test_a_refusal_leaves_no_trace(tmp_path):
     ledger.close()
 
 
+@pytest.mark.slow
 def test_ten_thousand_random_charges_sum_exactly():
     ledger, choose = Ledger(None), random.Random(11)
     budget = Budget.of(10**6, F(1, 2))

@@ -67,6 +67,7 @@ WAYS = ("as it is", "after steps", "by unit after steps")  # the last two with m
 ONCE = {*DRAWN, *ROW_BY_ROW}  # integers are random, or steps refused
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "way"),
     [
@@ -75,17 +76,18 @@ ONCE = {*DRAWN, *ROW_BY_ROW}  # integers are random, or steps refused
         for way in (WAYS[:1] if name in ONCE else WAYS)
     ],
 )
-def test_files_give_the_integers_of_memory(name, way, looks, patterns, monkeypatch):
+@pytest.mark.parametrize("coded", [0, 10**6], ids=["text", "dictionaries"])  # none comes in dictionaries, and all of it
+def test_files_give_the_integers_of_memory(name, way, coded, looks, patterns, monkeypatch):
     at = WAYS.index(way)
     first, exact = answer(name, (with_nulls if at else table)(), at == 2, at > 0), looks[0]
-    for coded in (0, 10**6):  # no text comes in dictionaries, and all of it
-        monkeypatch.setattr(scans, "CODED", coded)
-        scan = pandas_dp.scan_parquet(patterns[at])
-        assert type(answer(name, scan, at == 2, at > 0)) is type(first)
-        if name not in DRAWN:
-            assert looks[0] == exact, coded
+    monkeypatch.setattr(scans, "CODED", coded)
+    scan = pandas_dp.scan_parquet(patterns[at])
+    assert type(answer(name, scan, at == 2, at > 0)) is type(first)
+    if name not in DRAWN:
+        assert looks[0] == exact
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rows", [0, 1])
 def test_no_rows_and_one_row(rows, looks, tmp_path):
     frame = table().iloc[:rows]

@@ -168,6 +168,7 @@ print(kills, seen["whole"], seen["refused"], seen["away"])
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("moved", [False, True])
 def test_the_file_alone_has_every_charge_after_death_at_every_call(tmp_path, shim, moved):
     """Also where it is charged elsewhere, and moved back beside the journal of the charge that was cut short."""

@@ -1,7 +1,8 @@
 """Plant one fault after the other in a copy of the package and run its tests: ``python -m tests.mutants [name ...]``.
 
 First the tests run once without any fault: what fails there finds nothing, and a fault that names it does not count as killed.
-Two faults are tried at a time, as plain ``pytest`` would run their tests; those of a fault that is ``slow`` are marked so.
+Two faults are tried at a time, with the tests that plain ``pytest`` runs, all examples of their properties and the same ones
+each time; the tests of a fault that is ``slow`` are marked so.
 """
 
 from __future__ import annotations
@@ -107,7 +108,11 @@ def _run(folder: Path, mark: str, paths: list[str], *options: str) -> tuple[int,
     with subprocess.Popen(
         [*command, *(f"tests/{path}" for path in paths)],
         cwd=folder,
-        env={**os.environ, "PANDAS_DP_TESTS": "", "PYTHONPATH": str(folder)},  # tests start interpreters of their own
+        env={
+            **os.environ,
+            "PANDAS_DP_TESTS": "planted",
+            "PYTHONPATH": str(folder),
+        },  # tests start interpreters of their own
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

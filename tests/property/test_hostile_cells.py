@@ -157,6 +157,7 @@ def failing(name: str, share: slice = ALL) -> list[str]:
 NAMES = [*columns()]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", range(8))
 def test_no_cell_makes_a_step_fail(part):
     """A third of all ways to compute for each dtype, fewer of lists of categories; of objects, the oddest cells, all."""
@@ -309,6 +310,7 @@ def differing(name: str, turns: range) -> list[Any]:
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("part", range(8))
 def test_no_cell_decides_how_a_question_ends(part):
     names = [*QUESTIONS][part::8]

@@ -246,6 +246,7 @@ def test_every_question_has_its_place():
     assert {*USES, *PARTS, *COLUMNWISE, *ELSEWHERE} == set(QUESTIONS)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "column"), cases(USES | {name: uses for name, (uses, _) in ONE_BLOCK.items()}))
 def test_a_row_with_a_missing_value_is_left_out(name, column, looks):
     without = first(name, table()[~HOLES].reset_index(drop=True), looks)
@@ -256,6 +257,7 @@ def test_a_row_with_a_missing_value_is_left_out(name, column, looks):
         assert first(name, holed, looks) == expected, way
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", each_kind.questions(name for name in USES if name not in BY_UNIT))
 def test_what_is_missing_in_other_columns_changes_nothing(name, looks):
     whole = first(name, table(), looks)
@@ -301,6 +303,7 @@ def test_a_row_without_a_unit_is_left_out(name, looks):
         assert first(name, filled(frame, "uid", make), looks, unit=True) == without, way
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "column"),
     [case for case in cases(USES | PARTS) if case.values[1] in CONSTANTS and case.values[0] not in EXPRESSIONS],
@@ -336,6 +339,7 @@ NAMED = {"unique by column"}  # an infinity is another key than a large number
 BOUGHT = {"private bounds", "median in private bounds"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "column"),
     [

@@ -136,6 +136,7 @@ def plain(cells: list[Any]) -> pd.Series[Any]:
         return pd.Series(cells, dtype=object)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", DECLARED)
 def test_a_cell_becomes_what_it_is_by_itself(name):
     """Beside every hostile cell the plain ones are what they are without it, and its own result is that of it alone."""
@@ -212,6 +213,7 @@ def test_numbers_are_the_same_from_whatever_dtype_pandas_made_of_them(cells, dty
             pd.testing.assert_series_equal(made, expected)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "relation"),
     [*((name, "add_remove") for name in DECLARED), *((name, "replace_one") for name in ("int64", "bool", "dates"))],

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support import each_kind
 from support.auditor import Result, audit
 from support.drawing import Drawer, capture
 from support.frames import fresh
@@ -103,7 +104,7 @@ def audited(name: str, ask: Callable[[Any], Any], relation: str) -> Result:
 
 
 CASES = [
-    pytest.param(name, relation, marks=[pytest.mark.slow] if relation == REPLACE_ONE and name not in ROW_BY_ROW else [])
+    each_kind.case(name, relation, slow=relation == REPLACE_ONE and name not in ROW_BY_ROW)
     for name in QUESTIONS
     for relation in RELATIONS
     if name not in EXEMPT and (relation == REPLACE_ONE or name not in ROW_BY_ROW)

@@ -80,6 +80,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("name", "relation", "pair"), CASES)
 def test_pair(name: str, relation: str, pair: Pair):
     sides = [drawer(table, ASKED[name], **pair.terms(relation)) for table in pair.frames()]
@@ -188,6 +189,7 @@ TWINS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("twin", TWINS)
 def test_twin(twin: str, monkeypatch: pytest.MonkeyPatch):
     ask, apply, relation, pair = TWINS[twin]

@@ -77,6 +77,7 @@ def test_the_storage_of_a_zoned_column_changes_nothing(zone):
             pd.testing.assert_series_equal(part(name, other), part(name, column), check_names=False)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=4))

@@ -107,6 +107,21 @@ def nested(wrap: Callable[[Any], Any], times: int, inner: Any = ()) -> Any:
     return inner
 
 
+def deep_tuple() -> Any:
+    """A tuple in a tuple, a million times, which Python's loop makes in no time."""
+    inner: Any = ()
+    for _ in range(10**6):
+        inner = (inner,)
+    return inner
+
+
+def deep_list() -> Any:
+    inner: Any = []
+    for _ in range(10**6):
+        inner = [inner]
+    return inner
+
+
 def endless() -> Iterator[int]:
     """Never ends."""
     while True:
@@ -123,8 +138,8 @@ def odd_objects() -> dict[str, Any]:
     array = np.empty(1, dtype=object)
     array[0] = array
     plain = {
-        "tuple a million deep": nested(lambda t: (t,), 10**6),
-        "list a million deep": nested(lambda t: [t], 10**6, []),
+        "tuple a million deep": deep_tuple(),
+        "list a million deep": deep_list(),
         "frozenset deep": nested(lambda t: frozenset([t]), 10**4),
         "named tuple deep": nested(lambda t: Pair(t, 1), 10**5),
         "alias deep": nested(lambda t: types.GenericAlias(list, (t,)), 1000, int),
@@ -159,7 +174,7 @@ def odd_objects() -> dict[str, Any]:
         "bare duration": np.timedelta64(5),
         "year of months": np.timedelta64(1, "Y"),
         "not a duration": np.timedelta64("NaT"),
-        "record": np.array([(1, nested(lambda t: (t,), 10**6))], dtype=[("n", "i8"), ("o", "O")])[0],
+        "record": np.array([(1, deep_tuple())], dtype=[("n", "i8"), ("o", "O")])[0],
         "first date": dt.datetime.min.replace(tzinfo=dt.timezone(dt.timedelta(hours=14))),
         "last date": dt.date.max,
         "time": dt.time(1, tzinfo=Zone()),

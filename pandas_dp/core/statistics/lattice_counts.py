@@ -56,9 +56,9 @@ class Grid:
     @cached_property
     def candidates(self) -> NDArray[np.float64]:
         """The points as floats, strictly rising: only products and sums, which come out alike on every machine."""
-        distances = [0.0]
-        while distances[-1] < 2.0**self.bits:
-            distances.append(distances[-1] * GROWTH + float(self.step))
+        distances, step, most = [0.0], float(self.step), 2.0**self.bits
+        while distances[-1] < most:
+            distances.append(distances[-1] * GROWTH + step)
         up = np.array(distances)
         sides = ([-up] if self.below else []) + ([up] if self.above else [])
         return np.unique(np.concatenate(sides) + float(self.start))

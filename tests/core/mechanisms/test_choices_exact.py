@@ -107,6 +107,7 @@ DRAWS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("family", "scores", "picks", "counts"), DRAWS)
 def test_draws_have_the_law(family, scores, picks, counts):
     rate, n = Fraction(3, 7), 6_000
@@ -194,6 +195,7 @@ def cases():
         yield name, k, relation
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "k", "relation"), list(cases()))
 def test_the_claim_holds_on_all_small_tables(name, k, relation):
     """Nulls included; units of two rows keep both, so no random choice of rows enters."""
@@ -285,6 +287,7 @@ def worst_of_groups(family: type, unit: PrivacyUnit, k: int, relation: Neighbori
     return worst
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("family", [PermuteAndFlip, ExponentialMechanism])

@@ -128,6 +128,7 @@ def sensitivity(k: int, relation: NeighboringRelation):
     return LatticeCounts("x", Lattice(F(1), 0, 2)).sensitivity(unit_of(k, relation))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("name", LEVELS)
@@ -148,6 +149,7 @@ def test_joint_law(monkeypatch, name, k, relation):
                 assert math.log(moment) / (order - 1) <= float(real.renyi(order)) * (1 + 1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_joint_law_with_gaps(monkeypatch, relation):
     mechanism = RecursiveQuantiles((F(1, 4), F(1, 2), F(3, 4)), F(2), cells=4)
@@ -246,6 +248,7 @@ def laws_with_near(monkeypatch, near, levels, rate, cells, ties, most):
     return [every.law(lambda rows=rows: mechanism.draw(points(rows))) for rows in tables]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("near", [0, 2])
 @pytest.mark.parametrize("look", LOOKS)
 def test_how_far_is_far_changes_no_law(monkeypatch, look, near):
@@ -350,6 +353,7 @@ def worst_of_groups(every: Every, mechanism, k: int, relation: NeighboringRelati
     )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize(("q", "rate"), [(F(1, 2), 2), (F(2, 3), 3), (F(0), 1)])
@@ -364,6 +368,7 @@ def test_one_quantile_of_each_group(monkeypatch, q, rate, k, relation):
     assert worst_ratio**3 > 2 ** int(loss.epsilon)  # a third of the claim would be wrong
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_several_quantiles_of_each_group(monkeypatch, relation):
     mechanism, unit = RecursiveQuantiles((F(1, 3), F(2, 3)), F(4), 2), unit_of(1, relation)

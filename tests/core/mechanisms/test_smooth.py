@@ -68,6 +68,7 @@ def test_every_beta(law):
             assert 0.99 * epsilon < worst <= epsilon * (1 + 1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("gamma", [1.1, 1.5, 2, 3, 4, 8, 12])
 def test_every_gamma(gamma):
     """alpha (g - 1)**((g - 1)/g) + beta max(1, g - 1) <= epsilon does for all, epsilon / 4g and epsilon / g not."""
@@ -108,6 +109,7 @@ def exact_delta(law: str, epsilon: float, alpha: float, beta: float) -> float:
     return worst
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("law", NEED_DELTA)
 def test_deltas(law, delta):
@@ -143,6 +145,7 @@ def worst_loss_in_space(law: str, alpha: float, beta: float, d: int, pieces: int
     return worst
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 @pytest.mark.parametrize("law", PURE)
 def test_pure_losses_in_space(law, d):
@@ -182,6 +185,7 @@ def gaussian_delta_in_space(epsilon: float, alpha: float, beta: float, d: int) -
     return worst
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("law", NEED_DELTA)
 @pytest.mark.parametrize("d", [2, 5, 50])
 def test_deltas_in_space(law, d):

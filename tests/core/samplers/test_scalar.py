@@ -58,6 +58,7 @@ def test_uniform_below(width: int) -> None:
     assert chi_squared(draws, dict.fromkeys(range(11), 1 / 11)) > FALSE_ALARM
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("width", "x"), [(1, F(2, 3)), (2, F(1)), (3, F(7, 3)), (64, F(1, 3)), (64, F(9, 4))])
 def test_bernoulli_exp(width: int, x: F) -> None:
     bits, p = short_words(width), float(exact_exp(-x))
@@ -79,6 +80,7 @@ def test_certain_decisions() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ exponential
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", [1, 3, 64])
 def test_exponential(width: int) -> None:
     bits = short_words(width)

@@ -57,6 +57,7 @@ def draws(name: str, scale: F, count: int, bits: Bits) -> np.ndarray:
     return np.fromiter((min(max(z, -(10**6)), 10**6) for z in found), dtype=np.int64, count=count)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize(("width", "scale"), [(1, F(2, 3)), (3, F(7, 2)), (64, F(10**40 + 1, 10**40))])
 def test_laws_with_short_words(name, width, scale):

@@ -122,6 +122,7 @@ def test_all_uniforms_about_a_loose_threshold(low: int) -> None:
     assert twin == 1 != drawn(table, 85, 0)  # the table alone
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("full", [8, 64])
 def test_look_up_and_search_agree(full: int) -> None:
     """Every cell the look-up answers has this one answer at both of its ends."""

@@ -26,11 +26,16 @@ GRIDS = [
     Grid(F(0), F(1, 10**250), below=True, above=True, bits=997),
     Grid(F(10) ** 300, F(1), below=False, above=True, bits=997),
 ]
+FINEST = 5  # which has by far the most points
 FLOATS = st.floats(allow_nan=False)
 DTYPES = ["int8", "int64", "uint8", "uint64", "float16", "float32", "float64", "bool"]
 
 
-@pytest.mark.parametrize("grid", GRIDS, ids=range(len(GRIDS)))
+@pytest.mark.parametrize(
+    "grid",
+    [pytest.param(grid, marks=[pytest.mark.slow] if i == FINEST else []) for i, grid in enumerate(GRIDS)],
+    ids=range(len(GRIDS)),
+)
 def test_points(grid):
     points = grid.candidates
     assert (np.diff(points) > 0).all()

@@ -90,6 +90,7 @@ def test_the_median_under_add_remove_is_the_definition(beta):
                 assert found <= least * (1 + 2 * GAP / UNIT)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("q", LEVELS)
 def test_other_levels_under_add_remove_are_bounds(q):
     for rows in (rows for n in range(5) for rows in BY_SIZE[n]):
@@ -109,6 +110,7 @@ def units_apart(k, one_way, most=5):
                 yield base + old, base + new
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("one_way", [True, False])
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("q", [F(0), *LEVELS])

@@ -155,6 +155,7 @@ def test_one_row_under_add_remove_is_the_definition(n):
             assert least[i] <= found <= least[i] * ROUNDED
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("r", [1, 2])
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -172,6 +173,7 @@ def test_smooth_bounds_for_units(n, r, relation):
         assert bounded[near & (moved > 0)].all()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("r", [1, 2])
 def test_never_below_the_definition_for_units(r, relation):
