@@ -28,7 +28,7 @@ GRID = np.linspace(*MONEY, 501).tolist()  # for libraries that choose among list
 UNIT_ROWS, DELTA = 5, 1e-6
 PACKAGES = {"pydp": "python-dp", "pandas_dp": "pandas-dp"}
 MODULES = {
-    "pandas_dp": "pandas_dp.priced.frame",
+    "pandas_dp": "pandas_dp.questions.frame",
     "opendp": "opendp.prelude",
     "privjail": "privjail.pandas",
     "pydp": "pydp.algorithms.laplacian",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pandas_dp import tables
+from pandas_dp.tables import frames
 
 Call = Callable[[], object]
 
@@ -37,7 +37,7 @@ class Cost:
 
 def forget(frame: pd.DataFrame) -> None:
     """Forget the encodings of the columns (codes of keys and units), as before the first question."""
-    table = tables.lookup(frame)
+    table = frames.lookup(frame)
     if table is not None:
         table.cache.clear()
 

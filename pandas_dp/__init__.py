@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pandas_dp import datasets
-from pandas_dp.accessor import dp
+from pandas_dp.accessor.accessor import dp
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -22,34 +22,34 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
+from pandas_dp.facts.schema import Schema
 from pandas_dp.moved import find_moved
-from pandas_dp.schema import Schema
-from pandas_dp.session import Session
+from pandas_dp.session.session import Session
 
 if TYPE_CHECKING:
     from pandas_dp import accounting, audit, local, teaching
+    from pandas_dp.accessor.scan import ScannedTable, scan_parquet
     from pandas_dp.aggregates.prices import geometric_prices
-    from pandas_dp.joining import open_session
-    from pandas_dp.practice import mock
-    from pandas_dp.queries import Query, query
-    from pandas_dp.readers import read_csv, read_feather, read_parquet
-    from pandas_dp.scanning import ScannedTable, scan_parquet
-    from pandas_dp.splitting import split
+    from pandas_dp.queries.query import Query, query
+    from pandas_dp.queries.splitting import split
+    from pandas_dp.session.mock import mock
+    from pandas_dp.session.opening import open_session
+    from pandas_dp.tables.readers import read_csv, read_feather, read_parquet
 
 find_moved()
 __version__ = "0.1.0"
 LATER = {
-    "Query": "pandas_dp.queries",
-    "ScannedTable": "pandas_dp.scanning",
+    "Query": "pandas_dp.queries.query",
+    "ScannedTable": "pandas_dp.accessor.scan",
     "geometric_prices": "pandas_dp.aggregates.prices",
-    "mock": "pandas_dp.practice",
-    "open_session": "pandas_dp.joining",
-    "query": "pandas_dp.queries",
-    "read_csv": "pandas_dp.readers",
-    "read_feather": "pandas_dp.readers",
-    "read_parquet": "pandas_dp.readers",
-    "scan_parquet": "pandas_dp.scanning",
-    "split": "pandas_dp.splitting",
+    "mock": "pandas_dp.session.mock",
+    "open_session": "pandas_dp.session.opening",
+    "query": "pandas_dp.queries.query",
+    "read_csv": "pandas_dp.tables.readers",
+    "read_feather": "pandas_dp.tables.readers",
+    "read_parquet": "pandas_dp.tables.readers",
+    "scan_parquet": "pandas_dp.accessor.scan",
+    "split": "pandas_dp.queries.splitting",
 }
 
 __all__ = [

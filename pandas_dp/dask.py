@@ -17,9 +17,9 @@ try:
 except ImportError:
     raise ImportError("pandas_dp.dask needs Dask: pip install 'pandas-dp[dask]'") from None
 
-from pandas_dp import tables
-from pandas_dp.accessor import Accessor
-from pandas_dp.partitions import Partitions
+from pandas_dp.accessor.accessor import Accessor
+from pandas_dp.tables import frames
+from pandas_dp.tables.chunks import Partitions
 
 __all__ = ["DaskAccessor"]
 
@@ -90,7 +90,7 @@ class DaskAccessor(Accessor):
         if self._carrier is None or self._carrier[0] is not expression:
             source = Partitions.of(self._held)
             carrier = source.empty
-            tables.remember_scan(carrier, source)
+            frames.remember_scan(carrier, source)
             self._carrier = expression, carrier
         return self._carrier[1]
 
@@ -98,7 +98,7 @@ class DaskAccessor(Accessor):
         """The Dask DataFrame that a frame stands for."""
         if frame is self._frame:
             return self._held
-        source = tables.scan_of(frame)
+        source = frames.scan_of(frame)
         if not isinstance(source, Partitions):
             raise TypeError
         made = source.lazily()

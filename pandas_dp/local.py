@@ -14,20 +14,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp import arguments
 from pandas_dp.aggregates.randomized_response import proportions
-from pandas_dp.calls import example
+from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts import numbers
+from pandas_dp.facts import checks, numbers
+from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.labels import Labels
-from pandas_dp.kinds import Kind, exact_number
-from pandas_dp.public_arguments import listed
-from pandas_dp.report.base import checked_level
-from pandas_dp.schema import ColumnFacts
-from pandas_dp.uncertainty import LEVEL
+from pandas_dp.facts.public_only import listed
+from pandas_dp.facts.schema import ColumnFacts
+from pandas_dp.release.base import checked_level
 
 __all__ = ["epsilon_of", "estimate", "randomize"]
 
@@ -175,7 +174,7 @@ def epsilon_of(alpha: Any, *, keys: Any) -> float:
 
 
 def _keys(keys: Any) -> tuple[Keys, Labels]:
-    keyed, labels = arguments.keys(keys, False, False, KIND, ColumnFacts(), "randomize", "answer")
+    keyed, labels = checks.keys(keys, False, False, KIND, ColumnFacts(), "randomize", "answer")
     if keyed.count < 2:
         raise ArgumentValueError("randomized response needs at least two keys: keys=['no', 'yes']")
     return keyed, labels
@@ -191,7 +190,7 @@ def _codes(answers: Iterable[Any], keyed: Keys) -> NDArray[np.intp]:
 
 def _place(answer: Any, places: dict[tuple[bool, Any], int]) -> int:
     try:
-        key = arguments.plain(answer, KIND)
+        key = checks.plain(answer, KIND)
         return places.get((isinstance(key, bool), key), -1)
     except KeyboardInterrupt:
         raise

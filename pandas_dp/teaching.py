@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.calls import example
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
-from pandas_dp.kinds import exact_number
-from pandas_dp.public_arguments import is_private, listed
-from pandas_dp.report.plots import axes_of, load_pyplot
+from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.kinds import exact_number
+from pandas_dp.facts.public_only import is_private, listed
+from pandas_dp.release.plots import axes_of, load_pyplot
 
 __all__ = ["Sensitivities", "sensitivities"]
 

@@ -21,24 +21,24 @@ import pytest
 from support import interpreter, page_runs
 
 import pandas_dp
-from pandas_dp import postprocess
-from pandas_dp.accessor import Accessor
+from pandas_dp.accessor.accessor import Accessor
+from pandas_dp.accessor.scan import ScannedAccessor
+from pandas_dp.aggregates import tidy
+from pandas_dp.aggregates.uncertainty import Interval
 from pandas_dp.audit.result import AuditResult
+from pandas_dp.books.what_fits import more_calls
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss
-from pandas_dp.priced.column import PricedColumn
-from pandas_dp.priced.frame import PricedFrame
-from pandas_dp.priced.groups import PricedGroups
-from pandas_dp.priced.keys import FoundGroups
-from pandas_dp.release import FrameRelease, ObjectRelease, SeriesRelease
-from pandas_dp.report.allowance import more_calls
-from pandas_dp.report.base import Release
-from pandas_dp.report.preview import Preview
-from pandas_dp.scanning import ScannedAccessor
+from pandas_dp.questions.column import PricedColumn
+from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.groups import PricedGroups
+from pandas_dp.questions.keys import FoundGroups
+from pandas_dp.release.base import Release
+from pandas_dp.release.preview import Preview
+from pandas_dp.release.values import FrameRelease, ObjectRelease, SeriesRelease
+from pandas_dp.session.streams import OracleStream, ThresholdStream
 from pandas_dp.steps.methods import RowSteps
-from pandas_dp.streams import OracleStream, ThresholdStream
-from pandas_dp.uncertainty import Interval
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -226,7 +226,7 @@ def public_functions() -> dict[str, Callable[..., object]]:
         thing = getattr(pandas_dp, name)
         parts = thing.__all__ if inspect.ismodule(thing) else None
         things |= {name: thing} if parts is None else {f"{name}.{part}": getattr(thing, part) for part in parts}
-    things |= {name: getattr(postprocess, name) for name in ("nonnegative", "to_simplex", "round_to_total", "isotonic")}
+    things |= {name: getattr(tidy, name) for name in ("nonnegative", "to_simplex", "round_to_total", "isotonic")}
     found = {}
     for name, thing in things.items():
         if not isinstance(thing, type):

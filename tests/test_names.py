@@ -14,7 +14,7 @@ from support.frames import fresh, people
 import pandas_dp
 from pandas_dp.__main__ import main
 from pandas_dp.core.ledger import open_ledger
-from pandas_dp.names import canonical, check_name
+from pandas_dp.facts.names import canonical, check_name
 
 TWINS = {
     "case": "VISITS 2026",

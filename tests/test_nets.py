@@ -25,11 +25,10 @@ import pandas_dp
 import pandas_dp.core.mechanisms
 import pandas_dp.core.samplers
 import pandas_dp.core.statistics
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms
-from pandas_dp.aggregates.expected import ExpectedError
+from pandas_dp.aggregates.base import Answer, ExpectedError, SingleLook, Terms
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.statistics.sums import Total
-from pandas_dp.priced.frame import PricedFrame
+from pandas_dp.questions.frame import PricedFrame
 from tests.contract import test_every_argument
 from tests.core import test_every_law, test_every_sensitivity
 from tests.core.samplers.laws import discrete_laplace_law

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.accounting.rounding import EXACT, above, decimal
-from pandas_dp.calls import example
 from pandas_dp.core.privacy import GaussianLoss, PrivacyLoss, PureLoss, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
-from pandas_dp.public_arguments import listed
+from pandas_dp.facts.public_only import listed
 
 LINE = "compose([0.1, 0.5], delta=1e-6), compose([(0.1, 1e-8)], delta=1e-6) or compose({0.1: 46}, delta=1e-6)"
 MOST_KINDS = 10_000

@@ -12,7 +12,7 @@ from pandas_dp.accounting.library import FAST_FOURIER_ERROR, INSTALL, pld_epsilo
 from pandas_dp.accounting.losses import Gaussian, Losses, total_of
 from pandas_dp.accounting.optimal import MOST_DIFFERENT, MOST_QUERIES, is_exact, optimal_epsilon
 from pandas_dp.accounting.rounding import EXACT, above, decimal
-from pandas_dp.core.conversions import renyi_limit
+from pandas_dp.core.filters import renyi_limit
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss
 

@@ -10,15 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Steps, Terms
-from pandas_dp.aggregates.expected import AT, IN_ROWS, ExpectedError
+from pandas_dp.aggregates.base import AT, IN_ROWS, Aggregate, Answer, ExpectedError, Steps, Terms
+from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.measurement import Measurement, Reply
 from pandas_dp.core.mechanisms.sparse_vector import SparseVector
 from pandas_dp.core.privacy import Price, PrivacyLoss, Sensitivity
-from pandas_dp.core.statistics.conditions import CountWhere
+from pandas_dp.core.statistics.scores import CountWhere
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps.expression import Expression
-from pandas_dp.uncertainty import LEVEL
 
 ANY = CountWhere(None)  # all conditions have one sensitivity
 ASKED = 100  # questions, in the example of a margin that a preview gives

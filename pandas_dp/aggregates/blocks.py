@@ -9,18 +9,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pandas_dp.aggregates.base import (
+    FITS,
+    PLAIN,
     Answer,
     Caution,
+    ExpectedError,
     Guarantee,
     SingleLook,
     Terms,
+    Unit,
     end_notes,
     least_epsilon,
     noise_of,
     noised,
+    noisy,
 )
-from pandas_dp.aggregates.expected import FITS, PLAIN, ExpectedError, Unit, noisy
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, RankBound, ScoreGap, percent
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import Quantile
@@ -31,8 +36,7 @@ from pandas_dp.core.privacy import Price, PrivacyUnit, show
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockPoints, BlockResults, BlockSums, BlockVotes
 from pandas_dp.core.statistics.centre import CentreOfAttention
 from pandas_dp.errors import ArgumentValueError
-from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import LEVEL, Additive, RankBound, ScoreGap, percent
+from pandas_dp.facts.kinds import Kind
 
 FEW_BLOCKS, MORE_BLOCKS, MOST_BLOCKS = 25, 50, 100_000
 ROWS_A_BLOCK = 5  # with fewer, empty blocks (which count as the middle of the bounds) pull the answer

@@ -12,8 +12,18 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, Guarantee, Guaranteed, SingleLook, Terms, pure_epsilon
-from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit
+from pandas_dp.aggregates.base import (
+    IN_ROWS,
+    Answer,
+    ExpectedError,
+    Guarantee,
+    Guaranteed,
+    SingleLook,
+    Terms,
+    Unit,
+    pure_epsilon,
+)
+from pandas_dp.aggregates.uncertainty import ScoreGap
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy, Statistic
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
@@ -22,7 +32,6 @@ from pandas_dp.core.privacy import show
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
 from pandas_dp.facts.labels import Labels
-from pandas_dp.uncertainty import ScoreGap
 
 Weights = tuple[int, ...]
 UNITS = {"count": IN_ROWS, "score": Unit("in score"), "revenue": Unit("of revenue")}

@@ -9,14 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Answer, Caution, Counts, Steps, Terms, noise_of, noised
-from pandas_dp.aggregates.expected import ExpectedError
+from pandas_dp.aggregates.base import Answer, Caution, Counts, ExpectedError, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.uncertainty import Additive, HalfWidth, NoError
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.partition import Bins, Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics import counts
 from pandas_dp.facts.labels import CrossLabels, Labels
-from pandas_dp.uncertainty import Additive, HalfWidth, NoError
 
 PUBLIC = "none: the number is public"
 

@@ -14,14 +14,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Answer, Caution, SingleLook, Terms, noise_of, noised
-from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, over_rows, scale_of
+from pandas_dp.aggregates.base import (
+    IN_ROWS,
+    Answer,
+    Caution,
+    ExpectedError,
+    SingleLook,
+    Terms,
+    noise_of,
+    noised,
+    over_rows,
+    scale_of,
+)
+from pandas_dp.aggregates.uncertainty import LEVEL, Ends
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.statistics.products import ROW_TOTAL, Products
-from pandas_dp.uncertainty import LEVEL, Ends
 
 MANY = 20  # half-widths of the number of rows that rows must be for the first order to tell the error
 FAR = 3  # half-widths of a variance that it must lie above 0, for what is divided by it

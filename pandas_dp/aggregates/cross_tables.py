@@ -13,17 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of
+from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of, over_rows
 from pandas_dp.aggregates.count import CountBy
-from pandas_dp.aggregates.expected import PLAIN, ExpectedError, over_rows
-from pandas_dp.aggregates.moments import Mean
-from pandas_dp.aggregates.sums import Sum
+from pandas_dp.aggregates.moments import Mean, Sum
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
+from pandas_dp.facts.kinds import is_missing
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
-from pandas_dp.kinds import is_missing
-from pandas_dp.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
 
 ALL = "All"  # as pandas calls its margins
 Cells = NDArray[Any]

@@ -11,15 +11,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.base import Answer, Counts, SingleLook, Terms, noise_of, noised
+from pandas_dp.aggregates.base import (
+    IN_ROWS,
+    Answer,
+    Counts,
+    ExpectedError,
+    SingleLook,
+    Terms,
+    Unit,
+    noise_of,
+    noised,
+    over_rows,
+    scale_of,
+)
 from pandas_dp.aggregates.count import CountBy, int64s
-from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, Unit, over_rows, scale_of
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.facts.labels import CrossLabels, Labels
-from pandas_dp.uncertainty import LEVEL, Additive, Ends
 
 Floats = NDArray[np.float64]
 TRANSITIVE = "that of three cells whose first equals the second and that the third, the first equals the third"

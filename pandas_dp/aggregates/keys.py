@@ -9,23 +9,33 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Caution, SingleLook, Steps, Terms, in_numbers, least_epsilon
+from pandas_dp.aggregates.base import (
+    IN_ROWS,
+    Aggregate,
+    Answer,
+    Caution,
+    ExpectedError,
+    SingleLook,
+    Steps,
+    Terms,
+    in_numbers,
+    least_epsilon,
+    noisy,
+)
 from pandas_dp.aggregates.count import int64s
-from pandas_dp.aggregates.expected import IN_ROWS, ExpectedError, noisy
-from pandas_dp.aggregates.moments import Mean
-from pandas_dp.aggregates.sums import Sum
+from pandas_dp.aggregates.moments import Mean, Sum
+from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.measurement import Listing, Measurement
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
-from pandas_dp.core.statistics.key_counts import KeyCounts
+from pandas_dp.core.statistics.counts import KeyCounts
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
-from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Additive
 
 SHARE = Fraction(1, 2)  # of epsilon, for the keys of groups
 RARE = "how many keys are left out, and which, is not said"

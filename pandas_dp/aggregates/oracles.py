@@ -18,18 +18,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates.above_threshold import Stream, calibrate, mean, plain_epsilon
-from pandas_dp.aggregates.base import Answer, Steps, Terms
+from pandas_dp.aggregates.base import AT, IN_ROWS, SAY, Answer, ExpectedError, Steps, Terms
 from pandas_dp.aggregates.domains import Domain
-from pandas_dp.aggregates.expected import AT, IN_ROWS, SAY, ExpectedError
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
 from pandas_dp.core.measurement import Measurement, Reply
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.sparse_vector import SparseVector
 from pandas_dp.core.privacy import PrivacyLoss, show
-from pandas_dp.core.statistics.conditions import CountWhere, DistanceFrom
 from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.scores import CountWhere, DistanceFrom
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.expression import Expression
-from pandas_dp.uncertainty import LEVEL, Additive, Ends
 
 SIZE_SHARE = Fraction(1, 20)  # of epsilon, for the number of rows where it is not public
 SIZE_LEVEL = 0.999

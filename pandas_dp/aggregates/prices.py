@@ -11,12 +11,12 @@ from typing import Any
 
 from pandas_dp.aggregates.base import Guarantee
 from pandas_dp.aggregates.choices import Choice, Gap
-from pandas_dp.calls import example
 from pandas_dp.core.measurement import Noisy
 from pandas_dp.core.privacy import show
-from pandas_dp.core.statistics.revenue import MOST_STEPS, Revenue
+from pandas_dp.core.statistics.scores import MOST_STEPS, Revenue
 from pandas_dp.errors import ArgumentValueError
-from pandas_dp.kinds import exact_number
+from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.kinds import exact_number
 
 MOST_PRICES = 10**6
 GRID = 1 << 16

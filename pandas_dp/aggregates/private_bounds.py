@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Aggregate, Caution, Steps, Terms, noise_of, noised
-from pandas_dp.aggregates.expected import ExpectedError
-from pandas_dp.aggregates.moments import Mean, Variance
+from pandas_dp.aggregates.base import Aggregate, Caution, ExpectedError, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.selections import QuantileOf
-from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.gaussian import analytic_variance

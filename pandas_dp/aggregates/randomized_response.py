@@ -12,9 +12,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp import postprocess
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, in_numbers, least_epsilon, pure_epsilon
-from pandas_dp.aggregates.expected import AT, ExpectedError
+from pandas_dp.aggregates import tidy
+from pandas_dp.aggregates.base import (
+    AT,
+    Answer,
+    ExpectedError,
+    SingleLook,
+    Terms,
+    in_numbers,
+    least_epsilon,
+    pure_epsilon,
+)
+from pandas_dp.aggregates.uncertainty import LEVEL, rounded_up
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse
 from pandas_dp.core.partition import Keys
@@ -23,7 +32,6 @@ from pandas_dp.core.statistics.codes import Codes
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
-from pandas_dp.uncertainty import LEVEL, rounded_up
 
 LINE = 'df.dp.protect(epsilon=..., neighbors="replace_one", rows=True)'
 
@@ -144,7 +152,7 @@ def proportions(
     shares = (np.bincount(answers, minlength=mechanism.parts) / n - q) / kept  # shape (keys,)
     errors = np.array([standard_error(mechanism, min(max(share, 0.0), 1.0), n) for share in shares])
     reach = _z(level) * errors
-    shown = postprocess.to_simplex(pd.Series(shares), 1).to_numpy() if project else shares
+    shown = tidy.to_simplex(pd.Series(shares), 1).to_numpy() if project else shares
     columns = {"proportion": shown, "standard_error": errors, "lower": shares - reach, "upper": shares + reach}
     return pd.DataFrame(columns | {"count": n * shown}, index=labels.index())
 

@@ -11,9 +11,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, in_numbers, least_noised, noise_of, noised
-from pandas_dp.aggregates.expected import AT, IN_ROWS, ExpectedError, over_rows, scale_of
+from pandas_dp.aggregates.base import (
+    AT,
+    IN_ROWS,
+    Answer,
+    ExpectedError,
+    SingleLook,
+    Terms,
+    in_numbers,
+    least_noised,
+    noise_of,
+    noised,
+    over_rows,
+    scale_of,
+)
 from pandas_dp.aggregates.hierarchy import Hierarchy
+from pandas_dp.aggregates.tidy import isotonic
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Bins
@@ -22,8 +36,6 @@ from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
-from pandas_dp.postprocess import isotonic
-from pandas_dp.uncertainty import LEVEL, Additive, Ends
 
 MOST_BRANCHING = 16
 MANY_PARTS = 1 << 16  # beyond it only two branchings are tried

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Guarantee, Steps, Terms, once
-from pandas_dp.aggregates.expected import SAY, ExpectedError
+from pandas_dp.aggregates.base import SAY, Aggregate, Answer, Caution, ExpectedError, Guarantee, Steps, Terms, once
 from pandas_dp.aggregates.shared_moments import Moment, SharedMoments, sharing
+from pandas_dp.aggregates.uncertainty import LEVEL, Ends, ErrorModel
 from pandas_dp.core.privacy import PrivacyLoss
-from pandas_dp.uncertainty import LEVEL, Ends, ErrorModel
 
 Error = ErrorModel | Guarantee | None
 

@@ -13,19 +13,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, SingleLook, Terms, noise_of, noised
+from pandas_dp.aggregates.base import (
+    AT,
+    IN_ROWS,
+    OF_GROUP,
+    PLAIN,
+    Answer,
+    ExpectedError,
+    SingleLook,
+    Terms,
+    noise_of,
+    noised,
+    over_rows,
+    unit_of,
+)
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.distinct import quotient_ends
-from pandas_dp.aggregates.expected import AT, IN_ROWS, OF_GROUP, PLAIN, ExpectedError, over_rows, unit_of
-from pandas_dp.aggregates.moments import Mean, Variance
-from pandas_dp.aggregates.sums import Sum
+from pandas_dp.aggregates.moments import Mean, Sum, Variance
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel, Ratio
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Moments
-from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel, Ratio
+from pandas_dp.facts.kinds import Kind
 
 Moment = Count | CountBy | Sum | Mean | Variance
 Features = tuple[int, ...]

@@ -1,28 +1,86 @@
-"""Answers with noise that fits the data at hand: medians, quantiles and trimmed means."""
+"""Noise that fits the data at hand: medians, quantiles, trimmed means, the cost of a spanning tree, and its error bars."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Steps, Terms, noise_of, noised, once
-from pandas_dp.aggregates.bought_scale import BoughtScale
-from pandas_dp.aggregates.expected import FITS, ExpectedError
+from pandas_dp.aggregates.base import FITS, Aggregate, Answer, ExpectedError, Steps, Terms, noise_of, noised, once
+from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.mechanisms.smooth import NEED_DELTA, SmoothNoise
+from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit
+from pandas_dp.core.samplers.smooth import POWER
 from pandas_dp.core.statistics.blocks import BlockPoints
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.core.statistics.smooth import SmoothOrder, SmoothScale, SmoothStatistic
+from pandas_dp.core.statistics.smooth import LOG_BITS, SCALE_SHIFT, SmoothOrder, SmoothScale, SmoothStatistic
+from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
 from pandas_dp.core.statistics.trimmed import TrimmedMean
 from pandas_dp.errors import ArgumentValueError
-from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import Additive
+from pandas_dp.facts.kinds import Kind
+
+
+@dataclass(frozen=True)
+class BoughtScale:
+    """Noise (S / alpha) Z in lattice steps, of which a noisy ln S was bought: another part of the price.
+
+    Half of what may fail is left to the noise of ln S, half to Z.
+
+    Parameters
+    ----------
+    law : str
+        Of Z.
+    alpha : float
+    log_scale : int
+        Noisy ln S in units of 2**(SCALE_SHIFT - LOG_BITS).
+    noise : DiscreteLaplace or DiscreteGaussian
+        Of `log_scale`.
+    cells : int
+        S is never larger.
+    """
+
+    law: str
+    alpha: float
+    log_scale: int
+    noise: Noise
+    cells: int
+
+    def half_width(self, level: float) -> int:
+        """Steps within which the answer lies with this probability, its rounding included."""
+        log = (self.log_scale + self.noise.tail(level) + 1) * 2.0 ** (
+            SCALE_SHIFT - LOG_BITS
+        )  # one-sided: half of 1 - level
+        scale = math.exp(min(log, math.log(self.cells) + 0.001)) / self.alpha
+        return min(math.ceil(scale * quantile_of_law(self.law, (1 - level) / 2)) + 1, self.cells)
+
+
+def quantile_of_law(law: str, tail: float) -> float:
+    """The z at which P(|Z| > z) is at most `tail`, by bisection of its exponent."""
+    low, high = -40.0, 80.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if TAILS[law](math.exp(middle)) <= tail else (middle, high)
+    return math.exp(high)
+
+
+TAILS: dict[str, Callable[[float], float]] = {
+    "polynomial_laplace": lambda z: (1 + z) ** -POWER,
+    "polynomial": lambda z: 2 * math.sqrt(2) / math.pi / (3 * z**3),  # a bound: 1 / (1 + z^4) < z^-4
+    "cauchy": lambda z: 2 / math.pi * math.atan(1 / z),
+    "student_t": lambda z: 2 / math.pi * (math.atan(math.sqrt(3) / z) - z / math.sqrt(3) / (1 + z * z / 3)),
+    "laplace": lambda z: math.exp(-z),
+    "gaussian": lambda z: math.erfc(z / math.sqrt(2)),
+}
+
 
 BEST_NOISE = "polynomial_laplace"
 NOTE = "the noise fits the data at hand: its size is as secret as they are, so no error bar is free"
@@ -175,3 +233,29 @@ def plain(price: Price, noise: str) -> Fraction:
 def clipped(lattice: Lattice, offset: int) -> Fraction:
     """Value of an offset, beyond the ends that of the end."""
     return lattice.point(min(max(offset, 0), lattice.cells))
+
+
+MOST_VERTICES = 63
+COST_BITS = 24  # 62 edges of at most 2**25 steps each cost less than 2**31
+
+
+@dataclass(frozen=True)
+class SpanningTreeOf(Smoothed):
+    """Cost of a minimum spanning tree of rows that are edges; the lattice is that of weights."""
+
+    source: Keys
+    target: Keys
+    weight: str
+
+    def statistics(self, beta: Fraction) -> list[SmoothStatistic]:
+        """The one cost."""
+        return [SpanningTreeCost(self.source, self.target, self.weight, self.lattice, beta)]
+
+    @property
+    def values(self) -> Lattice:
+        """From 0 to the cost without any row."""
+        return Lattice(self.lattice.step, 0, (self.source.count - 1) * self.lattice.cells)
+
+    def shown(self, values: list[Any]) -> Any:
+        """The value."""
+        return values[0]

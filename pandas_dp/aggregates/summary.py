@@ -10,21 +10,19 @@ from functools import cached_property
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import Aggregate, Answer, Caution, Steps, Terms, pure_epsilon
+from pandas_dp.aggregates.base import AT, Aggregate, Answer, Caution, ExpectedError, Steps, Terms, pure_epsilon
 from pandas_dp.aggregates.count import Count
-from pandas_dp.aggregates.expected import AT, ExpectedError
-from pandas_dp.aggregates.extremes import INSIDE, level_of
 from pandas_dp.aggregates.moments import Mean, Variance
-from pandas_dp.aggregates.selections import recursive_errors
+from pandas_dp.aggregates.selections import INSIDE, level_of, recursive_errors
 from pandas_dp.aggregates.several import Cells, Error
 from pandas_dp.aggregates.shared_moments import SharedMoments
+from pandas_dp.aggregates.uncertainty import LEVEL, RankBound
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
 from pandas_dp.core.mechanisms.quantiles import TIES, RecursiveQuantiles
 from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import LEVEL, RankBound
+from pandas_dp.facts.kinds import Kind
 
 SUMS_SHARE = Fraction(1, 4)  # of the price, for count, mean and std
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.aggregates.base import Answer, Caution, Counts, Terms, noise_of, noised
+from pandas_dp.aggregates.base import Answer, Caution, Counts, Terms, Unit, noise_of, noised
 from pandas_dp.aggregates.count import int64s
-from pandas_dp.aggregates.expected import Unit
+from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.statistics.units import UnitSizes
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.uncertainty import Additive
 
 WANTED = 95  # percent of the units that keep all rows under the bound that is suggested
 

@@ -8,18 +8,17 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp import opening
-from pandas_dp.audit.bounds import expected_bound, load_beta
 from pandas_dp.audit.neighbors import check_pair
 from pandas_dp.audit.result import AuditResult
-from pandas_dp.audit.search import weigh
+from pandas_dp.audit.search import expected_bound, load_beta, weigh
 from pandas_dp.audit.trials import Trials
-from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.numbers import MOST_CONFIDENCE, positive_epsilon, positive_int, small_delta
-from pandas_dp.kinds import exact_number
-from pandas_dp.queries import Query
-from pandas_dp.schema import Schema
+from pandas_dp.facts.schema import Schema
+from pandas_dp.queries.query import Query
+from pandas_dp.session import opening
 
 FEWEST = 100  # samples
 DOUBLINGS = 12  # of the samples, up to which more are a way out

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp import opening
 from pandas_dp.audit.neighbors import check_made_up
-from pandas_dp.calls import example
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.argument_help import example
+from pandas_dp.session import opening
 
 LINE = "pandas_dp.audit.pairs(table, unit='patient_id')"
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp import opening
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.practice import PracticeSession
-from pandas_dp.tables import check_frame
+from pandas_dp.session import opening
+from pandas_dp.session.mock import PracticeSession
+from pandas_dp.tables.frames import check_frame
 
 LINE = "check(question, table, table.iloc[:-1], epsilon=1)"
 

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.core.randomness import random_words
-from pandas_dp.release import ObjectRelease, Release
+from pandas_dp.release.values import ObjectRelease, Release
 
 FEATURES = 64  # numbers of an output that are compared
 MOMENTS = (dt.date, dt.timedelta, np.datetime64, np.timedelta64)

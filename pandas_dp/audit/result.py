@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.report.html import scalar_html
+from pandas_dp.release.html import scalar_html
 
 DIGITS = 4  # significant digits of a bound, rounded down
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp import opening
 from pandas_dp.audit.outputs import Raised, Seen, observe
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import LARGEST_EPSILON, PrivacyUnit
 from pandas_dp.core.randomness import random_words
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.release import Release
-from pandas_dp.schema import Schema
-from pandas_dp.session import Session
-from pandas_dp.tables import check_schema
+from pandas_dp.facts.schema import Schema
+from pandas_dp.release.values import Release
+from pandas_dp.session import opening
+from pandas_dp.session.session import Session
+from pandas_dp.tables.frames import check_schema
 
 NAME = "audit"
 SAME = 20  # first trials on each table: where all raise the same, the question is mistaken

@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentValueError, DataFileError
-from pandas_dp.release import Release
-from pandas_dp.report.files import BEGUN, UNFINISHED, replace_file
+from pandas_dp.release.csv import BEGUN, UNFINISHED, replace_file
+from pandas_dp.release.values import Release
 
 FORMATS = ("json", "csv", "parquet")
 LONG = 60  # seconds: a file that was not written to for so long is no job's that runs

@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.conforming import declared, fitted, of_pandas
 from pandas_dp.engines.dictionaries import is_text
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
-from pandas_dp.kinds import kind_of, kind_or_none
-from pandas_dp.schema import ColumnFacts, Schema
+from pandas_dp.facts.kinds import kind_of, kind_or_none
+from pandas_dp.facts.schema import ColumnFacts, Schema
+from pandas_dp.tables.conforming import declared, fitted, of_pandas
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather", ".csv": "csv"}
 NONE = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"]

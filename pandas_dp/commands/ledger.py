@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from pandas_dp import ledger_files
+from pandas_dp.books import odometer
+from pandas_dp.books.certificate import certificate, write
 from pandas_dp.commands.exits import DONE
 from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, LedgerError
 from pandas_dp.facts import numbers
-from pandas_dp.plan_files import read_decimal
-from pandas_dp.report import odometer, shown
-from pandas_dp.report.certificate import certificate, write
+from pandas_dp.queries.json_values import read_decimal
+from pandas_dp.release import summary
+from pandas_dp.session import ledger_files
 
 
 def add(commands: Any) -> None:
@@ -143,7 +144,7 @@ def _exported(ledger: Ledger) -> Iterator[str]:
     for name in ledger.heads():
         answers = ledger.shown(name)
         for entry in ledger.entries(name):
-            told = shown.read(answers.get(entry.sequence))
+            told = summary.read(answers.get(entry.sequence))
             yield json.dumps(_plain(name, entry) | {"answer": None if told is None else asdict(told)})
 
 

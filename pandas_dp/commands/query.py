@@ -9,17 +9,16 @@ import shlex
 from typing import Any
 
 from pandas_dp.commands import data_files
-from pandas_dp.commands.budget_terms import UNIT, BudgetTerms, existing_ledger
+from pandas_dp.commands.dry_run import rehearse, typed
 from pandas_dp.commands.exits import CODES, DONE, DRY
-from pandas_dp.commands.plans import STREAMS, check_text
-from pandas_dp.commands.rehearsal import rehearse, typed
+from pandas_dp.commands.plans import STREAMS, UNIT, BudgetTerms, check_text, existing_ledger
 from pandas_dp.core.privacy import NeighboringRelation
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.kinds import exact_number
-from pandas_dp.plan_files import read_decimal
-from pandas_dp.queries import Query
-from pandas_dp.query_texts import EXAMPLE, read_query
-from pandas_dp.schema import Schema
+from pandas_dp.facts.kinds import exact_number
+from pandas_dp.facts.schema import Schema
+from pandas_dp.queries.json_values import read_decimal
+from pandas_dp.queries.query import Query
+from pandas_dp.queries.texts import EXAMPLE, read_query
 
 PRICES = ("epsilon", "delta", "rho", "within", "confidence")
 LINE = "pandas-dp query visits.parquet \"mean('age', bounds=(0, 120))\" --epsilon 0.5 --ledger visits.dpledger --name visits"

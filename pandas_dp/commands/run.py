@@ -10,9 +10,9 @@ import pandas as pd
 
 from pandas_dp.commands import data_files
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles
+from pandas_dp.commands.dry_run import Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, told
 from pandas_dp.commands.plans import PipelinePlan, check_text
-from pandas_dp.commands.rehearsal import Rehearsal, rehearse
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -20,8 +20,8 @@ from pandas_dp.errors import (
     LedgerError,
     QueryFailedError,
 )
-from pandas_dp.queries import Query
-from pandas_dp.session import Session
+from pandas_dp.queries.query import Query
+from pandas_dp.session.session import Session
 
 LINE = "pandas-dp run plan.toml --data visits.parquet --ledger visits.dpledger --out answers --version 2026-11-28"
 TEXT = "ask the questions of a plan file, in their order, on one budget"

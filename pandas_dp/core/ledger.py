@@ -7,7 +7,7 @@ not charged, whatever dies afterwards. Nothing stored depends on data except res
 The sums are one row, so a charge costs the same after ten entries and after a million. Each entry carries a
 digest of itself and of the one before; the row carries the last digest and a seal. This finds damage, not
 forgers: whoever may write the file may also write a smaller sum. An older copy put in its place is noticed by the processes
-that have it open, and by later ones through `pandas_dp.ledger_files`, which remembers outside the file how far it was.
+that have it open, and by later ones through `pandas_dp.session.ledger_files`, which remembers outside the file how far it was.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pandas_dp.errors import LedgerError
 
 __all__ = ["Ledger", "LedgerEntry", "open_ledger"]
 _NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
-# Each gets a ledger file when it was opened, and before it is closed: see `pandas_dp.ledger_files`
+# Each gets a ledger file when it was opened, and before it is closed: see `pandas_dp.session.ledger_files`
 opened: list[Callable[[Ledger], None]] = []
 closed: list[Callable[[Ledger], None]] = []
 

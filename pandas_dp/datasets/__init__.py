@@ -14,7 +14,7 @@ from importlib.resources import as_file, files
 
 import pandas as pd
 
-from pandas_dp import readers
+from pandas_dp.tables import readers
 
 __all__ = ["load_adult", "load_flights"]
 

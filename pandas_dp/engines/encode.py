@@ -31,7 +31,7 @@ from pandas_dp.engines.cells import comparable, plain_text, shallow
 from pandas_dp.engines.dictionaries import decoded, is_text, places_in
 from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats, holds
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.kinds import Kind, exact_number, kind_of, kind_or_none
+from pandas_dp.facts.kinds import Kind, exact_number, kind_of, kind_or_none
 
 Keys = tuple[Hashable, ...]
 Mask = NDArray[np.bool_]

@@ -22,7 +22,7 @@ from pandas_dp.engines.cells import shallow
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys
 from pandas_dp.engines.rows import rows_at
-from pandas_dp.kinds import is_missing, kind_or_none
+from pandas_dp.facts.kinds import is_missing, kind_or_none
 
 
 class PandasView:

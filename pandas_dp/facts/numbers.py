@@ -15,8 +15,8 @@ import pandas as pd
 
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.kinds import Kind, exact_number
-from pandas_dp.public_arguments import listed
+from pandas_dp.facts.kinds import Kind, exact_number
+from pandas_dp.facts.public_only import listed
 
 Checked = TypeVar("Checked")
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)

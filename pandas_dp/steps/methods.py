@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
-from pandas_dp.calls import explain
+from pandas_dp.facts.argument_help import explain
 from pandas_dp.steps import steps
-from pandas_dp.steps.lookups import check_public
+from pandas_dp.steps.choices import check_public
 
 T = TypeVar("T")
 

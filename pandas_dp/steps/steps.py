@@ -14,12 +14,23 @@ import pandas as pd
 
 from pandas_dp.engines.rows import has_kernel
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.public_arguments import listed
-from pandas_dp.steps.changes import Assign, Clip, Drop, FillNA, Filter, Rename, Step, touches
-from pandas_dp.steps.explode import LONGEST, Explode, holds_lists
+from pandas_dp.facts.public_only import listed
+from pandas_dp.steps.changes import (
+    LONGEST,
+    Assign,
+    Clip,
+    Drop,
+    Explode,
+    FillNA,
+    Filter,
+    Rename,
+    Step,
+    holds_lists,
+    touches,
+)
+from pandas_dp.steps.choices import lookup_maps
 from pandas_dp.steps.expression import Column, Constant, Expression, quote
 from pandas_dp.steps.functions import METHODS, lift, logical
-from pandas_dp.steps.lookups import lookup_maps
 from pandas_dp.steps.parse import parse_assignments, parse_expression
 from pandas_dp.steps.trace import unknown_column
 

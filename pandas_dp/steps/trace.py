@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean
-from pandas_dp.public_arguments import check_typed
+from pandas_dp.facts.public_only import check_typed
 from pandas_dp.steps.arithmetic import FUNCTIONS
 from pandas_dp.steps.expression import Column, Expression, Operation, quote
 from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, lift, logical, negate, refusal

@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.kinds import kind_or_none
+from pandas_dp.facts.kinds import kind_or_none
 
 Mask = npt.NDArray[np.bool_]
 

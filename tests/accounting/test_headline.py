@@ -11,8 +11,8 @@ import pytest
 
 from pandas_dp.accounting import __main__ as command
 from pandas_dp.accounting import library
-from pandas_dp.accounting.headline import admitted, headline, session_filters
-from pandas_dp.core.conversions import renyi_limit
+from pandas_dp.accounting.inverses import admitted, headline, session_filters
+from pandas_dp.core.filters import renyi_limit
 from pandas_dp.core.privacy import PureLoss
 
 COUNTS = {

@@ -14,8 +14,8 @@ import pytest
 from support.frames import fresh, protected
 
 from pandas_dp.aggregates.blocks import MOST_BLOCKS, choose, combined, look_at, two_fifths
-from pandas_dp.aggregates.kmeans import STARTS, Centres, KMeans, starts
 from pandas_dp.aggregates.sample_and_aggregate import SampleAndAggregate, smith_reach
+from pandas_dp.aggregates.vectors import STARTS, Centres, KMeans, starts
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.quantiles import Quantile
@@ -24,7 +24,7 @@ from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockResults
 from pandas_dp.datasets import load_adult
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.kinds import Kind
+from pandas_dp.facts.kinds import Kind
 
 ONE = PrivacyUnit()
 

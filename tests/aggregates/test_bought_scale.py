@@ -11,8 +11,8 @@ from scipy import integrate, stats
 from scipy.stats import binom
 from support.frames import protected
 
-from pandas_dp.aggregates import bought_scale
-from pandas_dp.aggregates.bought_scale import TAILS, quantile_of_law
+from pandas_dp.aggregates import smooth
+from pandas_dp.aggregates.smooth import TAILS, quantile_of_law
 from pandas_dp.core.mechanisms.smooth import DRAWS, NEED_DELTA
 
 DRAWN, LEVEL = 400, 0.9
@@ -43,8 +43,8 @@ def widths_and_hits(law, monkeypatch, narrower=1.0):
     frame = protected(pd.DataFrame({"x": np.repeat(np.arange(1000), 3)}), epsilon=10**6, delta=0.9)
     price = {"epsilon": 1, "delta": 1e-4 if law in NEED_DELTA else 0}
     if narrower != 1:
-        original = bought_scale.quantile_of_law
-        monkeypatch.setattr(bought_scale, "quantile_of_law", lambda law, tail: original(law, tail) / narrower)
+        original = smooth.quantile_of_law
+        monkeypatch.setattr(smooth, "quantile_of_law", lambda law, tail: original(law, tail) / narrower)
     found = []
     for _ in range(DRAWN):
         answer = frame.dp(**price, fresh=True).median(

@@ -18,14 +18,14 @@ from pandas_dp import ArgumentValueError
 from pandas_dp.aggregates.base import Terms
 from pandas_dp.aggregates.choices import TopK
 from pandas_dp.aggregates.selections import Mode
+from pandas_dp.aggregates.uncertainty import ScoreGap
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
-from pandas_dp.core.statistics.revenue import Revenue
+from pandas_dp.core.statistics.scores import Revenue
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
-from pandas_dp.uncertainty import ScoreGap
 from tests.core.mechanisms.test_choices_exact import law_of
 from tests.core.samplers.laws import exact_exp, exponential_mechanism_law, permute_and_flip_law
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from pandas_dp.aggregates.cross_tables import Share, SumOf
+from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import Sensitivity
-from pandas_dp.uncertainty import Additive
 
 ONE = Sensitivity(1, 1, 1)
 NOISES = [

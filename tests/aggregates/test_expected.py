@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_dp.aggregates.base import Aggregate
-from pandas_dp.aggregates.expected import IN_ROWS, PLAIN, Unit, scale_of
+from pandas_dp.aggregates.base import IN_ROWS, PLAIN, Aggregate, Unit, scale_of
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 

@@ -15,17 +15,16 @@ from support.frames import protected
 
 from pandas_dp.aggregates import private_bounds
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.moments import Mean, Variance
+from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.private_bounds import CHANCE, EDGES, SHARE, WIDEST, PrivateBounds, bounds, threshold
 from pandas_dp.aggregates.selections import QuantileOf
-from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import HybridFilter, PureFilter
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS, Lattice
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.datasets import load_adult
-from pandas_dp.kinds import Kind
+from pandas_dp.facts.kinds import Kind
 
 BINS = len(EDGES) - 1
 NUMBER = Kind("number")

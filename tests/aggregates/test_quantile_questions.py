@@ -18,7 +18,7 @@ from pandas_dp.core.mechanisms.quantiles import Quantile, RecursiveQuantiles
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts, Points
 from pandas_dp.datasets import load_adult
-from pandas_dp.kinds import Kind
+from pandas_dp.facts.kinds import Kind
 
 ADD_REMOVE, REPLACE_ONE = NeighboringRelation
 

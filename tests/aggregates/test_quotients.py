@@ -12,7 +12,7 @@ from pandas_dp.aggregates.distinct import quotient_ends
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import Price, PrivacyUnit
-from pandas_dp.kinds import Kind
+from pandas_dp.facts.kinds import Kind
 
 FAR = 10**9
 

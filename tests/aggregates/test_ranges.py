@@ -15,13 +15,13 @@ from pandas_dp.aggregates import ranges
 from pandas_dp.aggregates.base import Terms
 from pandas_dp.aggregates.hierarchy import Hierarchy
 from pandas_dp.aggregates.ranges import Combination, Ecdf, PartsError, RangeCounts, SharesError
+from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.facts.labels import Labels
-from pandas_dp.uncertainty import Additive
 
 LEVELS = [0.2, 0.8, 0.95, 0.99, 1 - 1e-6]
 WEIGHTS = [(4,), (4, 4), (4, -4, 4, 4, 4), (4,) * 40, (4, 1, 1), (3, 2, -1), (1,)]  # in quarters

@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 
 from pandas_dp.aggregates.base import Terms, noise_of
 from pandas_dp.aggregates.count import Count, CountBy
-from pandas_dp.aggregates.moments import Mean, Variance
+from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.shared_moments import SLACK, SharedMoments, Weighted, sharing
-from pandas_dp.aggregates.sums import Sum
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
+from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import Labels
-from pandas_dp.kinds import Kind
 
 NUMBER = Kind("number")
 BOUNDS = [(0, 100), (-100, 100), (50, 100), (-3, 10), (10**6, 10**6 + 1), (-7, -2)]

@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 
 import pandas_dp
-from pandas_dp import opening
 from pandas_dp.audit import check
+from pandas_dp.session import opening
 
 RNG = np.random.default_rng()  # any seed: no test depends on it
 TABLE = pd.DataFrame({"age": [20.0, 40.0, 90.0], "pid": ["a", "b", "c"], "sex": ["f", "m", "f"]})

@@ -13,7 +13,7 @@ import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError
 from pandas_dp.audit import check, pairs
 from pandas_dp.audit.neighbors import check_pair
-from pandas_dp.opening import privacy_unit
+from pandas_dp.session.opening import privacy_unit
 
 TABLE = pd.DataFrame(
     {

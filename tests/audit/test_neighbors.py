@@ -10,7 +10,7 @@ import pytest
 
 from pandas_dp import ArgumentValueError
 from pandas_dp.audit.neighbors import check_pair
-from pandas_dp.opening import privacy_unit
+from pandas_dp.session.opening import privacy_unit
 
 ROWS = pd.DataFrame({"u": ["a", "a", "b", None], "x": [1.0, 2.0, np.nan, 4.0]})
 

@@ -20,10 +20,10 @@ from support.commands import PLAN, SECRET, command, entries, visits
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, Schema
 from pandas_dp.commands import data_files
-from pandas_dp.conforming import fitted
 from pandas_dp.engines.encode import stored
 from pandas_dp.errors import DataFileError
-from pandas_dp.kinds import kind_of
+from pandas_dp.facts.kinds import kind_of
+from pandas_dp.tables.conforming import fitted
 
 NOTHING = Schema({})
 TYPES = {

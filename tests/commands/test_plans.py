@@ -15,8 +15,8 @@ from support.commands import PLAN, visits
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, PandasDPError
+from pandas_dp.commands.dry_run import rehearse
 from pandas_dp.commands.plans import PipelinePlan
-from pandas_dp.commands.rehearsal import rehearse
 
 EMPTY = visits(4).iloc[:0]
 

@@ -236,7 +236,7 @@ def test_progress_is_for_terminals_or_asked_for(job):
 
 def test_what_fails_after_its_charge_ends_the_job_without_a_cell(job):
     broken = (
-        "from pandas_dp.engines.pandas import PandasView\nimport pandas_dp.protected as p\n"
+        "from pandas_dp.engines.pandas import PandasView\nimport pandas_dp.tables.protected as p\n"
         f"def broken(*args):\n    raise ValueError({SECRET!r})\np.open_view = broken\n"
     )
     done = job(before=broken)

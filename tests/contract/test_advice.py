@@ -10,13 +10,13 @@ from support.frames import protected, refused
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError
-from pandas_dp.priced.column import PricedColumn
-from pandas_dp.priced.frame import PricedFrame
-from pandas_dp.priced.group_statistics import GroupStatistics
-from pandas_dp.priced.groups import PricedGroups
-from pandas_dp.priced.keys import FoundGroups
-from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.recorded import Call
+from pandas_dp.facts.call import Call
+from pandas_dp.questions.column import PricedColumn
+from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.group_statistics import GroupStatistics
+from pandas_dp.questions.groups import PricedGroups
+from pandas_dp.questions.keys import FoundGroups
+from pandas_dp.questions.rows import PreparedFrame
 
 GROUPS = "groupby('sex', keys=['f', 'm'])"
 

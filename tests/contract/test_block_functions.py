@@ -12,7 +12,7 @@ import pytest
 from support.frames import fresh, people, protected, refused
 
 from pandas_dp import ArgumentTypeError, PandasDPError
-from pandas_dp.priced import rehearsal
+from pandas_dp.questions import function_trial
 
 BOUNDS = {"age": (0, 120), "pay": (0, 5000)}
 
@@ -203,7 +203,7 @@ def test_it_is_tried_on_no_row():
 
     for table in (people(), people().iloc[:1], people().iloc[:0]):
         tables = len(seen)
-        assert rehearsal.rehearse(look, table.dtypes, rehearsal.no_number) == ()
+        assert function_trial.rehearse(look, table.dtypes, function_trial.no_number) == ()
         assert len(seen) == tables + 2  # with categories, also one without rows
     for other in seen[2::2]:
         pd.testing.assert_frame_equal(seen[0], other)

@@ -12,9 +12,9 @@ from support.frames import protected, refused
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, accounting, local
-from pandas_dp.accessor import Accessor
-from pandas_dp.calls import explain
-from pandas_dp.priced.frame import PricedFrame
+from pandas_dp.accessor.accessor import Accessor
+from pandas_dp.facts.argument_help import explain
+from pandas_dp.questions.frame import PricedFrame
 
 CALLS = [
     (lambda df: df.dp(eps=1), r"df\.dp\(\) takes epsilon=, not eps=: df\.dp\(\.\.\., epsilon=0\.5\)"),
@@ -132,8 +132,8 @@ def test_help_shows_the_arguments():
 
 
 def test_the_warning_of_the_implicit_session_names_the_line_of_the_user(monkeypatch):
-    from pandas_dp import opening
-    from pandas_dp.session import implicits
+    from pandas_dp.session import opening
+    from pandas_dp.session.session import implicits
 
     monkeypatch.setattr(opening, "_ever", [])
     monkeypatch.setattr(opening, "_refusals", [])

@@ -6,7 +6,7 @@ import pytest
 from support.frames import protected, refused
 
 import pandas_dp
-from pandas_dp import protected as protected_module
+from pandas_dp.tables import protected as protected_module
 
 CALLS = {
     "one look": lambda priced: priced.count(),

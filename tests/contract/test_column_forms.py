@@ -7,9 +7,9 @@ import inspect
 import pytest
 from support import column_forms
 
-from pandas_dp.priced.column import PricedColumn
-from pandas_dp.priced.column_forms import ColumnForms
-from pandas_dp.priced.frame import PricedFrame
+from pandas_dp.questions.column import PricedColumn
+from pandas_dp.questions.column_forms import ColumnForms
+from pandas_dp.questions.frame import PricedFrame
 
 
 def test_the_file_is_fresh():

@@ -16,10 +16,10 @@ import pytest
 from support.frames import protected
 
 import pandas_dp
-from pandas_dp.accessor import Accessor
-from pandas_dp.priced.column import PricedColumn
-from pandas_dp.priced.frame import PricedFrame
-from pandas_dp.priced.groups import PricedGroups
+from pandas_dp.accessor.accessor import Accessor
+from pandas_dp.questions.column import PricedColumn
+from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.groups import PricedGroups
 
 PACKAGE = Path(pandas_dp.__file__).parent
 CODE = """
@@ -94,7 +94,7 @@ def test_what_can_be_asked_is_offered(complete):
 @pytest.mark.slow
 def test_nothing_would_be_offered_without_what_the_accessor_says_of_its_call(complete):
     line = "df.dp(epsilon=1)."
-    assert complete([line], "pandas_dp.accessor.Accessor.__getattr__ = object.__getattribute__") == {line: []}
+    assert complete([line], "pandas_dp.accessor.accessor.Accessor.__getattr__ = object.__getattribute__") == {line: []}
 
 
 def test_the_accessor_says_what_its_call_returns():

@@ -11,7 +11,7 @@ from support.frames import protected, refused
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError
-from pandas_dp.release import FrameRelease
+from pandas_dp.release.values import FrameRelease
 
 BIG = 10**4  # at this price a count is off by one with probability below 1e-4000
 KEYS = {"sex": ["f", "m"], "city": ["x", "y", "z"]}

@@ -12,10 +12,10 @@ from support.cells import arrow, objects
 from support.frames import protected, refused
 
 import pandas_dp
-from pandas_dp import tables
 from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, UnverifiedFrameError
-from pandas_dp.steps.explode import Explode
+from pandas_dp.steps.changes import Explode
+from pandas_dp.tables import frames
 
 TOTAL = 10**6
 EXACT = (
@@ -83,7 +83,7 @@ def test_the_number_of_rows_that_lists_make_is_never_public():
 
 def test_public_facts_have_no_number_of_rows_after_it_even_where_no_unit_is_asked_for():
     df = protected(visits(), neighbors="replace_one", rows=True)
-    session, table = df.dp.session, tables.lookup(df)
+    session, table = df.dp.session, frames.lookup(df)
     for done, rows in (((), 6), ((Explode("tags", 1),), 6), ((Explode("tags", 3),), None)):
         assert table.terms(done, Price(), session.unit).public_rows == rows
 

@@ -12,7 +12,7 @@ from support.groups import BIG, KEYS, MONTHS, people, table
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
-from pandas_dp.priced import parts as parts_module
+from pandas_dp.questions import partition as parts_module
 
 REFUSED = [
     (lambda d: d.groupby([], keys={}), r"a column or a list of columns"),

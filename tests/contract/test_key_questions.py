@@ -18,7 +18,7 @@ from support.questions import FOUND, table
 
 import pandas_dp
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError
-from pandas_dp.release import Release
+from pandas_dp.release.values import Release
 
 SURE = {"epsilon": 50, "delta": 1e-9}
 SESSIONS = {

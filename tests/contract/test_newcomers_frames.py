@@ -9,7 +9,7 @@ import pytest
 from support.frames import fresh, people, protected
 
 from pandas_dp import ArgumentValueError
-from pandas_dp.accessor import Accessor
+from pandas_dp.accessor.accessor import Accessor
 
 EXACT = 10**5  # noise is 0 but for a probability below e**-1000
 LEFT_OUT = "at most 2 rows of one 'pid' count, none where 'pid' is missing; intervals do not cover what is left out"

@@ -9,7 +9,7 @@ import pytest
 from support.frames import fresh, people, protected, refused
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError, Schema, UnverifiedFrameError
-from pandas_dp.query_texts import read_query
+from pandas_dp.queries.texts import read_query
 
 MONTHS = pd.period_range("2013-01", "2013-12", freq="M")
 CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [

@@ -245,7 +245,7 @@ def test_a_pure_budget_can_be_given_a_delta_and_then_pays_gaussian_noise():
     df.dp.protect(epsilon=3, delta=1e-6, name=name)
     df.dp.protect(epsilon=3, name=name)
     session.extend(to=4, to_delta=3e-6, reason="more")
-    assert session.budget == pandas_dp.core.budget.Budget.of(4, pandas_dp.kinds.exact_number(3e-6, ""))
+    assert session.budget == pandas_dp.core.budget.Budget.of(4, pandas_dp.facts.kinds.exact_number(3e-6, ""))
     assert len(session.releases) == 5
 
 

@@ -23,13 +23,13 @@ from support.questions import (
     table,
 )
 
-from pandas_dp import protected as protected_module
 from pandas_dp.core import gate, randomness
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, PandasDPError
-from pandas_dp.priced.frame import PricedFrame
-from pandas_dp.report.preview import Preview
+from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.release.preview import Preview
 from pandas_dp.steps.methods import RowSteps
+from pandas_dp.tables import protected as protected_module
 
 SESSIONS = {
     "rows": {},

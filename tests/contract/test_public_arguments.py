@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import pandas_dp
-from pandas_dp import ArgumentValueError, Schema, public_arguments
+from pandas_dp import ArgumentValueError, Schema
+from pandas_dp.facts import public_only
 from tests.support.frames import people, protected, refused
 
 SAYS = "must be public, and a table or column that is protected, or was made of one, is not"
@@ -151,7 +152,7 @@ def test_memory_decides_of_no_lookup(codes):
 )
 def test_odd_arrays_are_no_columns(values):
     protected(people())
-    assert not public_arguments.is_private(values)
+    assert not public_only.is_private(values)
 
 
 def test_plain_lists_and_arrays_cannot_be_recognised():

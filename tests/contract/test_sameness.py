@@ -21,8 +21,9 @@ from support.frames import fresh
 
 import pandas_dp
 import pandas_dp.dask
-from pandas_dp import protected, tables
 from pandas_dp.aggregates.base import Caution
+from pandas_dp.tables import frames as tables
+from pandas_dp.tables import protected
 
 PACKAGE = Path(pandas_dp.__file__).parent
 SMALL = 0.001
@@ -312,7 +313,7 @@ def events(program: Program, change: Callable[[pd.DataFrame], pd.DataFrame] | No
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_shows_the_same_events(name, change, tmp_path, monkeypatch):
-    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)
+    monkeypatch.setattr("pandas_dp.tables.readers.SETTLED", 0)
     plain = events(PROGRAMS[name], None, tmp_path / "one")
     assert events(PROGRAMS[name], CHANGES[change], tmp_path / "two") == plain
     assert any(text.startswith("answer") for text in plain)
@@ -407,7 +408,7 @@ def test_answers_of_an_honest_nightly_job_differ_whether_or_not_the_table_does()
 def test_a_file_is_one_table_until_it_is_written(tmp_path, monkeypatch):
     path, name = tmp_path / "a.parquet", fresh()
     base().to_parquet(path)
-    monkeypatch.setattr("pandas_dp.readers.SETTLED", 10**15)
+    monkeypatch.setattr("pandas_dp.tables.readers.SETTLED", 10**15)
 
     def spent() -> str:
         frame = pandas_dp.read_parquet(path)
@@ -418,7 +419,7 @@ def test_a_file_is_one_table_until_it_is_written(tmp_path, monkeypatch):
         return str(session.spent)
 
     assert [spent(), spent()] == ["epsilon=1", "epsilon=2"]  # written a moment ago: not remembered
-    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)
+    monkeypatch.setattr("pandas_dp.tables.readers.SETTLED", 0)
     assert [spent(), spent()] == ["epsilon=3", "epsilon=3"]
     stamps = path.stat()
     path.write_bytes(path.read_bytes())
@@ -428,7 +429,7 @@ def test_a_file_is_one_table_until_it_is_written(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("options", [{"columns": ["age"]}, {"filters": [("age", ">", 20)]}])
 def test_options_are_part_of_what_was_read(tmp_path, monkeypatch, options):
-    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)
+    monkeypatch.setattr("pandas_dp.tables.readers.SETTLED", 0)
     base().to_parquet(tmp_path / "a.parquet")
     whole, some, again = (pandas_dp.read_parquet(tmp_path / "a.parquet", **given) for given in ({}, options, options))
     tokens = [tables.read_token(frame) for frame in (whole, some, again)]

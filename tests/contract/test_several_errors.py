@@ -12,9 +12,9 @@ from support.frames import people, protected, refused
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, query
 from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.facts.numbers import Accuracy
-from pandas_dp.uncertainty import LEVEL
 
 MOMENTS = ["count", "sum", "mean", "var", "std"]
 BOUNDS = {"x": (0, 100)}

@@ -20,7 +20,7 @@ from pandas_dp.aggregates.summary import Summary
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.datasets import load_adult
-from pandas_dp.kinds import Kind
+from pandas_dp.facts.kinds import Kind
 
 BOUNDS = {"age": (0, 100), "hours_per_week": (0, 100)}
 AGG = {"age": ["mean", "std", "count"], "hours_per_week": ["median", "mean", "var"]}

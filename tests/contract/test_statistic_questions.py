@@ -15,12 +15,12 @@ from support.questions import TOGETHER, table
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, query
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.extremes import Extreme
+from pandas_dp.aggregates.selections import Extreme
+from pandas_dp.aggregates.uncertainty import RankBound
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
 from pandas_dp.datasets import load_adult
-from pandas_dp.kinds import Kind
-from pandas_dp.uncertainty import RankBound
+from pandas_dp.facts.kinds import Kind
 
 ENOUGH = 10**4  # a price at which noise is far below what is compared
 

@@ -11,7 +11,7 @@ import pytest
 from support.frames import protected
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError
-from pandas_dp.release import SeriesRelease
+from pandas_dp.release.values import SeriesRelease
 
 EPSILON = 100  # noise is 0 but for a chance of 1e-21 a count under replace_one
 UNIT = {"unit": "u", "max_rows": 2}

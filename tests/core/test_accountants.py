@@ -13,8 +13,7 @@ from support.ledgers import DELTA, gaussian, pure, spend
 from support.strategies import UNIT, worst_delta
 
 from pandas_dp.core.budget import Budget, State
-from pandas_dp.core.conversions import gdp_limit
-from pandas_dp.core.filters import GDPFilter, HybridFilter, RenyiFilter, ZCDPFilter, filter_for
+from pandas_dp.core.filters import GDPFilter, HybridFilter, RenyiFilter, ZCDPFilter, filter_for, gdp_limit
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import ArgumentValueError

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from support.ledgers import DELTA, gaussian, pure, spend
 
 from pandas_dp.core.budget import Budget, Charge, State
-from pandas_dp.core.conversions import best_order, renyi_limit
-from pandas_dp.core.filters import HybridFilter, PureFilter, filter_for
+from pandas_dp.core.filters import HybridFilter, PureFilter, best_order, filter_for, renyi_limit
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 

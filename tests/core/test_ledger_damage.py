@@ -12,9 +12,9 @@ from fractions import Fraction as F
 import pytest
 from support.ledgers import ONE, UNIT, ask
 
-from pandas_dp import ledger_files
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.errors import LedgerError
+from pandas_dp.session import ledger_files
 
 
 def spent_in(path):

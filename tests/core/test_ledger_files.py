@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from support.ledgers import ONE, UNIT, ask, older
 
-from pandas_dp import ledger_files
 from pandas_dp.core import records, store
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError
+from pandas_dp.session import ledger_files
 
 
 def snapshot(folder):

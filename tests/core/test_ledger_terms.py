@@ -9,8 +9,7 @@ import pytest
 from support.ledgers import DELTA, ONE, UNIT, ask, pure
 
 from pandas_dp.core.budget import Budget, State
-from pandas_dp.core.conversions import renyi_limit
-from pandas_dp.core.filters import filter_for
+from pandas_dp.core.filters import filter_for, renyi_limit
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import BudgetExceededError, LedgerError

@@ -19,11 +19,11 @@ from support.looks import plain
 
 from pandas_dp.core.measurement import Additive, Batched, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.conditions import CountWhere
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.products import Products
+from pandas_dp.core.statistics.scores import CountWhere
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.core.statistics.units import UnitSizes
 from pandas_dp.engines import scanned

@@ -31,23 +31,23 @@ from support.parquet import write
 from support.questions import ROW_BY_ROW, table
 
 import pandas_dp
-from pandas_dp import scans
 from pandas_dp.core.measurement import Additive, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.conditions import CountWhere, DistanceFrom
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
+from pandas_dp.core.statistics.scores import CountWhere, DistanceFrom
 from pandas_dp.core.statistics.smooth import SmoothOrder
 from pandas_dp.core.statistics.trimmed import TrimmedMean
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
+from pandas_dp.tables import parquet
 
 
 @pytest.fixture
 def looks(looks: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Here batches and buckets of units have few rows."""
-    monkeypatch.setattr(scans, "BATCH", 40)
-    monkeypatch.setattr(scans, "WHOLE", 1500)
+    monkeypatch.setattr(parquet, "BATCH", 40)
+    monkeypatch.setattr(parquet, "WHOLE", 1500)
     return looks
 
 
@@ -80,7 +80,7 @@ ONCE = {*DRAWN, *ROW_BY_ROW}  # integers are random, or steps refused
 def test_files_give_the_integers_of_memory(name, way, coded, looks, patterns, monkeypatch):
     at = WAYS.index(way)
     first, exact = answer(name, (with_nulls if at else table)(), at == 2, at > 0), looks[0]
-    monkeypatch.setattr(scans, "CODED", coded)
+    monkeypatch.setattr(parquet, "CODED", coded)
     scan = pandas_dp.scan_parquet(patterns[at])
     assert type(answer(name, scan, at == 2, at > 0)) is type(first)
     if name not in DRAWN:

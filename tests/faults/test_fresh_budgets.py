@@ -146,7 +146,7 @@ def notebook(name: str, path) -> pd.DataFrame:
 
 
 def test_running_read_protect_ask_twice_spends_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)  # a file of a moment ago is not remembered yet
+    monkeypatch.setattr("pandas_dp.tables.readers.SETTLED", 0)  # a file of a moment ago is not remembered yet
     name, path = fresh(), tmp_path / "people.parquet"
     people().to_parquet(path)
     first = notebook(name, path)

@@ -17,10 +17,10 @@ from support import interpreter
 from support.frames import fresh
 from support.ledgers import ONE, UNIT, ask, pure, unsynced
 
-from pandas_dp import tables
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import LedgerError
+from pandas_dp.tables import frames as tables
 
 REOPENED = 0.1  # seconds
 

@@ -26,7 +26,7 @@ from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.kinds import Kind, kind_of
+from pandas_dp.facts.kinds import Kind, kind_of
 
 DAY = 86_400 * 10**9
 CELLS = st.one_of(st.none(), st.integers(0, 9))

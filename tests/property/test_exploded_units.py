@@ -19,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.coupling import first_of_each
 
-from pandas_dp import protected
 from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
@@ -29,10 +28,10 @@ from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.schema import Schema
-from pandas_dp.steps.changes import Step
-from pandas_dp.steps.explode import Explode
+from pandas_dp.facts.schema import Schema
+from pandas_dp.steps.changes import Explode, Step
 from pandas_dp.steps.steps import explode
+from pandas_dp.tables import protected
 
 TAGS = Keys("tags", ("a", "b"), other=True, null=True)
 LATTICE = Lattice.between(Fraction(-3), Fraction(5), 4)

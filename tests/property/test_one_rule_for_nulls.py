@@ -33,7 +33,7 @@ from support.questions import (
     table,
 )
 
-from pandas_dp.aggregates.kmeans import Centres
+from pandas_dp.aggregates.vectors import Centres
 
 QUESTIONS = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | FOUND | ROW_BY_ROW | BY_UNIT
 HOLES = np.arange(200) % 7 == 3  # these rows miss a value; every key is left in other rows

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from support.frames import fresh
 
 import pandas_dp
+from pandas_dp.books import certificate_page, odometer
+from pandas_dp.books.entries import Account
 from pandas_dp.core import filters
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import GDPFilter, PlanFilter, PureFilter, filter_for
 from pandas_dp.core.privacy import Price, PrivacyLoss, PrivacyUnit, show
 from pandas_dp.facts.numbers import as_float
-from pandas_dp.report import certificate_page, odometer
-from pandas_dp.report.accounts import Account
-from pandas_dp.report.preview import Preview
+from pandas_dp.release.preview import Preview
 
 NUMBER = r"(-?[0-9][0-9.,]*(?:e-?[0-9]+)?(?:/[0-9]+)?)"
 ACCOUNTANTS = ("pure", "hybrid", "rdp", "zcdp", "gdp", "plan")

@@ -20,9 +20,9 @@ from support.frames import fresh, protected, refused
 import pandas_dp
 import pandas_dp.dask
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.partitions import Partitions
-from pandas_dp.protected import kinds_of
 from pandas_dp.steps import steps
+from pandas_dp.tables.chunks import Partitions
+from pandas_dp.tables.protected import kinds_of
 
 SURE = 10**5
 

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from support.frames import fresh
 
 import pandas_dp.dask  # noqa: F401 - gives Dask DataFrames their accessor
-from pandas_dp import conforming
-from pandas_dp.conforming import conformed, declared, settled
 from pandas_dp.engines.canonical import canonical
 from pandas_dp.errors import PandasDPError
+from pandas_dp.tables import conforming
+from pandas_dp.tables.conforming import conformed, declared, settled
 
 SURE = 10**5  # at this epsilon a count is off with probability 2 exp(-10**5)
 HUGE = 2**53

@@ -22,8 +22,8 @@ from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import Labels
-from pandas_dp.kinds import Kind
 
 BIG = 10**4  # at this price a count is off by one with probability below 1e-4000
 LATTICE = Lattice.between(F(0), F(100), 16, F(1))

@@ -13,7 +13,7 @@ from support.frames import fresh
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError
-from pandas_dp.names import canonical
+from pandas_dp.facts.names import canonical
 
 HEAD = """
 import warnings
@@ -86,7 +86,7 @@ for frame in (part, part.copy(), parts[31], parts[31].head(), sub, sub.head()):
 
 @pytest.mark.parametrize("take", ["adopted", "part of a scan"])
 def test_files_of_adopted_frames_and_of_parts_of_scans_take_no_second_budget(take, tmp_path, monkeypatch):
-    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)
+    monkeypatch.setattr("pandas_dp.tables.readers.SETTLED", 0)
     path = tmp_path / "a.parquet"
     people().to_parquet(path)
     if take == "adopted":
@@ -117,7 +117,7 @@ def test_a_frame_that_was_cut_where_it_lies_has_no_public_number_of_rows():
 
 
 def test_what_was_put_in_anew_is_not_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)
+    monkeypatch.setattr("pandas_dp.tables.readers.SETTLED", 0)
     path, name = tmp_path / "a.parquet", fresh()
     pd.DataFrame({"a": [0.0] * 300}).to_parquet(path)
     df = pandas_dp.read_parquet(path)

@@ -23,10 +23,10 @@ from pandas_dp.aggregates.keys import FoundCounts, KeyColumn, listed_half_the_ti
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import OptimalSelection, chance_bounds
 from pandas_dp.core.privacy import Price, PrivacyUnit
-from pandas_dp.core.statistics.key_counts import KeyCounts
+from pandas_dp.core.statistics.counts import KeyCounts
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError
-from pandas_dp.kinds import Kind
+from pandas_dp.facts.kinds import Kind
 
 SURE = {"epsilon": 50, "delta": 1e-9}
 

@@ -14,7 +14,7 @@ from support.commands import command
 import pandas_dp
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.errors import ArgumentValueError
-from pandas_dp.query_texts import read_query
+from pandas_dp.queries.texts import read_query
 
 PLAN = """
 [budget]

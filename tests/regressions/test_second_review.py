@@ -18,7 +18,7 @@ from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.scores import FrameScores
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.kinds import exact_number
+from pandas_dp.facts.kinds import exact_number
 
 
 def fresh() -> str:

@@ -10,7 +10,7 @@ import pytest
 from support.frames import fresh, people
 
 import pandas_dp
-from pandas_dp import opening
+from pandas_dp.session import opening
 
 
 def opened_and_closed(sessions: int) -> None:

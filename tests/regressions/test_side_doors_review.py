@@ -175,7 +175,7 @@ def test_the_certificate_of_a_budget_above_its_total_says_so():
 
 def test_what_was_read_is_the_table_first_protected_of_the_file(tmp_path, monkeypatch):
     """A stored answer about rows that were prepared in one way came back for rows prepared in another."""
-    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)
+    monkeypatch.setattr("pandas_dp.tables.readers.SETTLED", 0)
     path, name = tmp_path / "a.parquet", fresh()
     pd.DataFrame({"age": [40.0] * 500}).to_parquet(path)
     first, second = pandas_dp.read_parquet(path), pandas_dp.read_parquet(path)

@@ -9,7 +9,7 @@ from support.cells import column, objects
 
 import pandas_dp  # noqa: F401
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.schema import ColumnFacts, Schema
+from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.steps import steps
 from pandas_dp.steps.expression import Column, Constant, IsIn, Map, Method, Operation
 from pandas_dp.steps.known import known_values

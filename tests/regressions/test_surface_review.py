@@ -15,7 +15,7 @@ from pandas_dp.core.statistics.counts import Count
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.rows import rows_at
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.steps.explode import Explode
+from pandas_dp.steps.changes import Explode
 
 VIEW, SURE = pd.ArrowDtype(pa.string_view()), 10_000
 

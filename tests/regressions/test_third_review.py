@@ -27,7 +27,7 @@ from pandas_dp.core.statistics.lattice_counts import LatticeCounts, Points
 from pandas_dp.core.statistics.spanning_tree import Edges, Search
 from pandas_dp.core.statistics.trimmed import TrimmedMean, trimmed
 from pandas_dp.errors import LedgerError, QueryFailedError
-from pandas_dp.kinds import Kind
+from pandas_dp.facts.kinds import Kind
 
 TENTH = PrivacyLoss.pure(F(1, 10))
 HYBRID = Budget.of(3, F(1, 10**6))
@@ -162,7 +162,7 @@ class Greedy(Count):
 @pytest.mark.parametrize("terms", [{}, {"delta": 1e-6}])
 def test_the_gate_stops_a_recipe_that_looks_more_often_than_it_declared(monkeypatch, terms):
     df = protected(pd.DataFrame({"x": [1.0] * 70}), **terms)
-    monkeypatch.setattr("pandas_dp.priced.frame.Count", Greedy)
+    monkeypatch.setattr("pandas_dp.questions.frame.Count", Greedy)
     with pytest.raises(QueryFailedError):
         df.dp(epsilon=1).count()
 

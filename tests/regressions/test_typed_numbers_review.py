@@ -16,7 +16,7 @@ from support.frames import fresh, people
 from support.questions import EVERY, FOUND, table
 
 import pandas_dp
-from pandas_dp import public_arguments
+from pandas_dp.facts import public_only
 from pandas_dp.steps import trace
 
 SCALARS: dict[str, Any] = {  # with what one types instead
@@ -209,6 +209,6 @@ def test_a_twin_that_looks_at_nothing_is_noticed(monkeypatch):
     monkeypatch.setattr(trace, "check_typed", lambda value: None)
     with pytest.raises(pytest.fail.Exception):
         test_constants_of_steps(IN_STEPS["mean of the table"])
-    monkeypatch.setattr(public_arguments, "_scalar", lambda value: None)
+    monkeypatch.setattr(public_only, "_scalar", lambda value: None)
     with pytest.raises(pytest.fail.Exception):
         test_every_other_place_where_something_is_typed(TYPED["threshold"])

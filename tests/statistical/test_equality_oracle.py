@@ -18,8 +18,8 @@ import pytest
 from support.frames import fresh
 
 import pandas_dp
-from pandas_dp import tables
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.tables import frames as tables
 
 PRICE, RATIO, MOST = 0.7, F(2), 2
 Law = dict[tuple[str, ...], F]
@@ -140,7 +140,7 @@ TERMS: list[dict[str, object]] = [{}, {"table": "t", "version": "1"}]
 @pytest.mark.parametrize("terms", TERMS, ids=["unnamed", "version"])
 @pytest.mark.parametrize("relation", SEQUENCES)
 def test_what_a_program_publishes_differs_by_the_price_at_most(monkeypatch, tmp_path, relation, terms, reader):
-    monkeypatch.setattr("pandas_dp.readers.SETTLED", 0)
+    monkeypatch.setattr("pandas_dp.tables.readers.SETTLED", 0)
     draws = Draws(monkeypatch)
     reached = F(0)
     for contents, neighbor in SEQUENCES[relation]:

@@ -20,7 +20,7 @@ from support.neighbours import ADD_REMOVE, RELATIONS, REPLACE_ONE, Pair, Rows, a
 from pandas_dp.core import bounding
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms import key_selection
-from pandas_dp.core.statistics.key_counts import KeyCounts
+from pandas_dp.core.statistics.counts import KeyCounts
 
 ALPHA, SAMPLES, FEW, DELTA, EPSILON = 1e-6, 20_000, 600, 0.05, 1
 NAMES = [(name,) for name in "abcyz"] + list(itertools.product("abz", (1.0, 2.0)))  # of one column, and of two

@@ -23,7 +23,7 @@ from pandas_dp.core import gate
 from pandas_dp.core.mechanisms import sparse_vector
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.sparse_vector import StartedSparseVector
-from pandas_dp.core.statistics.conditions import CountWhere
+from pandas_dp.core.statistics.scores import CountWhere
 from pandas_dp.errors import QueryFailedError
 
 ALPHA = 1e-6

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.schema import ColumnFacts, Schema
+from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.steps import steps
 from pandas_dp.steps.expression import Column, Map
 from pandas_dp.steps.known import known_values

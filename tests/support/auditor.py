@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pandas_dp.audit import AuditResult as Result
-from pandas_dp.audit.bounds import expected_bound, tight_bound
 from pandas_dp.audit.outputs import observe, output_of, structure
-from pandas_dp.audit.search import weigh
+from pandas_dp.audit.search import expected_bound, tight_bound, weigh
 from pandas_dp.audit.trials import turns
 
 __all__ = ["Result", "audit", "expected_bound", "observe", "structure", "tight_bound"]

@@ -22,15 +22,16 @@ from support.odd import ODD
 from support.questions import BY_UNIT, EVERY, FEW_BLOCKS, FOUND, KEYS, ROW_BY_ROW, table
 
 import pandas_dp
-from pandas_dp import accounting, audit, local, postprocess, teaching
-from pandas_dp.accessor import Accessor
-from pandas_dp.priced.column import PricedColumn
-from pandas_dp.priced.frame import PricedFrame
-from pandas_dp.priced.groups import PricedGroups
-from pandas_dp.priced.prepared import PreparedFrame
-from pandas_dp.report.base import Release
+from pandas_dp import accounting, audit, local, teaching
+from pandas_dp.accessor.accessor import Accessor
+from pandas_dp.aggregates import tidy
+from pandas_dp.questions.column import PricedColumn
+from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.groups import PricedGroups
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.release.base import Release
+from pandas_dp.session.streams import Stream
 from pandas_dp.steps.methods import RowSteps
-from pandas_dp.streams import Stream
 
 ASKED = (PricedFrame, PricedColumn, PricedGroups)  # whose methods are questions, or lead to them
 STEPS = {name for name in vars(RowSteps) if not name.startswith("_")}
@@ -310,10 +311,10 @@ right("local.estimate", lambda: Made(local.estimate, (["A", "B"],), {"keys": KEY
 right("local.estimate", lambda: Made(local.estimate, (["A", "B"],), {"keys": KEYS, "alpha": 0.5}))
 right("local.randomize", lambda: Made(local.randomize, ("A",), {"keys": KEYS, "epsilon": 1}))
 right("local.randomize", lambda: Made(local.randomize, ("A",), {"keys": KEYS, "alpha": 0.5}))
-right("postprocess.isotonic", lambda: Made(postprocess.isotonic, (SERIES, False)))
-right("postprocess.nonnegative", lambda: Made(postprocess.nonnegative, (SERIES,)))
-right("postprocess.round_to_total", lambda: Made(postprocess.round_to_total, (SERIES, 5)))
-right("postprocess.to_simplex", lambda: Made(postprocess.to_simplex, (SERIES, 5)))
+right("postprocess.isotonic", lambda: Made(tidy.isotonic, (SERIES, False)))
+right("postprocess.nonnegative", lambda: Made(tidy.nonnegative, (SERIES,)))
+right("postprocess.round_to_total", lambda: Made(tidy.round_to_total, (SERIES, 5)))
+right("postprocess.to_simplex", lambda: Made(tidy.to_simplex, (SERIES, 5)))
 right("scan_parquet", lambda: Made(pandas_dp.scan_parquet, ("table.parquet",)))
 right("open_session", lambda: Made(pandas_dp.open_session, ("books.dpledger",), {"name": "data"}))
 right("dp", lambda: Made(pandas_dp.dp, (FRAME,)))

@@ -14,7 +14,7 @@ import textwrap
 from pathlib import Path
 
 import pandas_dp
-from pandas_dp.priced.frame import PricedFrame
+from pandas_dp.questions.frame import PricedFrame
 
 FILE = Path(pandas_dp.__file__).parent / "priced" / "column_forms.py"
 SETTINGS = Path(__file__).parents[2] / "pyproject.toml"  # the package may be installed elsewhere
@@ -28,11 +28,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp.calls import explain
-from pandas_dp.release import Release
+from pandas_dp.facts.argument_help import explain
+from pandas_dp.release.values import Release
 
 if TYPE_CHECKING:
-    from pandas_dp.priced.frame import PricedFrame
+    from pandas_dp.questions.frame import PricedFrame
 
 
 @explain

@@ -24,11 +24,10 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import uncoded
 from pandas_dp.core.samplers import selection
 from pandas_dp.core.statistics.blocks import BlockPoints, BlockSums
+from pandas_dp.core.statistics.counts import KeyCounts
 from pandas_dp.core.statistics.distinct import Distinct
-from pandas_dp.core.statistics.key_counts import KeyCounts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
-from pandas_dp.core.statistics.revenue import Revenue
-from pandas_dp.core.statistics.scores import FrameScores, RowScores
+from pandas_dp.core.statistics.scores import FrameScores, Revenue, RowScores
 from pandas_dp.core.statistics.smooth import SmoothOrder, SmoothScale
 from pandas_dp.core.statistics.spanning_tree import SpanningTreeCost
 from pandas_dp.core.statistics.strategies import Haar, Tree

@@ -13,11 +13,10 @@ from support.questions import BY_UNIT, EVERY, FEW_BLOCKS, FOUND, FROM_BLOCKS, RO
 
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Cross, Keys
-from pandas_dp.core.statistics.conditions import CountWhere
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.core.statistics.products import Products
-from pandas_dp.core.statistics.scores import RowScores
+from pandas_dp.core.statistics.scores import CountWhere, RowScores
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.core.statistics.sums import Moments, Total
 from pandas_dp.core.statistics.units import UnitSizes

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pandas_dp import protected as protected_module
+from pandas_dp.tables import protected as protected_module
 
 BOUNDS = {"age": (0, 120), "pay": (0, 5000)}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from pandas_dp.asked import AskedQuery
+from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.core import gate
 
 from .frames import fresh

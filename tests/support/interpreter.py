@@ -21,7 +21,7 @@ TESTS = Path(__file__).parents[1]
 SERVER = """
 import json, os, sys, traceback
 sys.path[:0] = {path!r}
-import pandas_dp, pandas_dp.__main__, pandas_dp.priced.frame, support.frames  # what the first question loads, too
+import pandas_dp, pandas_dp.__main__, pandas_dp.questions.frame, support.frames  # what the first question loads, too
 def run(code):
     try:
         exec(compile(code, "<script>", "exec"), {{"__name__": "__main__"}})

@@ -39,7 +39,7 @@ from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.randomness import random_bytes
 from pandas_dp.core.samplers import tables
-from pandas_dp.core.statistics.key_counts import KeySensitivity
+from pandas_dp.core.statistics.counts import KeySensitivity
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts, Points
 from pandas_dp.core.statistics.smooth import LOG_BITS, SmoothSensitivity
 from tests.core.samplers.laws import (

@@ -8,14 +8,15 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
+from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer, Guarantee
 from pandas_dp.aggregates.count import Count
-from pandas_dp.asked import AskedQuery
+from pandas_dp.aggregates.uncertainty import Additive, RankBound, Ratio, ScoreGap
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit
-from pandas_dp.kinds import Kind
-from pandas_dp.release import (
+from pandas_dp.facts.kinds import Kind
+from pandas_dp.release.values import (
     FloatRelease,
     FrameRelease,
     IntRelease,
@@ -25,7 +26,6 @@ from pandas_dp.release import (
     SeriesRelease,
     make_release,
 )
-from pandas_dp.uncertainty import Additive, RankBound, Ratio, ScoreGap
 
 NOISE = DiscreteLaplace(Fraction(50))  # half-width 150 at 95 %
 RANKS = Guarantee(RankBound, 11.0, 0.05)

@@ -23,13 +23,10 @@ from pandas_dp.core.statistics import (
     blocks,
     centre,
     codes,
-    conditions,
     counts,
     distinct,
-    key_counts,
     lattice_counts,
     products,
-    revenue,
     scores,
     smooth,
     spanning_tree,
@@ -38,6 +35,9 @@ from pandas_dp.core.statistics import (
     trimmed,
     units,
 )
+from pandas_dp.core.statistics import counts as key_counts
+from pandas_dp.core.statistics import scores as conditions
+from pandas_dp.core.statistics import scores as revenue
 from pandas_dp.core.statistics.smooth import LOG_BITS
 
 Row = tuple[Any, Any]

@@ -12,8 +12,7 @@ from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.noise import Noise, add_noise
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes
-from pandas_dp.core.samplers.enclosure import exp_bounds
-from pandas_dp.core.samplers.scalar import draw_discrete_gaussian
+from pandas_dp.core.samplers.scalar import draw_discrete_gaussian, exp_bounds
 from pandas_dp.core.samplers.vector import discrete_gaussian_vector
 
 SMALLEST_GAUSSIAN_EPSILON = Fraction(1, 10**8)

@@ -12,8 +12,8 @@ from pandas_dp.core.measurement import Exact, Listing
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.privacy import PrivacyLoss, PureLoss, Sensitivity
 from pandas_dp.core.randomness import Bits, Fill, Lazy, random_bytes, random_words
-from pandas_dp.core.samplers.enclosure import exp_bounds
-from pandas_dp.core.statistics.key_counts import KeySensitivity
+from pandas_dp.core.samplers.scalar import exp_bounds
+from pandas_dp.core.statistics.counts import KeySensitivity
 
 WORD = 64
 

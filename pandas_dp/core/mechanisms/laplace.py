@@ -10,8 +10,7 @@ from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.noise import Noise, add_noise
 from pandas_dp.core.privacy import LaplaceLoss, PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes
-from pandas_dp.core.samplers.enclosure import exp_bounds
-from pandas_dp.core.samplers.scalar import draw_discrete_laplace
+from pandas_dp.core.samplers.scalar import draw_discrete_laplace, exp_bounds
 from pandas_dp.core.samplers.vector import discrete_laplace_vector
 
 ALL_BUT_CONTINUOUS = 1024  # steps: with more the divergence is less, by a millionth at most

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes, random_words
-from pandas_dp.core.samplers.enclosure import exp_bounds
+from pandas_dp.core.samplers.scalar import exp_bounds
 
 WORD = 1 << 64
 

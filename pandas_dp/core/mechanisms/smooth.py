@@ -13,7 +13,7 @@ from pandas_dp.core.mechanisms.gaussian import erfcx
 from pandas_dp.core.privacy import PrivacyLoss, PureLoss, Sensitivity
 from pandas_dp.core.randomness import Bits, Fill, random_bytes
 from pandas_dp.core.samplers import smooth as samplers
-from pandas_dp.core.samplers.enclosure import exp_bounds
+from pandas_dp.core.samplers.scalar import exp_bounds
 from pandas_dp.core.statistics.smooth import LOG_BITS, SmoothSensitivity
 from pandas_dp.errors import ArgumentValueError
 

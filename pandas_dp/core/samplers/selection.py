@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.randomness import Bits, Fill, Lazy, random_bytes, random_words
-from pandas_dp.core.samplers.enclosure import exp_bounds
-from pandas_dp.core.samplers.scalar import below_exp, draw_below, draw_bernoulli_exp, positive_ratio
+from pandas_dp.core.samplers.scalar import below_exp, draw_below, draw_bernoulli_exp, exp_bounds, positive_ratio
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 CHUNK = 1 << 14  # candidates handled at once: temporaries stay in the second-level cache

@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pandas_dp.core.randomness import Bits, Lazy
-from pandas_dp.core.samplers.enclosure import exp_bounds
-from pandas_dp.core.samplers.scalar import exponential
+from pandas_dp.core.samplers.scalar import exp_bounds, exponential
 
 POWER = 3  # draw_polynomial_laplace: density proportional to (1 + |z|)**-(POWER + 1)
 

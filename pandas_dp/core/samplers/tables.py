@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.randomness import Bits, Fill, Lazy, random_words
-from pandas_dp.core.samplers.enclosure import exp_bounds
+from pandas_dp.core.samplers.scalar import exp_bounds
 
 CHUNK = 1 << 16  # most draws at once: temporaries stay in the second-level cache
 

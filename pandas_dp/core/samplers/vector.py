@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.randomness import Bits, Fill, Lazy, random_bytes, random_words
-from pandas_dp.core.samplers.enclosure import exp_bounds
-from pandas_dp.core.samplers.scalar import below_exp, positive_ratio
+from pandas_dp.core.samplers.scalar import below_exp, exp_bounds, positive_ratio
 from pandas_dp.core.samplers.tables import CHUNK, Enclosure, Table, power_bounds
 from pandas_dp.errors import ArgumentValueError
 

@@ -1,8 +1,8 @@
-"""Total scores of public candidates: row by row, or by a user's function of the whole table."""
+"""Scores of candidates: of keys, cuts, conditions and prices, with the sensitivity of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,11 +11,154 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.bounding import bound_rows
-from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.measurement import Additive, Exact, View
+from pandas_dp.core.lattice import Lattice, integer_info
+from pandas_dp.core.measurement import Additive, Exact, View, computed
 from pandas_dp.core.offset_sum import offset_sum
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.errors import ArgumentValueError
+
+
+@dataclass(frozen=True)
+class CountWhere(Additive):
+    """Number of rows for which a condition holds; where its truth is missing it does not hold.
+
+    Parameters
+    ----------
+    condition : Expression
+        Frozen; what it makes of a row depends on that row alone.
+
+    Notes
+    -----
+    A unit with c such rows counts min(c, k) times, in 0..k whatever its rows are: its presence adds at most k and never
+    takes anything away, so under add/remove all such counts rise together; its content moves a count by at most k.
+    """
+
+    condition: Any
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """See the class notes."""
+        k = unit.rows
+        return Sensitivity(l1=k, l2_squared=k * k, linf=k, rising=unit.add_remove)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact count, a list of one int."""
+        values, present = view.computed(self.condition)
+        holds: NDArray[np.bool_] = values != 0  # shape (rows,)
+        if present is not None:
+            holds &= present
+        if unit.column is None:
+            return Exact([int(np.count_nonzero(holds))])
+        units, count = view.units(unit.column)
+        counts = np.bincount(units[holds & (units >= 0)], minlength=count)  # shape (units,)
+        return Exact([int(np.minimum(counts, unit.rows).sum())])
+
+
+@dataclass(frozen=True)
+class DistanceFrom:
+    """How far a count of such rows lies from a public number, |count - expected|.
+
+    Notes
+    -----
+    It moves by at most as much as the count, in either direction whatever the relation.
+    """
+
+    count: CountWhere
+    expected: int
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """That of the count, but not rising."""
+        k = unit.rows
+        return Sensitivity(l1=k, l2_squared=k * k, linf=k)
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact distance, a list of one int."""
+        (count,) = computed(self.count, view, unit).open()
+        return Exact([abs(count - self.expected)])
+
+
+Ints = NDArray[np.int64]
+
+
+def cut_sizes(capacity: Ints, limit: int) -> Ints:
+    """Size of the smallest cut between every two vertices, or `limit` where it is not smaller.
+
+    Parameters
+    ----------
+    capacity : ndarray of int64, shape (vertices, vertices)
+        Symmetric, not negative.
+    limit : int
+        At least 0. Flows stop there.
+
+    Returns
+    -------
+    ndarray of int64, shape (vertices, vertices)
+        `limit` on the diagonal.
+
+    Notes
+    -----
+    For all graphs and limits the sizes are exact.
+    Gusfield's tree: vertex i is cut from the vertex it hangs on, later ones on its side that hang on the same one are hung
+    on i, and a cut between i and an earlier j is the smaller of the new one and that between the other end and j.
+    With a limit: join vertices between which no cut is below it by links that cannot be cut. That changes no cut below the
+    limit, and between two joined vertices all cuts are equally large, so {i}, on whose side no later vertex lies, serves
+    as the smallest. What runs here is the tree of that graph, whose cuts may be any smallest ones.
+    Source: Gusfield 1990.
+    """
+    rows: list[list[int]] = capacity.tolist()
+    links = [sum(1 << v for v, room in enumerate(row) if room) for row in rows]
+    sizes = np.full(capacity.shape, limit, dtype=np.int64)
+    hangs_on = [0] * len(rows)
+    for i in range(1, len(rows)):
+        end = hangs_on[i]
+        size, side = smallest_cut(rows, links, i, end, limit)
+        sizes[i, :i] = sizes[:i, i] = np.minimum(sizes[end, :i], size)  # the diagonal never lowers the new one
+        for later in range(i + 1, len(rows)):
+            if side >> later & 1 and hangs_on[later] == end:
+                hangs_on[later] = i
+    return sizes
+
+
+def smallest_cut(rows: list[list[int]], links: list[int], source: int, sink: int, limit: int) -> tuple[int, int]:
+    """Size of a smallest cut and the vertices on the side of the source; (limit, 0) where it is not below the limit.
+
+    A flow along shortest ways (Edmonds, Karp 1972): when none is left, what the source reaches is cut off by as much as
+    flows. `links` has the bit v of u set where rows[u][v] > 0.
+    """
+    room, links, flow = [row[:] for row in rows], links[:], 0
+    while flow < limit:
+        way, reached = _shortest_way(links, source, sink)
+        if not way:
+            return flow, reached
+        more = min(room[u][v] for u, v in way)
+        for u, v in way:
+            room[u][v] -= more
+            room[v][u] += more
+            links[v] |= 1 << u
+            if not room[u][v]:
+                links[u] ^= 1 << v
+        flow += more
+    return limit, 0
+
+
+def _shortest_way(links: list[int], source: int, sink: int) -> tuple[list[tuple[int, int]], int]:
+    """Steps of a shortest way, last first; none, and the vertices that can be reached, where the sink cannot."""
+    before, queue, reached = {source: source}, [source], 1 << source
+    for u in queue:  # grows as it is walked through
+        fresh = links[u] & ~reached
+        if fresh >> sink & 1:
+            way = [(u, sink)]
+            while u != source:
+                way.append((before[u], u))
+                u = before[u]
+            return way, 0
+        reached |= fresh
+        while fresh:
+            v = fresh.bit_length() - 1
+            fresh ^= 1 << v
+            before[v] = u
+            queue.append(v)
+    return [], reached
+
 
 FARTHEST = 1 << 61
 
@@ -134,3 +277,86 @@ def _rows_that_count(view: View, unit: PrivacyUnit) -> NDArray[np.intp]:
     units, count = view.units(unit.column or "")
     positions = np.flatnonzero(units >= 0)
     return positions[bound_rows(units[positions], count, unit, view.fill)]
+
+
+MOST_STEPS = 1 << 31
+MOST_SOLD = (1 << 31) - 1  # so that a revenue in steps stays below 2**62
+
+
+@dataclass(frozen=True)
+class Revenue:
+    """Revenue r min(#{bid >= r}, supply) at each listed price r, in steps; missing bids and those below all prices buy nothing.
+
+    Parameters
+    ----------
+    column : str
+        The bids, not clipped from above.
+    prices : tuple or range of int
+        In steps, rising strictly, at least 1 and at most 2**31.
+    step : Fraction
+        What one step is worth in the column's unit.
+    supply : int or None
+        How many can be sold; None: no limit.
+
+    Notes
+    -----
+    Each unit keeps at most k of its bids that buy at some price. P is the largest price, D(r) the change of
+    N(r) = #{bid >= r}. Under add/remove all D(r) have one sign and |D(r)| <= k, so revenues move one way, each by at
+    most k P. Under replace-one D(r) counts the unit's new bids from r on less its old ones, so |D(r)| <= k again; where
+    D(r) = A > 0 and D(t) = -B < 0, |D(r) - D(t)| = A + B bids of one side lie between r and t, so A + B <= k and the
+    changes differ by r A + t B <= k P. So the range is k P under **both** relations. A supply of s cuts counts to
+    a = min(N', s) - min(N, s), which is no larger and has the same sign, and of absolute value at most s; where it rises
+    by a at r and falls by b at t, a + b <= s as well: for r < t min(N(r), s) <= s - a and N(r) >= N(t) >= b, for r > t the
+    same holds of N'. So k becomes min(k, s). For all tables a revenue lies in 0..2**62: counts are cut at 2**31 - 1.
+    Source: McSherry, Talwar 2007, Section 4.
+    """
+
+    column: str
+    prices: Sequence[int]
+    step: Fraction
+    supply: int | None = None
+
+    def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
+        """See the class notes."""
+        sold = unit.rows if self.supply is None else min(unit.rows, self.supply)
+        largest = sold * self.prices[-1]
+        return Sensitivity(
+            l1=len(self.prices) * largest,
+            l2_squared=len(self.prices) * largest**2,
+            linf=largest,
+            range=largest,
+        )
+
+    def compute(self, view: View, unit: PrivacyUnit) -> Exact:
+        """Exact revenues in steps, an int64 array of shape (prices,)."""
+        bids, present = view.column(self.column)
+        cuts = self._cuts(bids.dtype)
+        # bids that buy at the lowest price, shape (rows,); NaN does not
+        buys = bids >= cuts[0] if cuts.size else np.zeros(bids.size, dtype=bool)
+        if present is not None:
+            buys &= present
+        if unit.column is None:
+            bids = bids[buys]
+        else:
+            units, count = view.units(unit.column)
+            positions = np.flatnonzero(buys & (units >= 0))
+            bids = bids[positions[bound_rows(units[positions], count, unit)]]
+        bids = np.sort(bids)
+        sold = np.zeros(len(self.prices), dtype=np.int64)
+        sold[: cuts.size] = bids.size - np.searchsorted(bids, cuts, side="left")
+        np.minimum(sold, MOST_SOLD if self.supply is None else min(self.supply, MOST_SOLD), out=sold)
+        return Exact(sold * np.array(self.prices, dtype=np.int64))
+
+    def _cuts(self, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
+        """Prices as numbers of the bids' dtype, never falling; those above all integers of a dtype are left out.
+
+        A float bid stands for its decimal, so a price is rounded to the same float: it buys at its own price.
+        """
+        top, bottom = self.step.numerator, self.step.denominator
+        if dtype.kind == "f":
+            cuts = np.array([price * top / bottom for price in self.prices], dtype=np.float64).astype(dtype)
+            # a price too small for the dtype would become 0, where bids of 0 buy
+            return np.asarray(np.maximum(cuts, np.nextafter(0, 1, dtype=dtype)))
+        info = integer_info(dtype)
+        whole = [-(-price * top // bottom) for price in self.prices]  # a whole bid of at least the price
+        return np.array([price for price in whole if price <= info.max], dtype=info.dtype)

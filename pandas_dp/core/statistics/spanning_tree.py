@@ -15,7 +15,7 @@ from pandas_dp.core.lattice import Lattice, present_mask
 from pandas_dp.core.measurement import Exact, View
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.statistics.cuts import cut_sizes
+from pandas_dp.core.statistics.scores import cut_sizes
 from pandas_dp.core.statistics.smooth import FLOOR, GAP, LOG_BITS, MOST_BETA, SmoothSensitivity, log_bound
 
 Ints = NDArray[np.int64]

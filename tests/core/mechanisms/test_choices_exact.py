@@ -22,8 +22,7 @@ from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart
 from pandas_dp.core.partition import Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import Count
-from pandas_dp.core.statistics.revenue import Revenue
-from pandas_dp.core.statistics.scores import FrameScores, RowScores
+from pandas_dp.core.statistics.scores import FrameScores, Revenue, RowScores
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.steps.parse import parse_expression
 from tests.core.samplers.laws import FALSE_ALARM, chi_squared, exact_exp

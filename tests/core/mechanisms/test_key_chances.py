@@ -16,8 +16,8 @@ from pandas_dp.core.mechanisms.key_selection import (
 )
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.samplers.enclosure import exp_bounds
-from pandas_dp.core.statistics.key_counts import KeyCounts
+from pandas_dp.core.samplers.scalar import exp_bounds
+from pandas_dp.core.statistics.counts import KeyCounts
 
 
 def test_a_first_word_that_decides_nothing_is_extended():

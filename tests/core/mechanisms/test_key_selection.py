@@ -25,8 +25,8 @@ from pandas_dp.core.mechanisms.key_selection import (
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import GaussianLoss, LaplaceLoss, NeighboringRelation, PrivacyUnit, PureLoss, Sensitivity
 from pandas_dp.core.randomness import Bits, Lazy
-from pandas_dp.core.samplers.enclosure import exp_bounds
-from pandas_dp.core.statistics.key_counts import KeyCounts, KeySensitivity
+from pandas_dp.core.samplers.scalar import exp_bounds
+from pandas_dp.core.statistics.counts import KeyCounts, KeySensitivity
 
 AR, RO = NeighboringRelation.ADD_REMOVE, NeighboringRelation.REPLACE_ONE
 UNITS = [(1, 1, 1), (2, 2, 1), (2, 1, 2), (2, 2, 2), (3, 2, 2)]  # k, m, c

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.randomized_response import WORD, RandomizedResponse, happens, uniform_parts
 from pandas_dp.core.randomness import random_bytes
-from pandas_dp.core.samplers.enclosure import exp_bounds
+from pandas_dp.core.samplers.scalar import exp_bounds
 
 EPSILONS = [
     Fraction(1, 10**9),

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from pandas_dp.core.samplers.enclosure import exp_bounds
+from pandas_dp.core.samplers.scalar import exp_bounds
 
 WIDE = Context(prec=400, Emin=-(10**9), Emax=10**9, traps=[])
 

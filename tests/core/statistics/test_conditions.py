@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.views import table
 
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.conditions import CountWhere, DistanceFrom
+from pandas_dp.core.statistics.scores import CountWhere, DistanceFrom
 
 ADD_REMOVE, REPLACE_ONE = NeighboringRelation
 CONDITIONS = [

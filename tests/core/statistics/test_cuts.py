@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from pandas_dp.core.statistics.cuts import cut_sizes, smallest_cut
+from pandas_dp.core.statistics.scores import cut_sizes, smallest_cut
 
 
 def all_cuts(capacity) -> np.ndarray:

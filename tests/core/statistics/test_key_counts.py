@@ -12,7 +12,7 @@ from support.views import table
 from pandas_dp.core import bounding
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.key_counts import KeyCounts
+from pandas_dp.core.statistics.counts import KeyCounts
 
 ROWS = st.tuples(st.sampled_from(["a", "b", "c", "d", "e", None]), st.sampled_from([None, 1, 2]))
 UNITS = st.lists(ROWS, max_size=6)

@@ -15,9 +15,9 @@ from support.views import table
 from pandas_dp.aggregates.prices import on_one_unit
 from pandas_dp.core import bounding
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.revenue import Revenue
+from pandas_dp.core.statistics.scores import Revenue
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.kinds import exact_number
+from pandas_dp.facts.kinds import exact_number
 
 
 def statistic(prices, supply=None):

@@ -1,0 +1,1 @@
+"""The accessor ``df.dp``, and frames that stay protected."""

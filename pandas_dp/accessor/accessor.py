@@ -1,0 +1,400 @@
+"""The accessor ``df.dp``: thin and stateless; it only knows its frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pandas as pd
+
+from pandas_dp.accessor.frames import Portions
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts import numbers
+from pandas_dp.facts.argument_help import explain, explained
+from pandas_dp.facts.schema import Schema
+from pandas_dp.questions.unknown_names import missing_question
+from pandas_dp.session import opening
+from pandas_dp.session.ledger_files import Witness
+from pandas_dp.session.session import Session
+
+if TYPE_CHECKING:
+    from pandas_dp.questions.frame import PricedFrame
+
+    PreviewFrame = Any  # its questions are those of PricedFrame, but each returns a Preview
+
+T = TypeVar("T")
+
+
+def _questions() -> type[PricedFrame]:
+    """The questions there are, loaded with the first price: importing the package shall cost little."""
+    from pandas_dp.questions.frame import PricedFrame
+
+    globals().update(PricedFrame=PricedFrame, PreviewFrame=PricedFrame)  # where completion reads annotations
+    return PricedFrame
+
+
+@explain
+class Accessor(Portions):
+    """Differentially private answers from this DataFrame.
+
+    Every question names its price and gets a plain number or Series with ``.interval()``, ``.table()`` and ``.notes``::
+
+        df.dp.protect(epsilon=3)  # the total; also unit="patient_id", max_rows=10
+        df.dp(epsilon=0.5).mean("age", bounds=(0, 100))  # a question at that price
+        df.dp.session  # spent, left; .releases, .report("certificate.html")
+
+    **Before the price**
+
+    * ``df.dp.protect(...)``: open the budget, or join it. ``df.dp.allot(...)``, ``df.dp.partition(...)``: parts of it.
+    * ``df.dp.preview(epsilon=0.5)``: price and error of a question; reads and charges nothing.
+    * ``df.dp(epsilon=0.5)``, with ``delta=1e-7`` for Gaussian noise and unlisted keys, ``df.dp(rho=0.01)``: a price.
+    * ``df.dp(within=20)``: the least price for that error.
+    * ``query``, ``filter``, ``assign``, ``eval``, ``clip``, ``fillna``, ``dropna``, ``drop``, ``rename``, ``merge``,
+      ``explode``: frames that stay protected.
+
+    **After the price**, with bounds, bins and keys that are public, never from the data
+
+    * How many: ``count``, ``size``, ``nunique``, ``value_counts``, ``histogram``, ``unique``, ``rows_per_unit``.
+    * How much: ``sum``, ``mean``, ``var``, ``std``, ``agg``, ``describe``.
+    * Ranks: ``median``, ``quantile``, ``min``, ``max``, ``ecdf``.
+    * Groups and tables: ``groupby("sex", keys=[...])["age"].mean()``, ``crosstab``, ``pivot_table``.
+    * Several columns: ``cov``, ``corr``, ``linear_regression``, ``kmeans``, ``mst_cost``.
+    * The best of a list: ``mode``, ``top_k``, ``select``, ``best_price``.
+    * Your own function: ``sample_and_aggregate``, ``groupby_mean_sa``.
+    * Many questions for one price: ``above_threshold``, ``oracle``. One answer a row: ``randomized_response``.
+    * One column: ``df.dp(epsilon=0.5)["age"].median()``.
+
+    ``help(df.dp(epsilon=1).mean)`` explains a question and costs nothing.
+    """
+
+    __slots__ = ()
+
+    def __call__(
+        self,
+        epsilon: Any = None,
+        delta: Any = 0,
+        rho: Any = None,
+        *,
+        within: Any = None,
+        confidence: Any = 0.95,
+        fresh: bool = False,
+    ) -> PricedFrame:
+        """Put a price on one call, or say how accurate its answer shall be.
+
+        Parameters
+        ----------
+        epsilon : number
+            Price of one question. Decimals are exact: ten times 0.1 is 1.
+        delta : number
+            With epsilon: Gaussian noise of that (epsilon, delta), where the question can use it.
+        rho : number
+            Instead of epsilon: the price of Gaussian noise in zero-concentrated differential privacy (zCDP). For one
+            count 0.01 is noise of standard deviation 7, and half of rho is 1.4 times the noise.
+        within : number or Timedelta
+            Instead of a price: the answer shall be within this distance of the exact one (for medians and quantiles: in
+            rank; for selections: in count or score) with probability ``confidence``. The least epsilon for that is
+            charged, rounded up to four digits. Means, variances and standard deviations need a price: their error
+            depends on the number of rows.
+        confidence : number
+            With ``within``: how probable it is that the answer is that near, strictly between 0 and 1.
+        fresh : bool
+            Buy a new draw even where the same question was answered before (which is free otherwise).
+
+        Returns
+        -------
+        PricedFrame
+            Has the questions: ``.count()``, ``.mean("age", bounds=(0, 100))`` and others. Nothing is charged before one.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="price example")
+        >>> 2900 < df.dp(epsilon=0.5).count() < 3100, 44 < df.dp(epsilon=1).mean("age", bounds=(0, 100)) < 48
+        (True, True)
+        >>> count = df.dp(within=20).count()  # the least epsilon for that
+        >>> session.spent
+        'epsilon=1.6462'
+        """
+        return _questions()(self._frame, *numbers.offer(epsilon, delta, rho, within, confidence, fresh))
+
+    def preview(
+        self,
+        epsilon: Any = None,
+        delta: Any = 0,
+        rho: Any = None,
+        *,
+        within: Any = None,
+        confidence: Any = 0.95,
+        fresh: bool = False,
+        rows: int | None = None,
+    ) -> PreviewFrame:
+        """Say what one call would cost and how accurate its answer would be: nothing is read, charged or stored.
+
+        Parameters
+        ----------
+        epsilon, delta, rho, within, confidence, fresh
+            As ``df.dp(...)`` takes them; with ``within`` a preview shows the epsilon it would buy.
+        rows : int, optional
+            Your own guess of about how many rows count (in each group), since the error of a mean depends on it: only this
+            preview uses it, and the table is not looked at. Without it the error is told as a number over the rows.
+
+        Returns
+        -------
+        PricedFrame
+            With the steps and questions of ``df.dp(...)``, but each returns a `Preview`.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
+            What the question itself would raise for its arguments and frame. What the budget does not pay is no error here.
+
+        Notes
+        -----
+        A preview is a function of public facts: the price, the bounds and keys that were given, the session and its ledger.
+        Where no session protects the frame one is opened, as by a question.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="preview example")
+        >>> df.dp.preview(epsilon=0.5).query("age > 40").count()
+        query('age > 40').count()
+          price    epsilon=0.5
+          budget   pays it; left then: epsilon=2.5
+          noise    discrete Laplace, scale 2 rows
+          error    ± 6 rows (95 %)
+        >>> df.dp.preview(within=50).count().price
+        'epsilon=0.05943'
+        >>> session.spent
+        'epsilon=0'
+        """
+        from pandas_dp.questions.preview_request import Ahead  # importing the package shall cost little
+
+        known = None if rows is None else numbers.positive_int(rows, "rows")
+        price, again = numbers.offer(epsilon, delta, rho, within, confidence, fresh)
+        return _questions()(self._frame, price, again, ahead=Ahead(known, str(price) if within is not None else None))
+
+    @opening.noting_refusals  # a call that does not fit is refused as well
+    @explained
+    def protect(
+        self,
+        epsilon: Any = None,
+        delta: Any = 0,
+        unit: str | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        neighbors: str = "add_remove",
+        schema: Schema | Mapping[str, Mapping[str, Any]] | None = None,
+        accountant: str = "auto",
+        delta_reserved: Any = None,
+        plan: Any = None,
+        ledger: str | os.PathLike[str] | None = None,
+        name: str = "data",
+        table: str | None = None,
+        version: str | None = None,
+        session: Session | None = None,
+        rows: bool | int | None = None,
+        reason: str | None = None,
+        witness: Witness | None = None,
+    ) -> Session:
+        """Open the session of this frame, or join an open one.
+
+        Parameters
+        ----------
+        epsilon, delta : number
+            The total. With delta = 0 epsilons are added up; with delta > 0 a Renyi filter admits far more small queries.
+        unit : str, optional
+            Column that says whose row it is; rows without one are in no answer. None: every row is a unit of its own.
+        max_rows, max_groups, max_rows_per_group : int, optional
+            How much of one unit can count: rows in all (needed with ``unit``), parts of a grouping, rows in one part. The last
+            two are max_rows by default. A unit's other rows are in no answer, so counts and sums are too small.
+        neighbors : {"add_remove", "replace_one"}
+            Whether a unit's presence is hidden, or its content among a public number of units.
+        schema : Schema or dict, optional
+            Public bounds and keys by column. Listed keys stand in wherever a call names none, so that none are looked for. A
+            table that joins without one has that of the table before it, where it fits its columns; ``schema={}`` is none.
+        accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
+            How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure"
+            adds epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order
+            admits; "rdp" counts that alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise (10 % more answers) and pays
+            nothing else.
+        delta_reserved : number, optional
+            Part of delta for finding keys and for noise that fits the data; a tenth by default.
+        plan : dict of price to count, or list of prices or queries, optional
+            Epsilons declared before the first answer, such as ``{0.1: 40}``: together they cost less than they add up to, and
+            the rest pays for others. Questions may depend on answers, these prices may not. Needs a delta.
+        ledger : path, optional
+            File on a disk of this machine that keeps the books; without it the budget ends with the process.
+        name : str
+            The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
+        table, version : str, optional
+            Public name and version, such as the day of the run: a question about the same version is answered from the store.
+            That it is one content is your word; it must not follow from the rows, as a checksum does.
+        session : Session, optional
+            Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
+        rows : True or int, optional
+            With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for nothing.
+        reason : str, optional
+            Why a frame made from a table of an open budget may have another one. On record and on the certificate.
+        witness : object with ``last(chain)`` and ``saw(chain, entries, head)``, optional
+            A counter outside the ledger file: see the page on ledgers.
+
+        Returns
+        -------
+        Session
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError, LedgerError
+
+        Notes
+        -----
+        While nothing was asked, the process that opened the budget may protect on other terms, which replace those on record:
+        a mistake is typed anew, and frames protected before are let go. Later the unit stays, ``session.extend(to=5,
+        reason="...")`` raises the total, and a cell that protects on the terms before joins the raised budget.
+
+        The session answers for the rows as they are now. What is written into the frame later is not seen, nor whether
+        anything was: prepare rows before, or by steps such as ``df.dp.fillna(...)``. Protecting the same object again changes
+        nothing of what it answers, unless columns came or went or a new version is typed. Another object is another table,
+        unless it bears the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since.
+        What pandas makes of a protected frame joins the same budget as ``vouched``, and no other one without a `reason`. What
+        an implicit session spent is charged to this budget, also beyond its total; with a `unit` it is only noted.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"pid": [1, 1, 2], "cost": [10.0, 20.0, 30.0]})
+        >>> session = df.dp.protect(epsilon=3, unit="pid", max_rows=10, name="protect example")
+        >>> session.left
+        'epsilon=3'
+        """
+        _questions()  # completion of `df.dp.preview(...)` has to find them
+        if session is not None:
+            if epsilon is not None or unit is not None:
+                raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
+            return opening.join(self._frame, session, schema, table, version, rows, reason)
+        if epsilon is None:
+            raise ArgumentTypeError("protect needs the total: df.dp.protect(epsilon=3)")
+        bounds = opening.privacy_unit(unit, max_rows, max_groups, max_rows_per_group, neighbors)
+        return opening.protect(
+            self._frame,
+            epsilon,
+            bounds,
+            delta=delta,
+            schema=schema,
+            accountant=accountant,
+            delta_reserved=delta_reserved,
+            plan=plan,
+            ledger=ledger,
+            name=name,
+            table=table,
+            version=version,
+            rows=rows,
+            reason=reason,
+            witness=witness,
+        )
+
+    def pipe(self, function: Callable[[pd.DataFrame], T]) -> T:
+        """Hand this very frame to a query that ``pandas_dp.query(...)`` made, or to any function of a frame.
+
+        ``df.pipe`` hands on a copy, which is not protected.
+
+        Parameters
+        ----------
+        function : Query or callable
+            Gets the frame as its only argument.
+
+        Returns
+        -------
+        object
+            What it returns: a Release for a query.
+
+        Raises
+        ------
+        ArgumentTypeError
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="pipe example")
+        >>> 2900 < df.dp.pipe(pandas_dp.query(epsilon=0.5).count()) < 3100
+        True
+        """
+        if not callable(function):
+            raise ArgumentTypeError("pipe() takes a query: df.dp.pipe(pandas_dp.query(epsilon=0.5).count())")
+        return function(self._given(self._frame))
+
+    @property
+    def session(self) -> Session | None:
+        """The session that answers for this frame, or None: what is spent, left and was asked."""
+        return opening.session_of(self._frame)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say how a question is put, where one is asked without its price."""
+        if name == "__annotations__":  # what a call of an object returns: completion looks for it here, and here alone
+            return {"return": _questions()}
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._frame.columns and not hasattr(_questions(), name):
+            raise AttributeError(
+                f"{name!r} is a column; a question needs a price: df.dp(epsilon=0.5)[{name!r}].mean(...)"
+            )
+        if hasattr(Session, name):
+            first = "" if self.session is not None else "df.dp.protect(epsilon=3), then "
+            raise AttributeError(f"{name!r} belongs to the session: {first}df.dp.session.{name}")
+        if not hasattr(_questions(), name):
+            raise AttributeError(missing_question(_questions(), name, "'column', "))
+        raise AttributeError(f"df.dp has no {name!r}; a question needs a price: df.dp(epsilon=0.5).{name}(...)")
+
+    def __getitem__(self, key: Any) -> Any:
+        """Say how a column is selected and how rows are, where one is asked without its price."""
+        raise ArgumentTypeError(
+            "df.dp[...] selects nothing: a column stands behind its price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
+            "rows are chosen by df.dp.query('age >= 65')"
+        )
+
+    def __repr__(self) -> str:
+        """Say whether the frame is protected; nothing of the data."""
+        session = self.session
+        told = "<df.dp: not protected; type df.dp.protect(epsilon=3)>" if session is None else repr(session)
+        return told.replace("<pandas_dp session", "<df.dp of session", 1)
+
+
+def dp(frame: pd.DataFrame) -> Accessor:
+    """Return ``frame.dp``, typed: type checkers take ``frame.dp`` for a column.
+
+    Parameters
+    ----------
+    frame : DataFrame
+
+    Returns
+    -------
+    Accessor
+
+    Raises
+    ------
+    ArgumentTypeError
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="typed example")
+    >>> pandas_dp.dp(df).session.left
+    'epsilon=3'
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise ArgumentTypeError("dp() takes a pandas DataFrame")
+    return Accessor(frame)
+
+
+pd.api.extensions.register_dataframe_accessor("dp")(Accessor)

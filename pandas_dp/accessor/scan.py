@@ -1,0 +1,299 @@
+"""Tables that stay in Parquet files: ``pandas_dp.scan_parquet("visits/*.parquet")`` and what it gives."""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+
+from pandas_dp.accessor.accessor import Accessor
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.argument_help import example, uncopied
+from pandas_dp.tables import frames
+from pandas_dp.tables.parquet import Files, Scan, pieces_of, plain_type
+from pandas_dp.tables.readers import names_of, note, stamp, stamps_of
+
+LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
+PARTED = (
+    "pyarrow.dataset.dataset('visits', partitioning=pyarrow.dataset.partitioning("
+    "pyarrow.schema([('year', pyarrow.int32())]), flavor='hive'))"
+)
+ASK = "ask scan.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); rows are chosen by scan.dp.query('age >= 65')"
+SHOWN = 8  # columns in a repr
+RESERVED = {"__filename", "__fragment_index", "__batch_index", "__last_in_fragment"}
+
+
+class ScannedTable:
+    """A table whose rows stay in Parquet files until a question reads them; made by `scan_parquet`.
+
+    ``scan.dp`` is what ``df.dp`` is: ``scan.dp.protect(epsilon=3)`` opens the session, ``scan.dp(epsilon=0.5).count()`` asks,
+    and steps such as ``scan.dp.query("age > 65")`` give another scanned table, for which nothing is read yet.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, pandas_dp
+    >>> path = os.path.join(tempfile.mkdtemp(), "visits.parquet")
+    >>> pd.DataFrame({"age": [31, 45, 62] * 1000}).to_parquet(path)
+    >>> scan = pandas_dp.scan_parquet(path)
+    >>> scan.columns.tolist(), scan.dp.session
+    (['age'], None)
+    """
+
+    __slots__ = ("__weakref__", "_carrier")
+
+    def __init__(self, carrier: pd.DataFrame) -> None:
+        self._carrier = carrier  # the columns without a row, which stands for the table wherever a frame does
+
+    __reduce__ = uncopied
+
+    @property
+    def dp(self) -> ScannedAccessor:
+        """Sessions, steps and questions, as ``df.dp`` has them."""
+        return ScannedAccessor(self._carrier)
+
+    @property
+    def columns(self) -> pd.Index[Any]:
+        """Names of the columns."""
+        return self._carrier.columns
+
+    @property
+    def dtypes(self) -> pd.Series[Any]:
+        """Dtypes of the columns, those of Arrow; what the files hold as a dictionary has the dtype of its values."""
+        return self._carrier.dtypes
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say where questions are asked, for a name of pandas that a scanned table has not got."""
+            raise AttributeError(name if name.startswith("_") else f"a scanned table has no {name!r}: {ASK}")
+
+    def __getitem__(self, key: Any) -> Any:
+        """Say how a column is selected and how rows are."""
+        raise ArgumentTypeError(f"scan[...] selects nothing: {ASK}")
+
+    def __repr__(self) -> str:
+        """Name the columns; nothing is said of the rows."""
+        names = [repr(name) for name in self.columns[:SHOWN]] + ["..."] * (len(self.columns) > SHOWN)
+        return f"<scanned table with the columns {', '.join(names)}: ask .dp>"
+
+
+class ScannedAccessor(Accessor):
+    """``scan.dp``: every step gives a `ScannedTable`, everything else is as for a frame; see `Accessor`."""
+
+    __slots__ = ()
+
+    def _given(self, frame: pd.DataFrame) -> Any:
+        return ScannedTable(frame)
+
+
+@example(LINE)
+def scan_parquet(path: Any) -> ScannedTable:
+    """Look at Parquet files that need not fit into memory: names and types of columns are read, no row is.
+
+    Parameters
+    ----------
+    path : str, path, list of these, or pyarrow.dataset.Dataset
+        A file; a pattern such as ``"visits/*.parquet"``; a directory, of which all files in it and below count, also behind
+        links, but those whose names begin with a dot or an underscore; or a list of these. Nothing is taken from names of
+        directories: for columns that stand there give a ``pyarrow.dataset.Dataset`` of local Parquet files whose partitioning
+        says their types: ``pyarrow.dataset.dataset("visits", partitioning=pyarrow.dataset.partitioning(pyarrow.schema(
+        [("year", pyarrow.int32())]), flavor="hive"))``. One that lets Arrow guess them from the names is refused.
+
+    Returns
+    -------
+    ScannedTable
+        Its ``.dp`` is that of a frame.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        There is no such file, or it is no Parquet; files differ in their columns. Nothing is charged.
+
+    Notes
+    -----
+    Answers have the law they have for the same table in memory. Counts, sums, means, variances, covariances, histograms,
+    quantiles, scores by row and ``rows_per_unit``, and numbers of units, add up piece by piece. Where each row is its own
+    unit, of the columns that such a question reads one group of rows, as the files have them, or 524,288 rows are looked at
+    while the next ones are read, however many there are. Where units own several rows, these columns are held whole up to
+    128 MB; of larger ones the files are read several times, each time for the rows of all units that fall into one part by a
+    hash of the unit, so that what a unit adds is bounded as in memory. Such a question takes about seven times 128 MB, or
+    more where one unit has a large share of all rows. How often the files are read follows from their size; no answer
+    depends on it.
+
+    These questions hold their columns whole: ``nunique`` of a column that does not name the units, ``unique`` and groups
+    whose keys nobody listed, ``best_price``, ``mst_cost``, ``randomized_response``, what is asked of blocks, and functions of
+    one's own.
+
+    Files must stay as they are: each question compares the times of their last change before it is charged, and whatever
+    cannot be read after that fails with one fixed text, its price spent. That and when files are written, and which there are,
+    is public. Scanned again in this process while nobody has written them, they are the same table, whose answers are stored;
+    see `pandas_dp.read_parquet`. A file that is read by an open session joins no other budget. A question that takes longer
+    than 2 s says on a terminal how far it is, anew each time files are read.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, pandas_dp
+    >>> folder = tempfile.mkdtemp()
+    >>> for year in (2023, 2024):
+    ...     pd.DataFrame({"age": [31, 45, 62] * 1000}).to_parquet(os.path.join(folder, f"{year}.parquet"))
+    >>> scan = pandas_dp.scan_parquet(os.path.join(folder, "*.parquet"))
+    >>> session = scan.dp.protect(epsilon=3, name="scan example")
+    >>> 3900 < scan.dp.query("age > 40").dp(epsilon=0.5).count() < 4100
+    True
+    >>> session.left
+    'epsilon=2.5'
+    """
+    try:
+        files = _opened(path)
+    except UnicodeError:  # of the name, by Arrow
+        raise ArgumentValueError(
+            f"path: a name must be UTF-8, and one of a file or a directory is not: {LINE}"
+        ) from None
+    carrier = files.empty.copy()
+    frames.remember_scan(carrier, Scan(files))
+    return ScannedTable(carrier)
+
+
+def _opened(path: Any) -> Files:
+    """The files as they are now, of which the metadata alone are read."""
+    import pyarrow.dataset as ds  # importing the package shall cost little
+    from pyarrow.fs import LocalFileSystem
+
+    here, form = LocalFileSystem(), ds.ParquetFileFormat()
+    given = isinstance(path, ds.Dataset)
+    try:
+        fragments = _fragments(path) if given else [form.make_fragment(name, here) for name in _found(path)]
+        paths = tuple(fragment.path for fragment in fragments)
+        if len({(status.st_dev, status.st_ino) for status in map(os.stat, paths)}) < len(paths):
+            raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
+        stamps = tuple(map(stamp, paths))
+    except OSError:
+        raise ArgumentValueError(
+            f"path: a file or a directory is gone, or cannot be read; scan again: {LINE}"
+        ) from None
+    first = _columns(fragments[0])
+    schema = pa.schema([(one.name, plain_type(one.type)) for one in path.schema]) if given else pa.schema(first.items())
+    for fragment in fragments:
+        held = _columns(fragment)
+        if held != first:
+            odd = sorted(name for name in {*held, *first} if held.get(name) != first.get(name))[0]
+            raise ArgumentValueError(
+                f"path: files must have the same columns of the same types, and {fragments[0].path!r} and {fragment.path!r} "
+                f"differ in {odd!r}: scan them one by one, or write them anew alike"
+            )
+        parted = ds.get_partition_keys(fragment.partition_expression)
+        if parted.keys() & held.keys() or any(
+            held.get(column.name) != column.type and column.name not in parted for column in schema
+        ):
+            raise ArgumentValueError(
+                f"path: the schema of this Dataset is not that of its files and the names of their directories: {PARTED}"
+            )
+    rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
+    pieces = tuple(piece for fragment in fragments for piece in pieces_of(fragment))
+    # of a Dataset it is not known which groups of rows it was made to have, nor what of that follows from their rows
+    token = None if given else note(("scan_parquet", paths), stamps, stamps_of(paths))
+    return Files(paths, stamps, names_of(paths, stamps), token, schema, pieces, rows)
+
+
+def _found(path: Any) -> list[str]:
+    """Files that a path, a pattern, a directory or a list of these stands for, in the order of their names."""
+    if isinstance(path, list | tuple):
+        if not path:
+            raise ArgumentValueError(f"path: the list names no file: {LINE}")
+        return [name for one in path for name in _found_one(one)]
+    return _found_one(path)
+
+
+def _found_one(path: Any) -> list[str]:
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or not os.fspath(path):
+        raise ArgumentTypeError(
+            f"path must be a path, a pattern, a directory, a list of these or a pyarrow.dataset.Dataset: {LINE}"
+        )
+    name = os.path.abspath(os.path.expanduser(os.fspath(path)))
+    matching = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
+    files = [file for one in matching for file in ([one] if not os.path.isdir(one) else _below(one))]
+    if not files:
+        raise ArgumentValueError(f"path: there is no file {os.fspath(path)!r} on this machine: {LINE}")
+    return files
+
+
+def _below(folder: str) -> list[str]:
+    """Files of a directory and those below it, without hidden ones and the notes of programs.
+
+    Raises
+    ------
+    OSError
+        One of them cannot be read: its rows would be left out without a word.
+    """
+
+    def unread(error: OSError) -> None:
+        raise error
+
+    files = []
+    for place, folders, names in os.walk(folder, onerror=unread, followlinks=True):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        files += [os.path.join(place, name) for name in sorted(names) if name[0] not in "._"]
+        if any("=" in name for name in folders):
+            raise ArgumentValueError(
+                "path: columns that stand in names of directories have no types of their own; say them: "
+                f"pandas_dp.scan_parquet({PARTED})"
+            )
+    return files
+
+
+def _fragments(whole: Any) -> list[Any]:
+    """A fragment for each file of a data set on this machine."""
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    line = "pandas_dp.scan_parquet(pyarrow.dataset.dataset('visits'))"
+    if (
+        not isinstance(whole, ds.FileSystemDataset)
+        or not isinstance(whole.format, ds.ParquetFileFormat)
+        or not isinstance(whole.filesystem, LocalFileSystem)
+    ):
+        raise ArgumentTypeError(f"path: a Dataset must be of Parquet files on this machine: {line}")
+    # for what it guesses Arrow keeps the values that it met
+    if any(values is not None for values in getattr(whole.partitioning, "dictionaries", None) or ()):
+        raise ArgumentValueError(
+            "path: Arrow guessed the types of columns that stand in names of directories, so that one of these decides on all; "
+            f"say them: pandas_dp.scan_parquet({PARTED})"
+        )
+    try:
+        fragments = list(whole.get_fragments())
+    except ValueError:
+        raise ArgumentValueError(
+            "path: this Dataset is filtered; scan the whole one, then: scan.dp.query('age > 65')"
+        ) from None
+    if not fragments:
+        raise ArgumentValueError(f"path: this Dataset has no files: {line}")
+    return [  # by names that no os.chdir(...) makes those of other files
+        one.format.make_fragment(
+            os.path.abspath(one.path),
+            LocalFileSystem(),
+            one.partition_expression,
+            row_groups=[group.id for group in one.row_groups],
+        )
+        for one in fragments
+    ]
+
+
+def _columns(fragment: Any) -> dict[str, pa.DataType]:
+    """Names and types of the columns in a file, whatever it makes dictionaries of."""
+    try:
+        schema, metadata = fragment.physical_schema, fragment.metadata
+    except (OSError, pa.ArrowException):
+        raise ArgumentValueError(f"path: {fragment.path!r} is no Parquet file, or cannot be read: {LINE}") from None
+    if metadata.num_row_groups and metadata.num_columns and metadata.row_group(0).column(0).file_path:
+        raise ArgumentValueError(f"path: {fragment.path!r} has no rows, and tells of files that do; name those: {LINE}")
+    if len(set(schema.names)) < len(schema.names):
+        raise ArgumentValueError(f"path: the columns of {fragment.path!r} must have different names")
+    if RESERVED & set(schema.names):
+        raise ArgumentValueError(
+            f"path: no column may be named {min(RESERVED & set(schema.names))!r}, as Arrow calls so what it adds to files: "
+            "write the files anew with another name"
+        )
+    return {name: plain_type(held) for name, held in zip(schema.names, schema.types, strict=True)}

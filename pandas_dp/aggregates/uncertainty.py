@@ -1,0 +1,347 @@
+"""Error bars: what can honestly be said about the noise of a release, from public numbers alone.
+
+Every model answers ``bounds(value, level)``: lower and upper ends for the noiseless statistic, scalars for a
+scalar and Series on the same index for a Series, each entry by itself. An interval always contains the value.
+Where no interval is known for free a `RankBound` or `ScoreGap` says what is known instead.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.mechanisms.noise import Noise
+from pandas_dp.facts.kinds import Kind
+
+LEVEL = 0.95  # of what is said of an answer, unless another one is wanted
+Ends = tuple[Any, Any]
+NUMBER = Kind("number")
+MOST_NANOSECONDS = Fraction(9 * 10**18)  # dates and durations beyond it do not fit into pandas' 64 bits
+MOST_INTEGER = 2**62
+DURATION_UNITS = (
+    ("days", pd.Timedelta(days=1)),
+    ("h", pd.Timedelta(hours=1)),
+    ("min", pd.Timedelta(minutes=1)),
+    ("s", pd.Timedelta(seconds=1)),
+    ("ms", pd.Timedelta(milliseconds=1)),
+    ("µs", pd.Timedelta(microseconds=1)),
+    ("ns", pd.Timedelta(1, unit="ns")),
+)
+
+
+class HalfWidth(Protocol):
+    """Symmetric noise in whole steps."""
+
+    def half_width(self, level: float) -> int:
+        """Steps within which it stays with this probability."""
+
+
+class Tail(Protocol):
+    """Symmetric noise of a known tail."""
+
+    def tail(self, level: float) -> float:
+        """Distance within which it stays with this probability."""
+
+
+class Interval(tuple[Any, Any]):
+    """Lower and upper end of a confidence interval for the noiseless statistic: ``lower, upper = count.interval()``.
+
+    Attributes
+    ----------
+    lower, upper : number, Timestamp or Timedelta
+    level : float
+        Confidence; not one of the two items.
+
+    Examples
+    --------
+    >>> lower, upper = Interval(3, 5, 0.95)
+    >>> Interval(3, 5, 0.95)
+    Interval(lower=3, upper=5, level=0.95)
+    """
+
+    level: float
+
+    def __new__(cls, lower: Any, upper: Any, level: float) -> Interval:
+        """Make a pair that knows its confidence."""
+        self = super().__new__(cls, (lower, upper))
+        self.level = level
+        return self
+
+    @property
+    def lower(self) -> Any:
+        """The lower end."""
+        return self[0]
+
+    @property
+    def upper(self) -> Any:
+        """The upper end."""
+        return self[1]
+
+    def __getnewargs__(self) -> tuple[Any, ...]:  # copies and pickles keep the level
+        return *self, self.level
+
+    def __repr__(self) -> str:
+        """Show the ends and the confidence."""
+        return f"Interval(lower={self.lower!r}, upper={self.upper!r}, level={self.level!r})"
+
+
+class RankBound(NamedTuple):
+    """How far the rank of the answer may be from the wanted one: the guarantee of a private quantile."""
+
+    rows: float
+    level: float
+
+    @property
+    def words(self) -> str:
+        """The bound in words, without its level."""
+        return f"its rank is within {math.ceil(self.rows):,} of the wanted one"
+
+    @property
+    def places(self) -> str:
+        """What that means, told of a number of rows that is no fact of the data.
+
+        Examples
+        --------
+        >>> RankBound(29.4, 0.95).places
+        'rank: place among the sorted rows; of 1,000 rows 30 are 3 %, a median between percentiles 47 and 53'
+        """
+        off = math.ceil(self.rows)
+        rows = 10 ** max(len(f"{off:d}") + 1, 3)
+        share = 100 * off / rows
+        return (
+            f"rank: place among the sorted rows; of {rows:,} rows {off:,} are {share:.3g} %, a median between percentiles "
+            f"{50 - share:.3g} and {50 + share:.3g}"
+        )
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        return f"{self.words} ({percent(self.level)})"
+
+
+class ScoreGap(NamedTuple):
+    """How far the score of the choice may be below the best: the guarantee of a private selection."""
+
+    score: float
+    level: float
+    what: str = "count"
+    best: str = "the largest"
+
+    @property
+    def words(self) -> str:
+        """The bound in words, without its level."""
+        shown = f"{math.ceil(self.score):,}" if self.what == "count" else rounded_up(self.score)
+        return f"its {self.what} is within {shown} of {self.best}"
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        return f"{self.words} ({percent(self.level)})"
+
+
+@dataclass(frozen=True)
+class NoError:
+    """An exact public number."""
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Return the value itself."""
+        return value, value
+
+
+@dataclass(frozen=True)
+class Additive:
+    """Symmetric integer noise times a public step.
+
+    A value that was cut to a public range keeps the same interval around it: cutting brings an answer no
+    further from a statistic in that range. With the range in `within` the interval is cut to it as well.
+    """
+
+    noise: HalfWidth
+    step: Fraction = Fraction(1)
+    kind: Kind = NUMBER
+    within: tuple[Fraction, Fraction] | None = None
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Value minus and plus the half-width, inside the public range of the statistic."""
+        lower, upper = self._around(value, level)
+        if self.within is None:
+            return lower, upper
+        least, most = map(self.kind.value, self.within)
+        if isinstance(value, pd.Series):
+            return lower.clip(lower=least), upper.clip(upper=most)
+        return max(lower, least), min(upper, most)
+
+    def _around(self, value: Any, level: float) -> Ends:
+        half = self.noise.half_width(level) * self.step
+        if not isinstance(value, pd.Series):
+            return self._ends(value, half)
+        if value.dtype.kind == "f":
+            return value - float(half), value + float(half)
+        if value.dtype.kind == "i" and half.denominator == 1 and _fits(value, half):
+            return value - int(half), value + int(half)
+        return _series([self._ends(entry, half) for entry in value.tolist()], value)
+
+    def _ends(self, value: Any, half: Fraction) -> Ends:
+        if isinstance(value, pd.Timestamp | pd.Timedelta):
+            exact = self.kind.number(value, "value")
+            lower, upper = max(exact - half, -MOST_NANOSECONDS), min(exact + half, MOST_NANOSECONDS)
+            return self.kind.value(lower), self.kind.value(upper)
+        if isinstance(value, int) and half.denominator == 1:
+            return value - int(half), value + int(half)
+        return value - float(half), value + float(half)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A rotated mean: noisy features F1, F2 >= 0 in exact data, mean = lower + width F1 / (F1 + F2).
+
+    With theta the true position in [0, 1], (1 - theta) F1 - theta F2 is noise alone, within t of 0 with the
+    wanted probability for every theta; solving for theta gives [(F1 - t) / n, (F1 + t) / n], n = F1 + F2.
+    """
+
+    features: tuple[tuple[int, int], ...]
+    noise: Tail
+    lattice: Lattice
+    kind: Kind = NUMBER
+    scalar: bool = True
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Ends for each mean."""
+        if self.scalar:
+            return self.each([value], level)[0]
+        return _series(self.each(value.tolist(), level), value)
+
+    def each(self, values: list[Any], level: float) -> list[Ends]:
+        """Ends for each mean of a list."""
+        t = self.noise.tail(level) + 1  # one more: the tail is that of continuous noise
+        ends = []
+        for value, (first, second) in zip(values, self.features, strict=True):
+            n = first + second
+            low, high = ((first - t) / n, (first + t) / n) if n > 0 else (0.0, 1.0)
+            # where n is below one row the value is another fraction than F1 / n
+            ends.append((min(self._at(low), value), max(self._at(high), value)))
+        return ends
+
+    def _at(self, share: float) -> Any:
+        """Return lower + width * share, the share cut to [0, 1]: one quotient of integers, as fractions are slow."""
+        part, whole = min(max(share, 0.0), 1.0).as_integer_ratio()
+        top, bottom = self.lattice.step.as_integer_ratio()
+        return self.kind.ratio(top * (self.lattice.low * whole + self.lattice.cells * part), bottom * whole)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A rotated variance or standard deviation: noisy features F1, F2, F3 >= 0 in exact data.
+
+    With n = F1 + F2 + F3 and d = F1 - F2 the variance in units of (width/2)^2 is f = 1 - 2 F3/n - (d/n)^2.
+    All three features lie within t of their noisy values with the wanted probability (a union of three), so
+    f lies between its extremes on that box.
+
+    Notes
+    -----
+    f falls in F3: its derivative is 2 (d^2/n - F1 - F2) / n^2, and d^2 <= (F1 + F2) n. For a fixed F3 and
+    any c <= 1, f >= c is n^2 (1 - c) - 2 F3 n >= d^2, one branch of a hyperbola: a convex set, so f is
+    quasi-concave in (F1, F2) and smallest at a corner. Its derivatives in F1 and F2 add up to 4 (F3 +
+    d^2/n) / n^2 >= 0, so it is largest where F1 or F2 is at its upper end (`_top`).
+    """
+
+    features: tuple[int, int, int]
+    row_total: int
+    noise: Noise
+    scale: float
+    ddof: int
+    root: bool
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Ends of the box's image, cut to the possible range."""
+        t = self.noise.tail(1 - (1 - level) / 3) + 1
+        box = [(max(f - t, 0.0), max(f + t, 0.0)) for f in self.features]
+        fewest, most = (sum(side) / self.row_total for side in zip(*box, strict=True))
+        first, second, (f3, _) = box
+        low = min(_variance(*corner) for corner in product(*box))
+        high = max(_top(first[1], second, f3), _top(second[1], first, f3))
+        lower, upper = self._finish(low, most), self._finish(high, fewest)
+        # noise can carry the value itself to features that no data has
+        return min(lower, value), max(upper, value)
+
+    def _finish(self, f: float, rows: float) -> float:
+        variance = min(max(f, 0.0), 1.0) * self.scale
+        if self.ddof:
+            variance *= max(rows, 2.0) / (max(rows, 2.0) - 1)
+        return math.sqrt(variance) if self.root else variance
+
+
+class ErrorModel(Protocol):
+    """What every model answers."""
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Lower and upper ends for the noiseless statistic, in the form of the value."""
+
+
+@dataclass(frozen=True)
+class EachOf:
+    """One model for each entry of a vector."""
+
+    models: tuple[ErrorModel, ...]
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for each entry."""
+        return _series([m.bounds(v, level) for v, m in zip(value.tolist(), self.models, strict=True)], value)
+
+
+def percent(level: float) -> str:
+    """Write a level as people do: ``95 %``, ``99.9 %``."""
+    return f"{100 * float(level):.12g} %"
+
+
+def rounded_up(x: float) -> str:
+    """Write a positive number with three digits, or all those before the point, never a smaller one."""
+    exact = Decimal(str(x))
+    plain = -9 < exact.adjusted() < 15
+    digits = max(3, exact.adjusted() + 1) if plain else 3
+    cut = Context(prec=digits, rounding=ROUND_CEILING).plus(exact)
+    return f"{cut:,f}" if plain else str(cut)
+
+
+def duration_unit(length: pd.Timedelta) -> tuple[str, pd.Timedelta]:
+    """Return the largest unit that is not longer than a duration."""
+    return next((unit for unit in DURATION_UNITS if length >= unit[1]), DURATION_UNITS[-1])
+
+
+def _variance(f1: float, f2: float, f3: float) -> float:
+    """Return f of `Spread`; without any rows everything is possible, 1 the largest."""
+    n = f1 + f2 + f3
+    return 1.0 if n <= 0 else 1 - 2 * f3 / n - ((f1 - f2) / n) ** 2
+
+
+def _top(fixed: float, free: tuple[float, float], f3: float) -> float:
+    """Return the largest f with one of F1, F2 fixed at u and the other free in an interval.
+
+    In w = 1/n it is 1 - 2 F3 w - (1 - (2 u + F3) w)^2, a concave function with its maximum where the free
+    feature is u + F3 + F3^2/(2 u).
+    """
+    best = fixed + f3 + f3**2 / (2 * fixed) if fixed > 0 else math.inf
+    return _variance(fixed, min(max(best, free[0]), free[1]), f3)
+
+
+def _fits(value: pd.Series[Any], half: Fraction) -> bool:
+    """Whether the ends are int64 for sure."""
+    return half < MOST_INTEGER and bool(value.between(-MOST_INTEGER, MOST_INTEGER).all())
+
+
+def _series(ends: list[Ends], like: pd.Series[Any]) -> Ends:
+    """Two Series on the index of another one."""
+    every = [end for pair in ends for end in pair]
+    whole = all(isinstance(end, int) and abs(end) < MOST_INTEGER for end in every)
+    numbers = all(isinstance(end, float | int) for end in every)
+    dtype = np.int64 if whole else np.float64 if numbers else None
+    lower, upper = (
+        pd.Series([pair[side] for pair in ends], index=like.index, name=like.name, dtype=dtype) for side in (0, 1)
+    )
+    return lower, upper

@@ -1,0 +1,189 @@
+"""Every question of a command looked at before the first is asked: on the columns alone, charging nothing.
+
+For all inputs: no row is read, and nothing is written to a ledger that exists; one that does not exist is not made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+
+from pandas_dp.aggregates.base import SAY
+from pandas_dp.books import odometer
+from pandas_dp.commands.plans import BudgetTerms, existing_ledger
+from pandas_dp.core.budget import State
+from pandas_dp.core.filters import Filter
+from pandas_dp.core.ledger import Ledger
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
+from pandas_dp.facts.schema import Schema
+from pandas_dp.queries.query import Query
+from pandas_dp.release.preview import Preview
+from pandas_dp.session.session import Session
+from pandas_dp.tables.frames import check_frame, check_schema
+
+MOST_CHARACTERS = 300  # of a message that repeats a question
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """One question, looked at.
+
+    Attributes
+    ----------
+    name : str
+        Empty for the one question of a command.
+    query : Query
+    preview : Preview
+    stored : bool
+        Whether its answer is in the ledger, or will be when its turn comes.
+    paid : bool
+        Whether the budget pays it when its turn comes.
+    """
+
+    name: str
+    query: Query
+    preview: Preview
+    stored: bool
+    paid: bool
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a command will do.
+
+    Attributes
+    ----------
+    questions : tuple of Foreseen
+    promise, left, then : str
+        What the whole budget promises, what is left of it now, and after all questions that it pays.
+    """
+
+    questions: tuple[Foreseen, ...]
+    promise: str
+    left: str
+    then: str
+
+    @property
+    def paid(self) -> bool:
+        """Whether the budget pays all of them."""
+        return all(question.paid for question in self.questions)
+
+    def lines(self) -> Iterator[str]:
+        """Write a table for people."""
+        rows = [("query", "costs", "error")]
+        for question in self.questions:
+            costs = "nothing, stored" if question.stored else question.preview.price
+            rows.append(
+                (question.name, costs if question.paid else f"{costs}, NOT PAID", typed(question.preview.error))
+            )
+        widths = [max(len(row[place]) for row in rows) for place in range(2)]
+        for name, costs, error in rows:
+            yield f"{name:<{widths[0]}}  {costs:<{widths[1]}}  {error}".rstrip()
+        yield f"the budget: {self.promise}"
+        yield f"left now    {self.left}"
+        yield f"left then   {self.then}"
+
+
+def typed(text: str) -> str:
+    """Text of a preview, with the option to type instead of the argument."""
+    return text.replace(SAY, "say about how many: --rows 10000")
+
+
+def rehearse(
+    terms: BudgetTerms,
+    frame: pd.DataFrame,
+    schema: Schema,
+    where: tuple[str | None, str | None, str | None],
+    questions: Callable[[pd.DataFrame], Iterable[tuple[str, Query]]],
+    rows: int | None = None,
+) -> Rehearsal:
+    """Look at questions in their order.
+
+    Parameters
+    ----------
+    terms : BudgetTerms
+    frame : DataFrame
+        The columns without a row.
+    schema : Schema
+    where : tuple
+        Path of the ledger, name of the table and version.
+    questions : callable
+        Names and queries for the protected columns.
+    rows : int, optional
+        About how many rows count, from outside the data: the expected error of means depends on it.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        What a question would be refused for, with its name.
+    LedgerError
+        The ledger cannot be read, or has the budget on other terms.
+    """
+    path, table, version = where
+    check_frame(frame, terms.unit)
+    check_schema(schema, frame)
+    ledger = _ledger(terms, path)
+    session = Session(ledger, terms.name, terms.unit)
+    session._tables.attach(session, frame, schema, table, version)
+    try:
+        previews = [(name, query, preview_of(name, query, frame, rows)) for name, query in questions(frame)]
+        rule, state = ledger.rule(terms.name), ledger.state(terms.name)
+        foreseen, after = _in_turn(rule, state, previews)
+        return Rehearsal(foreseen, odometer.promise(rule, terms.unit), str(rule.left(state)), str(rule.left(after)))
+    finally:
+        session.close()
+        if ledger.path is None:
+            ledger.close()
+
+
+def _ledger(terms: BudgetTerms, path: str | None) -> Ledger:
+    """The ledger that has the budget, or one in memory where it is new."""
+    ledger = existing_ledger(path)
+    if ledger is not None:
+        terms.check_name(ledger)
+        if ledger.budget(terms.name) is not None:
+            terms.open(ledger)  # of a known name it compares the terms, and writes nothing
+            return ledger
+    ledger = Ledger(None)
+    terms.open(ledger)
+    return ledger
+
+
+def preview_of(name: str, query: Query, frame: pd.DataFrame, rows: int | None) -> Preview:
+    """Preview a question; whatever it is refused for comes with its name, if it has one.
+
+    Raises
+    ------
+    PandasDPError
+        Nothing else.
+    """
+    where = f"query {name!r}: " if name else ""
+    try:
+        preview: Preview = query.preview(frame, rows=rows)
+        return preview
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{where}{error}") from None
+    except PandasDPError:
+        raise
+    except AttributeError as error:  # as for attributes of an object
+        raise ArgumentValueError(f"{where}{error}") from None
+    except Exception:  # noqa: BLE001 - from a file anything can stand for an argument; there is no row here that it could tell of
+        raise ArgumentValueError(f"{where}its arguments do not fit: {query!r}"[:MOST_CHARACTERS]) from None
+
+
+def _in_turn(
+    rule: Filter, state: State, previews: list[tuple[str, Query, Preview]]
+) -> tuple[tuple[Foreseen, ...], State]:
+    """Charge the questions one after another in thought; a pipeline ends at the first that is not paid."""
+    foreseen, seen, dry = [], set(), False
+    for name, query, preview in previews:
+        stored = preview.stored or query in seen
+        after = state if stored else rule.admit(state, preview.charge)
+        dry = dry or after is None
+        if after is not None and not dry:
+            state = after
+        seen.add(query)
+        foreseen.append(Foreseen(name, query, preview, stored, not dry))
+    return tuple(foreseen), state

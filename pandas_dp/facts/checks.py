@@ -1,0 +1,251 @@
+"""Checking arguments against public facts. Nothing here sees a row; every refusal says what to type instead."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence, Sized
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.core.lattice import MOST_CELLS, Lattice
+from pandas_dp.core.partition import Bins, Keys
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.kinds import Kind, is_missing
+from pandas_dp.facts.labels import Labels
+from pandas_dp.facts.numbers import flag
+from pandas_dp.facts.public_only import entries, listed
+from pandas_dp.facts.schema import ColumnFacts
+
+MOST_PARTS = 10_000_000
+PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
+MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
+KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
+BINS = {
+    "number": "range(0, 101, 10)",
+    "datetime": "pd.date_range('2013-01-01', '2014-01-01', freq='MS')",
+    "timedelta": "pd.timedelta_range('0h', '24h', freq='1h')",
+}
+NARROWEST = Fraction(1, 10**250)
+BUYING = ("sum", "mean", "var", "std", "median", "quantile")  # the calls that take bounds="private"
+
+
+def lattice(
+    bounds: Any,
+    step: Any,
+    bits: int,
+    kind: Kind,
+    facts: ColumnFacts,
+    call: str,
+    column: str,
+    line: Line | None = None,
+) -> Lattice:
+    """Public lattice from bounds=, or the schema's, or the natural ones of a bool column; `line` is what to type instead."""
+    if bounds is None:
+        bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
+    line = line or Line(f"{call}({column!r}, bounds=(lower, upper))", "bounds", "(lower, upper)")
+    if bounds is None:
+        bought = kind.name == "number" and call in BUYING
+        otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
+        line = line._replace(otherwise=otherwise)
+        raise line.refuse(f"{call}() needs public bounds, which must not come from the data")
+    if not listed(bounds) or not isinstance(bounds, Sequence):
+        raise line.refuse("bounds must be a pair of numbers")
+    if len(bounds) != 2:
+        raise line.refuse("bounds must be a pair of numbers", ArgumentValueError)
+    if any(bound is None for bound in bounds):
+        raise line.refuse(f"{call}() needs both bounds; median() and quantile() take None for an end")
+    lower, upper = _ends(bounds, kind, line)
+    step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
+    exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
+    return _lattice(lower, upper, exact_step, bits, line)
+
+
+def _ends(bounds: Iterable[Any], kind: Kind, line: Line) -> list[Fraction]:
+    """Exact ends of bounds."""
+    ends = list(bounds)
+    if kind.name in ("number", "bool") and any(isinstance(end, str) for end in ends):
+        text = line.text.replace("(lower, upper)", "(0, 100)")
+        raise line._replace(text=text, typed="(0, 100)").refuse("bounds must be a pair of numbers, not of text")
+    return [kind.number(end, "bounds") for end in ends]
+
+
+@lru_cache(maxsize=256)
+def _lattice(lower: Fraction, upper: Fraction, exact_step: Fraction | None, bits: int, line: Line) -> Lattice:
+    """Check ends and step, all exact, and make the lattice; kept, since a session asks with few of them."""
+    if not lower < upper:
+        raise line.refuse("bounds must have the lower end first and below the upper", ArgumentValueError)
+    if upper - lower < max(NARROWEST, max(abs(lower), abs(upper)) / 2**40):
+        raise ArgumentValueError("bounds lie too close together; round them outwards")
+    if exact_step is not None and (exact_step <= 0 or (upper - lower) / exact_step > MOST_CELLS):
+        raise ArgumentValueError("step must be positive and not finer than 1/2**31 of the bounds")
+    made = Lattice.between(lower, upper, bits, exact_step)
+    if made.cells < 1:
+        raise ArgumentValueError("step must be smaller than the distance of the bounds")
+    return made
+
+
+RANK_STEP_BITS = 16
+
+
+def _step_kind(kind: Kind) -> Kind:
+    return Kind("timedelta") if kind.name in ("datetime", "timedelta") else Kind("number")
+
+
+def keys(
+    given: Any,
+    other: bool,
+    null: bool,
+    kind: Kind,
+    facts: ColumnFacts,
+    call: str,
+    column: str,
+    line: Line | None = None,
+) -> tuple[Keys, Labels]:
+    """Public keys of a column, as partition and as labels of the answer; `line` is what to type instead."""
+    other, null = flag(other, "other"), flag(null, "null")
+    given = facts.keys if given is None else given
+    example = KEYS.get(kind.name, KEYS["key"])
+    line = line or Line(f"{call}({column!r}, keys={example})", "keys", example)
+    if given is None:
+        natural = (False, True) if kind.name == "bool" else None
+        if natural is None and call == "histogram" and kind.name != "key":
+            binned = Line(f"{call}({column!r}, bins={BINS[kind.name]})", "bins", BINS[kind.name])
+            binned = binned._replace(otherwise="; keys=[...] counts single values")
+            raise binned.refuse(f"{call}() of numbers or dates needs public bins")
+        if natural is None:
+            raise line.refuse(f"{call}() needs the public list of keys, which must not come from the data")
+        given = natural
+    if not listed(given):
+        raise line.refuse("keys must be a list")
+    known = tuple(plain(key, kind) for key in entries(given, "keys"))
+    if not known:
+        raise line.refuse("keys must not be empty", ArgumentValueError)
+    if len(known) > MOST_PARTS:
+        raise ArgumentValueError("keys may hold at most 10,000,000 values")
+    if len(set(known)) != len(known):
+        raise line.refuse("keys must not hold a value twice", ArgumentValueError)
+    if other and "other" in known:
+        raise ArgumentValueError("keys hold 'other' already, which is what other=True names the rest: rename the key")
+    # equal texts, and equal ints, are the same key; equal values of mixed types are not
+    kept = len(known) <= MOST_KEPT and set(map(type, known)) in ({str}, {int})
+    return (_keyed if kept else _keyed.__wrapped__)(column, known, other, null)
+
+
+@lru_cache(maxsize=64)
+def _keyed(column: str, known: tuple[Hashable, ...], other: bool, null: bool) -> tuple[Keys, Labels]:
+    """Partition and labels of checked keys; kept with the index that the labels make."""
+    labels = known + (("other",) if other else ()) + ((None,) if null else ())
+    return Keys(column, known, other, null), Labels(column, labels)
+
+
+def plain(key: Any, kind: Kind) -> Hashable:
+    """Return one key as a plain hashable value of the column's kind."""
+    if type(key) is str and kind.name == "key":
+        return key
+    if isinstance(key, np.datetime64):
+        key = pd.Timestamp(key)
+    elif isinstance(key, np.timedelta64):
+        key = pd.Timedelta(key)
+    elif isinstance(key, np.generic):
+        key = key.item()
+    if not isinstance(key, Hashable):
+        raise ArgumentTypeError("keys must be plain values such as text or whole numbers")
+    try:
+        hash(key)
+    except TypeError:
+        raise ArgumentTypeError("keys must be plain values such as text or whole numbers") from None
+    if is_missing(key):
+        raise ArgumentValueError(
+            "keys must not hold a missing value; null=True counts the missing ones. Keys are listed from public knowledge, "
+            "keys=['A', 'B']: those of df['x'].unique() would give the data away"
+        )
+    if kind.name in ("datetime", "timedelta"):
+        return kind.value(kind.number(key, "keys"))  # type: ignore[no-any-return]
+    if kind.name != "key" and isinstance(key, str):
+        wanted = "True and False" if kind.name == "bool" else "numbers"
+        raise ArgumentTypeError(f"keys of this column must be {wanted}, not text: keys={KEYS[kind.name]}")
+    return key
+
+
+def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
+    """Refuse facts of a schema that no question about a column of this kind could use."""
+    if not kind.numeric and (facts.bounds is not None or facts.step is not None):
+        raise ArgumentTypeError(f"bounds and step need numbers or dates; name its keys: {{'keys': {KEYS['key']}}}")
+    step = None if facts.step is None else Kind.number(_step_kind(kind), facts.step, "step")
+    if step is not None and step <= 0:
+        raise ArgumentValueError("step must be positive, such as {'step': 1}")
+    if facts.bounds is not None:
+        if len(facts.bounds) != 2:
+            raise ArgumentValueError("bounds must be a pair: {'bounds': (lower, upper)}")
+        ends = [bound for bound in facts.bounds if bound is not None]
+        known = iter(_ends(ends, kind, Line("{'bounds': (lower, upper)}")))
+        lower, upper = (None if bound is None else next(known) for bound in facts.bounds)
+        if lower is not None and upper is not None:
+            _lattice(lower, upper, step, RANK_STEP_BITS, Line("{'bounds': (lower, upper)}"))
+    if facts.keys is not None:
+        keys(facts.keys, False, False, kind, facts, "histogram", column)
+    if not isinstance(facts.nulls, str) or facts.nulls != "drop":
+        if not kind.numeric:
+            raise ArgumentTypeError("nulls must be 'drop': missing keys are counted with null=True")
+        kind.number(facts.nulls, "nulls")
+
+
+def bins(
+    edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: Line | None = None
+) -> tuple[Bins, Labels]:
+    """Bin edges, as numpy.histogram takes a sequence of them; `line` is what to type instead."""
+    other, null = flag(other, "other"), flag(null, "null")
+    example = BINS.get(kind.name, BINS["number"])
+    line = line or Line(f"{call}({column!r}, bins={example})", "bins", example)
+    if not kind.numeric:
+        raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
+    if isinstance(edges, pd.PeriodIndex):
+        raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
+    if not listed(edges):
+        raise line.refuse("bins must be the list of public edges, not their number")
+    if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
+        raise ArgumentValueError("bins may hold at most 10,000,001 edges, those of 10,000,000 bins")
+    given = _listed(edges)
+    if len(given) < 2:
+        raise line.refuse("bins needs at least two edges", ArgumentValueError)
+    raw = _raw_edges(given, kind)
+    rising = np.array(raw)  # int64 or float64: there may be millions
+    if not (rising[:-1] < rising[1:]).all():
+        raise line.refuse("bins must rise from edge to edge", ArgumentValueError)
+    make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
+    return make(column, raw, isinstance(raw[0], int), other, null, kind)
+
+
+def _listed(edges: Iterable[Any]) -> tuple[Any, ...]:
+    """Edges one by one; those of an array as Python's numbers where these are the very same."""
+    edges = entries(edges, "bins")
+    plain = isinstance(edges, np.ndarray | pd.Index | pd.Series) and str(edges.dtype) in PLAIN_DTYPES
+    return tuple(cast(Any, edges).tolist() if plain else edges)
+
+
+def _raw_edges(given: tuple[Any, ...], kind: Kind) -> tuple[int | float, ...]:
+    """Edges in the raw unit of the column: all int where all are whole, else all float."""
+    types = set(map(type, given)) if kind.name == "number" else set()
+    if types == {int} and -(2**63) < min(given) <= max(given) < 2**63:
+        return given
+    # there may be millions, and a fraction of each takes ten times as long; NaN is in no range
+    if types and types <= {int, float} and all(-(2**53) < edge < 2**53 for edge in given):
+        whole = all(edge % 1 == 0 for edge in given)
+        return tuple(map(int, given)) if whole else tuple(edge + 0.0 for edge in given)
+    exact = [kind.number(edge, "bins") for edge in given]
+    raw = tuple(int(e) if e.denominator == 1 and abs(e) < 2**63 else float(e) for e in exact)
+    return raw if all(isinstance(e, int) for e in raw) else tuple(map(float, raw))
+
+
+@lru_cache(maxsize=64)
+def _binned(
+    column: str, raw: tuple[int | float, ...], whole: bool, other: bool, null: bool, kind: Kind
+) -> tuple[Bins, Labels]:
+    """Partition and labels of checked edges, all int where `whole`, else all float; kept like those of keys."""
+    shown = raw if kind.name == "number" else tuple(kind.value(Fraction(edge)) for edge in raw)
+    more = (("other",) if other else ()) + ((None,) if null else ())
+    return Bins(column, raw, other, null), Labels(column, more, shown)

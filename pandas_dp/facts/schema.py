@@ -1,0 +1,314 @@
+"""Public facts by column: bounds, keys, steps, what a missing value counts as, and dtypes."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts.public_only import Held, check_all_typed, entries, is_private, listed, refuse_private
+from pandas_dp.facts.schema_files import arrow_facts, read_toml, sample_facts, toml_of
+
+FIELDS = ("bounds", "keys", "step", "nulls", "dtype")
+ENDS = ("min", "max", "lower", "upper", "ge", "le", "minimum", "maximum")  # as other schemas name them
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is publicly known of one column; None where nothing is said."""
+
+    bounds: tuple[Any, Any] | None = None
+    keys: tuple[Any, ...] | None = None
+    step: Any = None
+    nulls: Any = "drop"
+    dtype: str | None = None
+
+    @classmethod
+    def of_values(cls, values: tuple[Any, ...]) -> ColumnFacts:
+        """Of a column that holds these values and no others."""
+        numbers = all(not isinstance(value, str) and math.isfinite(value) for value in values)
+        ends = (min(values), max(values)) if numbers and min(values) < max(values) else None
+        return cls(bounds=ends, keys=values)
+
+    def filled(self, value: Any) -> ColumnFacts:
+        """Of the column when its missing cells became a value: one key more, where it is written as the others are."""
+        if self.keys is None or value in self.keys:
+            return self
+        alike = all(isinstance(key, str) == isinstance(value, str) for key in self.keys)
+        return replace(self, keys=(*self.keys, value) if alike else None)
+
+
+class Change(Protocol):
+    """A step, as far as public facts go."""
+
+    def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
+        """Facts by column after the step, of those before it."""
+
+
+class Schema:
+    """Public facts by column, so that calls stay short.
+
+    Parameters
+    ----------
+    columns : mapping
+        ``{"cost": {"bounds": (0, 20_000)}, "ward": {"keys": ["A", "B"]}}``. Each column takes ``bounds`` (lower, upper),
+        ``keys`` (listed values), ``step`` (distance of possible values, for medians), ``nulls`` (``"drop"``,
+        the default, or a public constant that a missing value counts as) and ``dtype`` (its name, such as ``"int64"``:
+        a table whose column has another one is not protected).
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        For unknown fields or shapes.
+
+    Notes
+    -----
+    These facts must come from outside the data: a codebook, a questionnaire, common knowledge.
+
+    Examples
+    --------
+    >>> Schema({"age": {"bounds": (0, 120)}})
+    Schema({'age': {'bounds': (0, 120)}})
+    """
+
+    def __init__(self, columns: Mapping[str, Mapping[str, Any]]) -> None:
+        if not isinstance(columns, Mapping):
+            raise ArgumentTypeError("schema must be a dict such as {'age': {'bounds': (0, 120)}}")
+        self._columns: dict[str, ColumnFacts] = {}
+        for name, facts in columns.items():
+            if not isinstance(facts, Mapping):
+                raise ArgumentTypeError(
+                    f"schema of {name!r}: each column takes a dict such as {{'bounds': (0, 120)}} or {{'keys': ['A', 'B']}}"
+                )
+            unknown = [field for field in facts if not isinstance(field, str) or field not in FIELDS]
+            if unknown:
+                text = unknown[0] if isinstance(unknown[0], str) else ""
+                ends = "; both ends stand in one pair: {'bounds': (0, 120)}" if text in ENDS else ""
+                close = ends or did_you_mean(text, FIELDS)
+                raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
+            check_all_typed(f"schema of {name!r}", facts.items())
+            refuse_private(f"schema of {name!r}", facts.items())
+            self._columns[name] = _facts(facts)
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Schema:
+        """Read a schema from a TOML file with one table a column: ``[age]`` and below it ``bounds = [0, 100]``.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            For a file that is missing or no TOML, and for entries that a schema does not know.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "visits.toml")
+        >>> with open(path, "w") as file:
+        ...     length = file.write("age.bounds = [0, 100]")
+        >>> Schema.from_toml(path)
+        Schema({'age': {'bounds': (0, 100)}})
+        """
+        return cls(read_toml(path, "schema", "[age] and below it bounds = [0, 100]"))
+
+    def to_toml(self) -> str:
+        """Return the text of a TOML file that `from_toml` reads as this schema.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            For values that TOML has not: it has numbers, texts, truth values and dates down to microseconds.
+
+        Examples
+        --------
+        >>> print(Schema({"age": {"bounds": (0, 120)}, "sex": {"keys": ["F", "M"]}}).to_toml())
+        ["age"]
+        bounds = [0, 120]
+        <BLANKLINE>
+        ["sex"]
+        keys = ["F", "M"]
+        <BLANKLINE>
+        """
+        return toml_of(self._said())
+
+    @classmethod
+    def from_arrow(cls, source: Any) -> Schema:
+        """Take a schema from the metadata of Arrow's fields: JSON under ``bounds``, ``keys``, ``step``, ``nulls``, ``dtype``.
+
+        Parameters
+        ----------
+        source : pyarrow.Schema, str or path-like
+            The schema, or a Parquet file, of which only the schema is read and no row.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> Schema.from_arrow(pa.schema([pa.field("age", pa.int64(), metadata={"bounds": "[0, 120]"})]))
+        Schema({'age': {'bounds': (0, 120)}})
+        """
+        return cls(arrow_facts(source, FIELDS))
+
+    @classmethod
+    def from_public_sample(cls, frame: pd.DataFrame) -> Schema:
+        """Take a schema from a table that everybody may see, such as a sample that its publisher gives away.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Public: what it holds becomes the schema as it is. The protected table is none, nor are some rows of it.
+
+        Returns
+        -------
+        Schema
+            Values of columns of text and categories as keys, of up to 1000; smallest and largest number, date or duration
+            as bounds; beside them the dtype, where its name says all of it.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            For a table that a session protects, or that was made from one.
+
+        Notes
+        -----
+        Keys that the sample lacks are not counted and values beyond its ends are cut: a codebook, where there is one, is
+        the better source.
+
+        Examples
+        --------
+        >>> Schema.from_public_sample(pd.DataFrame({"age": [18, 90], "sex": ["F", "M"]}))
+        Schema({'age': {'bounds': (18, 90), 'dtype': 'int64'}, 'sex': {'keys': ('F', 'M'), 'dtype': 'str'}})
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise ArgumentTypeError("from_public_sample takes a DataFrame that everybody may see")
+        if is_private(frame):
+            raise ArgumentValueError(
+                "from_public_sample takes a public table, and this one is protected, or was made from one that is: what it "
+                "holds is private. Say what a codebook says: Schema({'age': {'bounds': (0, 120)}})"
+            )
+        return cls(sample_facts(frame))
+
+    @classmethod
+    def of(cls, schema: Schema | Mapping[str, Mapping[str, Any]] | None) -> Schema:
+        """Return a schema from what ``protect`` accepts.
+
+        Parameters
+        ----------
+        schema : Schema, dict of str to dict, or None
+            Facts by column: ``{"age": {"bounds": (0, 100)}, "sex": {"keys": ["Female", "Male"]}}``.
+
+        Returns
+        -------
+        Schema
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Examples
+        --------
+        >>> Schema.of({"age": {"bounds": (0, 120)}})
+        Schema({'age': {'bounds': (0, 120)}})
+        """
+        return schema if isinstance(schema, Schema) else cls({} if schema is None else schema)
+
+    def __getitem__(self, column: str) -> ColumnFacts:
+        """Facts of a column, empty ones for an unlisted column."""
+        return self._columns.get(column, ColumnFacts()) if isinstance(column, str) else ColumnFacts()
+
+    def after(self, steps: Iterable[Change]) -> Schema:
+        """Facts of the columns that steps give: those of a column follow it to its new name, and steps make others known.
+
+        A column of labels, mapped values or parts of dates has them for keys, and numbers among them for bounds. What was
+        said of a column that a step replaces is not said of the new one, but what was said of a column of lists is said of
+        their entries.
+
+        Parameters
+        ----------
+        steps : iterable of Step
+
+        Returns
+        -------
+        Schema
+
+        Examples
+        --------
+        >>> from pandas_dp.steps import steps
+        >>> known = Schema({"age": {"bounds": (0, 120)}})
+        >>> known.after(steps.rename({"age": "years"}, pd.DataFrame({"age": [1]})))
+        Schema({'years': {'bounds': (0, 120)}})
+        """
+        columns = dict(self._columns)
+        for step in steps:
+            columns = step.follow(columns)
+        schema = Schema({})
+        schema._columns = columns
+        return schema
+
+    @property
+    def null_rules(self) -> tuple[tuple[str, Any], ...]:
+        """Columns whose missing values count as a constant, and the constants: they decide what a question means."""
+        rules = ((name, facts.nulls) for name, facts in self._columns.items())
+        return tuple(sorted((name, rule) for name, rule in rules if not (isinstance(rule, str) and rule == "drop")))
+
+    def __iter__(self) -> Any:
+        """Iterate over the listed columns."""
+        return iter(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal facts."""
+        return isinstance(other, Schema) and self._columns == other._columns
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Show the facts as they can be typed."""
+        return f"Schema({self._said()})"
+
+    def _said(self) -> dict[str, dict[str, Any]]:
+        """What is said of each column, without what is not."""
+        return {
+            name: {f: getattr(facts, f) for f in FIELDS if not _unsaid(f, getattr(facts, f))}
+            for name, facts in self._columns.items()
+        }
+
+
+def _unsaid(field: str, value: Any) -> bool:
+    return value is None or (field == "nulls" and isinstance(value, str) and value == "drop")
+
+
+def _facts(facts: Mapping[str, Any]) -> ColumnFacts:
+    given = dict(facts)
+    for field in ("bounds", "keys"):
+        if given.get(field) is not None:
+            if not listed(given[field]):
+                raise ArgumentTypeError(f"{field} in a schema must be a list")
+            if field == "bounds" and isinstance(given[field], Held):  # edges and keys alone are made in arrays
+                raise ArgumentTypeError("bounds in a schema must be two plain values: {'bounds': (0, 100)}")
+            given[field] = tuple(entries(given[field], field))
+    if given.get("dtype") is not None and not isinstance(given["dtype"], str):
+        raise ArgumentTypeError("dtype in a schema must be the name of one: {'dtype': 'int64'}")
+    return ColumnFacts(**given)

@@ -1,1 +1,0 @@
-"""What ``df.dp(epsilon=...)`` returns: a frame with a price, its columns and its groups."""

@@ -1,0 +1,317 @@
+"""Questions answered by sample and aggregate: an estimate on many random blocks, combined privately."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.sample_and_aggregate import GroupsOfBlocks, SampleAndAggregate, VoteOfBlocks
+from pandas_dp.aggregates.vectors import MOST_FOR_CENTRE, Estimates, KMeans
+from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
+from pandas_dp.core.statistics.blocks import BlockMeans
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import checks, numbers
+from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.kinds import Kind
+from pandas_dp.facts.public_only import legible
+from pandas_dp.facts.schema import ColumnFacts
+from pandas_dp.questions.function_trial import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_names import BOUNDED
+from pandas_dp.release.values import Release
+
+MOST_OUTPUTS = 1000  # of kmeans, centres times columns
+VOTE = "sample_and_aggregate(function, keys=['A', 'B'], aggregator='vote')"
+
+
+class BlockQuestions(PreparedFrame):
+    """The questions of a priced frame that are answered from block results."""
+
+    __slots__ = ()
+
+    def groupby_mean_sa(
+        self,
+        by: str,
+        column: str,
+        *,
+        keys: Any = None,
+        bounds: Any = None,
+        blocks: int | None = None,
+        aggregator: str = "auto",
+    ) -> Release:
+        """Mean of a column in each listed group by sample and aggregate.
+
+        Each group is split into random blocks and the block means are combined privately: by their median where groups
+        are large, by their noisy mean otherwise.
+
+        Parameters
+        ----------
+        by, column : str
+        keys : list, optional
+            Listed groups; from the schema where left out.
+        bounds : (lower, upper), optional
+            Of the block means, and of each value; from the schema where left out.
+        blocks : int, optional
+            Blocks a group; chosen from the noisy sizes where left out.
+        aggregator : {"auto", "median", "mean", "smooth"}
+
+        Returns
+        -------
+        Release
+            A Series over all listed groups. ``table()`` adds the noisy sizes, bought with a tenth of the price, and
+            whether a group has enough rows for its blocks.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A unit lies in one block of each of at most max_groups groups, so the price holds once for all groups with one
+        row a unit under add_remove; twice the groups can change under replace_one.
+        For a plain mean ``groupby(by)[column].mean()`` is usually better: its noise is (upper - lower) / (rows epsilon)
+        instead of (upper - lower) / (blocks epsilon). Sample and aggregate wins where the bounds are very wide and the
+        values narrow.
+        Source: Nissim, Raskhodnikova, Smith 2007; Smith 2011; McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 4000, "cost": [10, 40] * 4000})
+        >>> session = df.dp.protect(epsilon=10, name="groupby_mean_sa example")
+        >>> means = df.dp(epsilon=10).groupby_mean_sa("ward", "cost", keys=["A", "B"], bounds=(0, 100), blocks=200)
+        >>> means.round().tolist()
+        [10.0, 40.0]
+        >>> means.table().columns.tolist()
+        ['value', 'size', 'enough_rows']
+        """
+        count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
+        keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
+        kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
+        aggregate = GroupsOfBlocks(BlockMeans(column, lattice, keyed, 1), kind, labels, count, aggregator)
+        text = self._text(keys=keyed.keys, blocks=blocks, aggregator=aggregator)
+        return self._ask(text, aggregate, (by, column))
+
+    def sample_and_aggregate(
+        self,
+        function: Callable[[pd.DataFrame], Any],
+        *,
+        bounds: Any = None,
+        keys: Any = None,
+        blocks: int | None = None,
+        aggregator: str = "auto",
+        widening: str = "tukey",
+        rows: int | None = None,
+    ) -> Release:
+        """One number, several, or one of listed keys that a function of yours computes from a table, by sample and aggregate.
+
+        The rows are split into random blocks (all rows of a unit into one), the function runs on each block, and its
+        results are combined privately.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a DataFrame with this table's columns and some of its rows, returns a number (a key). Numbers come as
+            float64, also those in categories (missing there from 2**53 on), and dates as timestamps. An exception, or a
+            result that is no finite number, counts as the middle of the bounds (no vote). It should compute from its
+            argument alone and keep nothing from one block to the next; all blocks without rows get what it returned for
+            one of them.
+        bounds : (lower, upper) or dict of str to (lower, upper), optional
+            Public range of the results; not for a vote. A dict names several numbers: the function returns a dict or Series
+            with these names, or as many numbers in their order.
+        keys : list, optional
+            Public list of the results that a vote counts.
+        blocks : int, optional
+            How many; where left out with e for epsilon and n for rows: max(n^0.4, 100/e) for a median or a vote, 800/e
+            instead of 100/e for a Winsorized mean; for a mean 50, or 25 where n is unknown or below 250. At most n.
+        aggregator : {"auto", "median", "mean", "smooth", "winsorized", "vote"}
+            ``auto`` takes the median where blocks times epsilon is at least 50 (and, without ``blocks``, n at least 10 times
+            the blocks), the noisy mean otherwise. ``smooth`` is their median with noise scaled to its smooth sensitivity.
+            ``winsorized`` is a mean of the results clipped around two private quartiles; it needs 8 times the blocks of a
+            median and has no bias on skewed results. ``vote`` is the most common result.
+        widening : {"tukey", "smith"}
+            How far beyond its quartiles a Winsorized mean clips: 1.5 times their distance, or as Smith 2011 proves the best
+            for very many blocks.
+        rows : int, optional
+            About how many rows (units, where they own several rows) there are, if that is public: never from the data. Taken
+            from the table where the number is public anyway.
+
+        Returns
+        -------
+        Release
+            A float within the bounds, a Series by name, or a key. It is not stored: asking again is charged again. Its notes
+            say where public numbers alone show that the noise is a large part of the bounds; noise as wide as the bounds, or
+            as all blocks or votes, is refused before it is charged.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentValueError
+        ArgumentTypeError
+            Also where the function makes a TypeError, NameError, AttributeError or KeyError, returns what is no number (for a
+            vote: no key) or asks a question, on a made-up table with the columns of this one: it is tried before anything is
+            read or charged.
+
+        Notes
+        -----
+        One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. What
+        else it does (printing, writing files, taking its time) cannot be stopped. Inside, it may ask no other question.
+        With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
+        epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
+        epsilon / 4 each and Laplace noise on the clipped mean; vote, permute-and-flip of rate epsilon / 2 (exponential
+        mechanism where the session has delta > 0).
+        Source: Nissim, Raskhodnikova, Smith 2007, Section 4; Smith 2011; blocks: Mohan, Thakurta, Shi, Song, Culler 2012.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=5, name="sample and aggregate example")
+        >>> middle = df.dp(epsilon=5).sample_and_aggregate(lambda d: d["age"].median(), bounds=(0, 100), rows=3000)
+        >>> 35 < middle < 55
+        True
+        """
+        if not callable(function):
+            raise ArgumentTypeError(
+                "function must be callable: sample_and_aggregate(lambda d: d['cost'].mean(), bounds=(0, 9))"
+            )
+        count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth", "winsorized", "vote"))
+        known = None if rows is None else numbers.positive_int(rows, "rows")
+        name, facts = "sample_and_aggregate", ColumnFacts()
+        if (keys is not None) != (aggregator == "vote") or (aggregator == "vote" and bounds is not None):
+            raise ArgumentTypeError(f"a vote takes keys= and no bounds=, the other aggregators bounds= alone: {VOTE}")
+        if widening not in ("tukey", "smith") or (widening != "tukey" and aggregator != "winsorized"):
+            raise ArgumentValueError("widening is 'tukey' or, with aggregator='winsorized' alone, 'smith'")
+        aggregate: SampleAndAggregate | VoteOfBlocks | Estimates
+        wrong: Callable[[Any], str | None] = no_number
+        resolved: dict[str, Any] = {}
+        if isinstance(bounds, Mapping):
+            aggregate = self._estimates(function, bounds, count, aggregator, known)
+            wrong = no_vector(aggregate.names)
+        elif aggregator == "vote":
+            wrong = no_key
+            listed, _ = checks.keys(keys, False, False, Kind("key"), facts, name, "function", Line(VOTE))
+            aggregate, resolved = VoteOfBlocks(function, listed, count, known), {"keys": listed.keys}
+        else:
+            bits = SUM_BITS if aggregator == "winsorized" else RANK_BITS  # results may be narrow in wide bounds
+            lattice = checks.lattice(bounds, None, bits, Kind("number"), facts, name, "function", Line(BOUNDED))
+            aggregate = SampleAndAggregate(function, lattice, count, aggregator, widening, known)
+        text = self._text(blocks=blocks, aggregator=aggregator, **resolved)
+        tried = rehearse(function, self._empty().dtypes, wrong, without=NO_VOTE if wrong is no_key else MIDDLE)
+        every = tuple(self._empty().columns)
+        return self._filled(every)._ask(text, replace(aggregate, tried=tried), every)
+
+    def _estimates(
+        self,
+        function: Callable[[pd.DataFrame], Any],
+        bounds: Mapping[Any, Any],
+        count: int | None,
+        how: str,
+        rows: int | None,
+    ) -> Estimates:
+        """Several named numbers."""
+        line = "sample_and_aggregate(function, bounds={'slope': (-1, 1), 'intercept': (0, 100)})"
+        if not 1 <= len(bounds) <= MOST_OUTPUTS or not all(map(legible, bounds)):
+            raise ArgumentValueError(f"a dict of bounds names 1 to {MOST_OUTPUTS:,} numbers by text: {line}")
+        if how == "winsorized":
+            raise ArgumentValueError("aggregator='winsorized' takes one number; leave it out for several")
+        few_enough(count, how, len(bounds))
+        number, ranges = Kind("number"), []
+        for name, pair in bounds.items():
+            lattice = checks.lattice(
+                pair, None, RANK_BITS, number, ColumnFacts(), "sample_and_aggregate", name, Line(line)
+            )
+            ranges.append((lattice.lower, lattice.upper))
+        return Estimates(tuple(bounds), tuple(ranges), count, rows, how, function)
+
+    def kmeans(
+        self,
+        columns: Sequence[str],
+        *,
+        k: int,
+        bounds: Mapping[str, Any] | None = None,
+        blocks: int | None = None,
+        aggregator: str = "auto",
+        rows: int | None = None,
+    ) -> Release:
+        """Centres of k clusters by sample and aggregate: k-means on each of many random blocks, combined privately.
+
+        Parameters
+        ----------
+        columns : list of str
+            Columns of numbers; rows with a missing value in one of them are left out.
+        k : int
+            Number of centres.
+        bounds : dict of str to (lower, upper), optional
+            Of each column, from the schema where left out: values are clipped to them, and distances are measured in
+            their widths.
+        blocks : int, optional
+            Where left out as in ``sample_and_aggregate``, with epsilon / (k columns) for epsilon.
+        aggregator : {"auto", "median", "mean", "smooth"}
+            "smooth" takes all centres of the block that most others resemble, with noise scaled to its smooth sensitivity;
+            at most 2,000 blocks.
+        rows : int, optional
+            About how many rows there are, if that is public; see ``sample_and_aggregate``.
+
+        Returns
+        -------
+        Release
+            A DataFrame with k rows and these columns. Its notes say where public numbers alone show that the noise is a large
+            part of the bounds, as it is at k columns / epsilon of more than a few; noise as wide as the bounds is refused
+            before it is charged.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Each block's centres are sorted by their first coordinate, then the next, and one unit changes the centres of one
+        block, under add_remove and replace_one alike. Each of the k d coordinates is the private median of the blocks' at
+        epsilon / (k d), or their noisy mean where blocks times that is below 50. "smooth" errs more, and needs about 60 k d
+        / epsilon blocks, but its centres are those of one and the same block. Well separated clusters of similar size are
+        found; clusters that are close in the first column are matched badly between blocks, so put the column that
+        separates them first.
+        Source: Nissim, Raskhodnikova, Smith 2007, Sections 4 and 5.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [20, 60] * 5000, "cost": [5, 40] * 5000})
+        >>> session = df.dp.protect(epsilon=10, name="kmeans example")
+        >>> centres = df.dp(epsilon=10).kmeans(["age", "cost"], k=2, bounds={"age": (0, 100), "cost": (0, 50)}, blocks=200)
+        >>> centres.round().to_numpy().tolist()
+        [[20.0, 5.0], [60.0, 40.0]]
+        """
+        line = "kmeans(['age', 'cost'], k=3, bounds={'age': (0, 120), 'cost': (0, 5000)})"
+        if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index) or not len(columns):
+            raise ArgumentTypeError(f"columns must be a list of column names: {line}")
+        if bounds is not None and not isinstance(bounds, Mapping):
+            raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {line}")
+        names, centres = tuple(columns), numbers.positive_int(k, "k")
+        for column in names:
+            if self._kind(column).name != "number":
+                raise ArgumentTypeError(f"kmeans() needs columns of numbers; {column!r} holds something else")
+        if len(set(names)) != len(names) or set(bounds or ()) - set(names):
+            raise ArgumentValueError(f"columns must differ, and bounds be of these columns alone: {line}")
+        if centres * len(names) > MOST_OUTPUTS:
+            raise ArgumentValueError(f"k times the number of columns may be at most {MOST_OUTPUTS:,}: {line}")
+        count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
+        few_enough(count, aggregator, len(names) * centres)
+        known = None if rows is None else numbers.positive_int(rows, "rows")
+        given = {} if bounds is None else dict(bounds)
+        lattices = [
+            checks.lattice(given.get(c), None, RANK_BITS, Kind("number"), self._facts(c), "kmeans", c, Line(line))
+            for c in names
+        ]
+        ranges = tuple((lattice.lower, lattice.upper) for lattice in lattices)
+        text = self._text(columns=names, bounds=given, blocks=blocks)
+        return self._filled(names)._ask(text, KMeans(names, ranges, count, known, aggregator, centres), names)
+
+
+def few_enough(blocks: int | None, aggregator: str, outputs: int) -> None:
+    """Refuse more blocks than the smooth aggregator of vectors compares."""
+    if aggregator == "smooth" and outputs > 1 and blocks is not None and blocks > MOST_FOR_CENTRE:
+        raise ArgumentValueError(f"aggregator='smooth' takes at most {MOST_FOR_CENTRE:,} blocks of several numbers")

@@ -1,0 +1,97 @@
+"""Bounds that nobody knows: bought with a share of the price, or open at an end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from pandas.api.types import is_integer_dtype
+
+from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.aggregates.moments import Mean, Sum, Variance
+from pandas_dp.aggregates.private_bounds import WIDEST, PrivateBounds
+from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
+from pandas_dp.core.statistics.lattice_counts import Grid
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.kinds import Kind
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_names import refuse_dates
+
+PRIVATE = "private"
+FARTHEST_BITS, INTEGER_BITS = 997, 64  # 2**997 > 1e300; dates and durations are 64-bit nanoseconds
+FINEST_STEP = Fraction(1, 10**250)
+
+
+def is_private(bounds: Any) -> bool:
+    """Whether bounds are to be bought."""
+    return isinstance(bounds, str) and bounds == PRIVATE
+
+
+def bounded(
+    frame: PreparedFrame, name: str, column: str, bounds: Any, bits: int, step: Any = None
+) -> tuple[Kind, Lattice]:
+    """Kind and lattice of a column; for private bounds the widest lattice, which `asked` has narrowed."""
+    if not is_private(bounds):
+        return frame._lattice(name, column, bounds, step, bits)
+    kind = frame._kind(column)
+    if kind.name != "number":
+        raise ArgumentTypeError(
+            f"bounds='private' works for columns of numbers; here type {name}({column!r}, bounds=(lower, upper))"
+        )
+    if step is not None:
+        raise ArgumentValueError(
+            f"step= needs bounds that are known: {name}({column!r}, bounds=(lower, upper), step=...), or leave step= out"
+        )
+    return kind, Lattice.between(-WIDEST, WIDEST, bits)
+
+
+def asked(frame: PreparedFrame, question: Sum | Mean | Variance | QuantileOf, bounds: Any, bits: int) -> Aggregate:
+    """The question, with a first look for its bounds where they are private."""
+    if not is_private(bounds):
+        return question
+    return PrivateBounds(question, bits, is_integer_dtype(frame._empty()[question.column].dtype))
+
+
+def open_ended(bounds: Any) -> bool:
+    """Whether an end of a pair of bounds is None."""
+    return isinstance(bounds, Sequence) and len(bounds) == 2 and any(end is None for end in bounds)
+
+
+def rank_lattice(frame: PreparedFrame, name: str, column: str, bounds: Any, step: Any) -> tuple[Kind, Lattice | Grid]:
+    """Kind of a column and candidates of its quantiles: a lattice between two ends, a grid where one is open."""
+    facts = frame._facts(column)
+    given = facts.bounds if bounds is None else bounds
+    if open_ended(given):
+        return frame._kind(column), grid(frame, name, column, given, facts.step if step is None else step)
+    return bounded(frame, name, column, bounds, RANK_BITS, step)
+
+
+def square_lattice(frame: PreparedFrame, name: str, column: str, bounds: Any, ddof: Any) -> tuple[Kind, Lattice]:
+    """Kind and lattice of a column whose squares are added up."""
+    if isinstance(ddof, bool) or ddof not in (0, 1):
+        raise ArgumentValueError("ddof must be 0 or 1")
+    kind, lattice = bounded(frame, name, column, bounds, SQUARE_BITS)
+    refuse_dates(kind, name, column, durations=True)
+    if lattice.width > 10**150:
+        raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")
+    return kind, lattice
+
+
+def grid(frame: PreparedFrame, name: str, column: str, bounds: Any, step: Any) -> Grid:
+    """Candidates from the known end (or 0) to as far as numbers of the column's dtype go."""
+    kind, (lower, upper) = frame._kind(column), bounds
+    if not kind.numeric:
+        raise ArgumentTypeError(f"{name}() needs a column of numbers or dates; {column!r} holds text or objects")
+    if kind.name == "datetime" and lower is None and upper is None:
+        raise ArgumentTypeError(f"give one end at least: {name}({column!r}, bounds=('2013-01-01', None))")
+    dated = kind.name in ("datetime", "timedelta")
+    start = next((kind.number(end, "bounds") for end in bounds if end is not None), Fraction(0))
+    wanted = step if step is not None else ("1 s" if dated else Fraction(1, 100))
+    exact = (Kind("timedelta") if dated else Kind("number")).number(wanted, "step")
+    bits = INTEGER_BITS if dated or frame._empty()[column].dtype.kind in "iu" else FARTHEST_BITS
+    if not FINEST_STEP <= exact <= 2 ** (bits - 10):
+        small = "'1 min'" if dated else "1"
+        raise ArgumentValueError(f"step must be positive and small: {name}({column!r}, bounds=..., step={small})")
+    return Grid(start, exact, below=lower is None, above=upper is None, bits=bits)

@@ -1,0 +1,388 @@
+"""Questions answered by a choice: the most common keys, the best price, and candidates with scores of one's own."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Hashable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.choices import SelectByFrame, SelectByRows, TopK
+from pandas_dp.aggregates.prices import GRID, MOST_PRICES, BestPrice, on_one_unit
+from pandas_dp.aggregates.selections import Mode
+from pandas_dp.core.lattice import SUM_BITS, Lattice
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
+from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
+from pandas_dp.facts.kinds import exact_number, is_missing
+from pandas_dp.facts.public_only import listed
+from pandas_dp.questions.function_trial import ZERO, no_number, rehearse
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.release.values import Release
+from pandas_dp.steps.expression import Expression
+from pandas_dp.steps.parse import parse_expression
+from pandas_dp.steps.values import NUMERIC
+
+MOST_CANDIDATES = 100_000
+MOST_WEIGHT = 1 << 62  # of the integers that weights become, together
+PLAIN = (str, bool, int, float, Decimal, Fraction, dt.date, dt.timedelta)  # Timestamp and Timedelta are among them
+PRICES = "best_price({column!r}, prices=[1, 2, 5])"
+SELECT = "select([10, 20], score='bid >= candidate')"
+LARGEST = Fraction(10) ** 250
+SMALLEST_PRICE, LARGEST_PRICE = 1e-250, 1e250
+
+
+class ChoiceQuestions(PreparedFrame):
+    """The questions of a priced frame that are answered by a choice."""
+
+    __slots__ = ()
+
+    def mode(self, column: str, *, keys: Any = None) -> Release:
+        """Return the most common of the listed keys.
+
+        Parameters
+        ----------
+        column : str
+        keys : list, optional
+            Listed values; from the schema where left out. Never from the data: see ``unique``. Others are ignored.
+
+        Returns
+        -------
+        Release
+            The key. ``interval`` says how far its count may be below the largest.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Permute-and-flip on the counts (exponential mechanism where the session has delta > 0). Under add_remove all
+        counts move one way and the rate is epsilon / c, under replace_one epsilon / (2 c), c the rows of a unit in one
+        key. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900})
+        >>> session = df.dp.protect(epsilon=1, name="mode example")
+        >>> df.dp(epsilon=0.5).mode("city", keys=["Bonn", "Ulm"]).value
+        'Bonn'
+        """
+        keyed, _ = self._keys("mode", column, keys, False, False)
+        return self._ask(self._text(keys=keyed.keys), Mode(keyed), (column,))
+
+    def top_k(self, column: str, k: int, *, keys: Any = None) -> Release:
+        """Return the k most common of the listed keys, the most common first.
+
+        Parameters
+        ----------
+        column : str
+        k : int
+            At most the number of keys.
+        keys : list, optional
+            Listed values; from the schema where left out. Other values are ignored.
+
+        Returns
+        -------
+        Release
+            A Series of keys with index 1..k, named "rank". ``interval`` says how far each key's count may be below the true
+            one of its rank, for all ranks together. The counts themselves are another question.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        k choices as by ``mode``, each at epsilon / k among the keys that are left: permute-and-flip, or the exponential
+        mechanism where the session has delta > 0. All counts of one rank err by less than (k / rate) (ln keys + ln k +
+        ln(1/a)) with probability 1 - a, rate = epsilon / c under add_remove and epsilon / (2 c) under replace_one, c the
+        rows of a unit in one key. Source: McKenna, Sheldon 2020; Durfee, Rogers 2019.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"state": ["NY"] * 3000 + ["CA"] * 2000 + ["WA"] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="top_k example")
+        >>> df.dp(epsilon=1).top_k("state", k=2, keys=["CA", "NY", "TX", "WA"]).tolist()
+        ['NY', 'CA']
+        """
+        keyed, labels = self._keys("top_k", column, keys, False, False)
+        if numbers.positive_int(k, "k") > keyed.count:
+            raise ArgumentValueError(f"k must be at most the number of keys, {keyed.count:,}: k={keyed.count}")
+        return self._ask(self._text(keys=keyed.keys), TopK(keyed, labels, int(k)), (column,))
+
+    def best_price(self, column: str, *, prices: Any = None, bounds: Any = None, supply: int | None = None) -> Release:
+        """Return the price that earns most: price times the number of bids of at least that price.
+
+        Parameters
+        ----------
+        column : str
+            The bids. They are not clipped: a bid above all prices buys at each. Missing bids, and those of 0 or less, buy
+            nothing.
+        prices : list of number, optional
+            Public prices to choose from, positive; floats stand for their decimals. ``pandas_dp.geometric_prices`` makes a
+            list.
+        bounds : (0, highest), optional
+            Instead of prices: all multiples of highest / 2**16 up to the highest price, a fine grid for any price. From the
+            schema where both are left out.
+        supply : int, optional
+            How many can be sold; no limit by default.
+
+        Returns
+        -------
+        Release
+            The price, a float. ``interval`` says how far its revenue may be below the largest, in the unit of the bids,
+            ``notes`` how far it is on average. The revenue itself is not free and not shown: ask
+            ``query("bid >= 20").count()`` for it.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Permute-and-flip (exponential mechanism where the session has delta > 0) on exact revenues, with rate epsilon /
+        (k P): one unit moves the revenues at two prices apart by at most k P under add_remove and replace_one alike, k
+        = ``max_rows`` (at most the supply), P the highest price. With probability 1 - a the revenue is within (k P /
+        epsilon) (ln(prices) + ln(1/a)) of the best on the list, on average within (k P / epsilon) ln(prices). With
+        ``bounds=`` the average is also at least OPT - (3 k P / epsilon) ln(e + (epsilon / k)^2 OPT m / P), OPT the
+        largest revenue on the grid and m the items sold there (McSherry, Talwar 2007, Theorem 9, for k = P = 1); any
+        price of (0, P] at which M items are sold earns at most M P / 2**16 more than the grid price below it. Noise
+        added to the best price itself would be useless: one step above what a bidder pays, all revenue is lost.
+        Source: McSherry, Talwar 2007; McKenna, Sheldon 2020.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"bid": [4, 10, 10, 25] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="best_price example")
+        >>> df.dp(epsilon=1).best_price("bid", prices=[2, 4, 10, 25]).value
+        10.0
+        """
+        kind = self._kind(column)
+        if kind.name != "number":
+            raise ArgumentTypeError(f"best_price() needs a column of numbers, and {column!r} holds none")
+        sold = None if supply is None else numbers.positive_int(supply, "supply")
+        line = PRICES.format(column=column)
+        if prices is not None and bounds is not None:
+            raise ArgumentTypeError(f"give either prices= or bounds=, not both: {line}")
+        if prices is None:
+            bounds = self._facts(column).bounds if bounds is None else bounds
+            highest = _highest(bounds, line)
+            aggregate = BestPrice(column, range(1, GRID + 1), highest / GRID, sold)
+            resolved: dict[str, Any] = {"bounds": bounds}
+        else:
+            aggregate = BestPrice(column, *_price_list(prices, line), sold)
+            resolved = {"prices": _written(aggregate)}
+        return self._ask(self._text(**resolved), aggregate, (column,))
+
+    def select(
+        self,
+        candidates: Any,
+        *,
+        score: str | Callable[[Any, Any], Any],
+        cap: Any = 1,
+        sensitivity: Any = None,
+        weights: Any = None,
+    ) -> Release:
+        """Return one of the candidates with a high total score.
+
+        Parameters
+        ----------
+        candidates : list
+            Public values (numbers, texts, dates, or tuples of them), each once.
+        score : str or callable
+            Score of one row for one candidate: a text with the name ``candidate`` in it, such as ``"bid >= candidate"``, or
+            ``lambda d, candidate: d.bid >= candidate``. Both are read as ``query`` and ``filter`` read them, so a row's score
+            depends on that row alone. A true condition scores 1; scores are cut to 0..cap, missing ones count 0.
+            With ``sensitivity``: a function of a whole table and a candidate that returns a number. It runs on a copy of the
+            rows; an exception, or a result that is no finite number, counts 0. It is tried on a made-up table first, as the
+            function of ``sample_and_aggregate`` is.
+        cap : number
+            The largest score of a row.
+        sensitivity : number, optional
+            Your word that one row more or fewer (under replace_one also one that is changed, which may count twice) moves the
+            score of a whole table by at most this much, for all tables and candidates. Nothing checks it: the answer says
+            so in ``assumes``. Such an answer is not stored.
+        weights : list of number, optional
+            Base measure: a positive weight for each candidate, together exactly 1.
+
+        Returns
+        -------
+        Release
+            The candidate. ``interval`` says how far its score may be below the largest. The score is not shown.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Each row's score is rounded to about cap / 2**30 and summed in integers. A unit moves each total by at most
+        ``max_rows`` cap, all in one direction under add_remove, so the rate is epsilon / (max_rows cap), half of it under
+        replace_one. For a score of the whole table (rounded to sensitivity / 2**20) the rate is epsilon / (2 max_rows
+        sensitivity). Permute-and-flip, or the exponential mechanism where the session has delta > 0 or weights are given; with
+        probability 1 - a the score is within (ln(1/m) + ln(1/a)) / rate of the best, m = 1 / candidates or the
+        smallest weight. What a function of the whole table does beside returning a number cannot be stopped.
+        Source: McSherry, Talwar 2007; McKenna, Sheldon 2020.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"hour": [7, 8, 8, 9, 17] * 1000})
+        >>> session = df.dp.protect(epsilon=2, name="select example")
+        >>> df.dp(epsilon=1).select([6, 8, 16], score="hour.between(candidate, candidate + 1)").value
+        8
+        >>> df.dp(epsilon=1).select([6, 8, 16], score=lambda d, c: 9 - (d.hour - c).abs(), cap=9).value
+        8
+        """
+        listed = _candidates(candidates)
+        shares = None if weights is None else _weights(weights, len(listed))
+        given = {} if weights is None else {"weights": tuple(weights)}
+        if sensitivity is not None:
+            if not callable(score):
+                raise ArgumentTypeError(
+                    "score must be a function of a table and a candidate where sensitivity= is given"
+                )
+            exact = _positive(sensitivity, "sensitivity")
+            text = self._text(candidates=listed, cap=LEFT_OUT, **given)
+            empty = self._empty()
+            tried = rehearse(lambda table: score(table, listed[0]), empty.dtypes, no_number, "score", ZERO)
+            return self._ask(text, SelectByFrame(listed, score, exact, shares, tried), tuple(empty.columns))
+        lattice = Lattice.between(Fraction(0), _positive(cap, "cap"), SUM_BITS)
+        trees = self._compiled(score, listed)
+        read = tuple(sorted(frozenset().union(*(tree.columns() for tree in trees))))
+        return self._ask(
+            self._text(candidates=listed, cap=cap, **given), SelectByRows(listed, trees, lattice, shares), read
+        )
+
+    def _compiled(self, score: Any, candidates: tuple[Hashable, ...]) -> tuple[Expression, ...]:
+        """The row-wise score of each candidate: no row is read."""
+        empty = self._empty()
+        if isinstance(score, str) and "candidate" in empty.columns:
+            raise ArgumentValueError(
+                "score names 'candidate', which is also a column: give a function, such as "
+                "score=lambda d, candidate: d['candidate'] == candidate"
+            )
+        if not isinstance(score, str) and (not callable(score) or isinstance(score, pd.api.typing.Expression)):
+            raise ArgumentTypeError(f"score must be text or a function of a table and a candidate: {SELECT}")
+        trees = tuple(_expression(score, candidate, empty) for candidate in candidates)
+        if len(trees) > 1 and len(set(trees)) == 1:
+            raise ArgumentValueError(f"score must depend on the candidate: {SELECT}")
+        return trees
+
+
+def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Expression:
+    """The score of one candidate; what it refuses on the table without rows it refuses everywhere, and nowhere else."""
+    try:
+        if isinstance(score, str):
+            tree = parse_expression(score, empty.columns, argument="score", constants={"candidate": candidate})
+        else:
+            tree = parse_expression(lambda d: score(d, candidate), empty.columns, argument="score")
+        kind = tree.values(empty).kind
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        text = str(error) if str(error).startswith("score: ") else f"score: {error}"
+        more = "" if isinstance(score, str) else ". A score of the whole table needs its sensitivity: sensitivity=1"
+        raise type(error)(f"{text}{more}") from None
+    if kind not in NUMERIC:
+        raise ArgumentTypeError(f"score must give numbers or conditions, not {kind.value}: {SELECT}")
+    return tree
+
+
+def _listed(given: Any, name: str, line: str, most: int) -> list[Any]:
+    """A public list of at least one entry."""
+    if not listed(given) or not isinstance(given, Sequence | np.ndarray | pd.Index):
+        raise ArgumentTypeError(f"{name} must be a public list: {line}")
+    if not 1 <= len(given) <= most:
+        raise ArgumentValueError(f"{name} must hold between 1 and {most:,} values: {line}")
+    return list(given)
+
+
+def _candidates(given: Any) -> tuple[Hashable, ...]:
+    listed = tuple(_plain(value) for value in _listed(given, "candidates", SELECT, MOST_CANDIDATES))
+    if len(set(listed)) != len(listed):
+        raise ArgumentValueError(f"candidates must not hold a value twice: {SELECT}")
+    return listed
+
+
+def _plain(value: Any) -> Hashable:
+    """One candidate, of a type whose repr tells it from all others."""
+    if isinstance(value, tuple):
+        return tuple(_plain(entry) for entry in value)
+    if isinstance(value, np.generic):
+        stamps = {"M": pd.Timestamp, "m": pd.Timedelta}
+        value = stamps[value.dtype.kind](value) if value.dtype.kind in stamps else value.item()
+    if not isinstance(value, PLAIN):
+        raise ArgumentTypeError(f"candidates must be numbers, texts, dates or tuples of them: {SELECT}")
+    if is_missing(value):
+        raise ArgumentValueError(f"candidates must not hold a missing value: {SELECT}")
+    return value
+
+
+def _weights(given: Any, count: int) -> tuple[int, ...]:
+    """Positive weights that add up to 1, as whole numbers."""
+    line = "weights=[0.5, 0.3, 0.2]"
+    exact = [exact_number(weight, "weights") for weight in _listed(given, "weights", line, MOST_CANDIDATES)]
+    if len(exact) != count:
+        raise ArgumentValueError(f"weights must hold one number for each of the {count:,} candidates: {line}")
+    if any(weight <= 0 for weight in exact):
+        raise ArgumentValueError(f"weights must be positive: {line}")
+    if sum(exact) != 1:
+        raise ArgumentValueError(f"weights must add up to exactly 1, as decimals or fractions do: {line}")
+    bottom = math.lcm(*(weight.denominator for weight in exact))
+    if bottom > MOST_WEIGHT:
+        raise ArgumentValueError(f"weights must be whole numbers of 2**-62 or more: round them, such as {line}")
+    return tuple(weight.numerator * (bottom // weight.denominator) for weight in exact)
+
+
+def _positive(value: Any, argument: str, example: str = "1") -> Fraction:
+    """Exact positive number, of a size for which float64 can say how far an answer may be off at any price."""
+    exact = exact_number(value, argument)
+    if not 1 / LARGEST <= exact <= LARGEST:
+        raise ArgumentValueError(f"{argument} must be positive, between 1e-250 and 1e250, such as {argument}={example}")
+    return exact
+
+
+def _price_list(given: Any, line: str) -> tuple[tuple[int, ...], Fraction]:
+    """Positive prices, rising, as whole numbers of one unit, and that unit."""
+    exact = [_ratio(price) for price in _listed(given, "prices", line, MOST_PRICES)]
+    if len(set(exact)) != len(exact):
+        raise ArgumentValueError(f"prices must not hold a price twice: {line}")
+    return on_one_unit(exact)
+
+
+def _written(asked: BestPrice) -> tuple[float, ...]:
+    """Prices as one types them, where they are few enough to be written out."""
+    if len(asked.prices) > MOST_LISTED:
+        return tuple(asked.prices)
+    shown = [asked.price(steps) for steps in asked.prices]
+    return tuple(int(price) if price.is_integer() else price for price in shown)
+
+
+def _ratio(price: Any) -> tuple[int, int]:
+    """Exact price in lowest terms; for plain numbers, of which there may be many, by the quick way."""
+    if type(price) is int and 0 < price < LARGEST_PRICE:
+        return price, 1
+    if type(price) is float and SMALLEST_PRICE < price < LARGEST_PRICE:
+        return Decimal(repr(price)).as_integer_ratio()
+    return _positive(price, "prices", "[1, 2, 5]").as_integer_ratio()
+
+
+def _highest(bounds: Any, line: str) -> Fraction:
+    """The end of public bounds that start at 0."""
+    example = "bounds=(0, 500)"
+    if bounds is None:
+        raise ArgumentTypeError(
+            f"best_price() needs public prices, which must not come from the data: {line} or {example}"
+        )
+    pair = _listed(bounds, "bounds", example, 2)
+    if len(pair) != 2 or exact_number(pair[0], "bounds") != 0:
+        raise ArgumentValueError(f"bounds must be 0 and the highest price: {example}")
+    return _positive(pair[1], "bounds", "(0, 500)")

@@ -1,0 +1,353 @@
+"""A protected frame with a price for one call: the questions that can be asked, spelled as pandas spells them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from pandas_dp.aggregates.count import Count
+from pandas_dp.aggregates.moments import Mean, Sum, Variance
+from pandas_dp.aggregates.sample_and_aggregate import WinsorizedMean
+from pandas_dp.aggregates.smooth import TrimmedMeanOf
+from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.questions import rows
+from pandas_dp.questions.blocks import BlockQuestions
+from pandas_dp.questions.bounds import asked, bounded, is_private, square_lattice
+from pandas_dp.questions.choices import ChoiceQuestions
+from pandas_dp.questions.column import PricedColumn, tell
+from pandas_dp.questions.grouping import GroupQuestions
+from pandas_dp.questions.quantiles import smooth_method, trimmed_share
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.several import SeveralQuestions
+from pandas_dp.questions.statistics import GraphQuestions, LocalQuestions, StatisticQuestions, UnitQuestions
+from pandas_dp.questions.streams import StreamQuestions
+from pandas_dp.questions.tables import RangeQuestions, TableQuestions
+from pandas_dp.questions.unknown_names import refuse_dates
+from pandas_dp.release.values import Release
+from pandas_dp.steps.methods import take_steps
+
+STEPS = {  # how the help of steps begins where they stand behind a price
+    "query": "Keep rows for which an expression is true",
+    "filter": "Keep rows for which a condition is true",
+    "eval": 'Add a column by an expression such as ``"bmi = weight / height ** 2"``',
+    "clip": "Cut values to public limits",
+    "merge": "Add the columns of a public lookup table",
+    "explode": "Make a row of each of the first ``max`` entries of a list",
+}
+
+
+class PricedFrame(
+    BlockQuestions,
+    ChoiceQuestions,
+    GraphQuestions,
+    GroupQuestions,
+    LocalQuestions,
+    RangeQuestions,
+    SeveralQuestions,
+    StatisticQuestions,
+    StreamQuestions,
+    TableQuestions,
+    UnitQuestions,
+):
+    """What ``df.dp(epsilon=...)`` returns: every method is one question at that price.
+
+    Nothing is read before the question is charged; a refused question costs nothing.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="priced frame example")
+    >>> priced = df.dp(epsilon=0.5)
+    >>> priced.query("age > 40").count().spent, session.left
+    ('epsilon=0.5', 'epsilon=2.5')
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Say what one call costs."""
+        name = "df.dp" if self._ahead is None else "df.dp.preview"
+        return f"<{name} at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
+
+    def __getitem__(self, column: str) -> PricedColumn:
+        """Select one column, as in pandas."""
+        if not isinstance(column, str):
+            raise ArgumentTypeError(
+                "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by .agg(...); "
+                "rows are chosen by df.dp.query('age >= 65')"
+            )
+        self._kind(column)
+        return PricedColumn(self, column)
+
+    def count(self, column: str | None = None) -> Release:
+        """Count the rows, or the non-null rows of a column.
+
+        Parameters
+        ----------
+        column : str, optional
+            Of which rows with a missing value do not count; all rows count where left out.
+
+        Returns
+        -------
+        Release
+            An int; noise may take it below zero.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        One row moves a count by 1 under both relations; a unit by at most ``max_rows`` (heavier units count as that
+        many). Discrete Laplace noise of scale max_rows / epsilon. Under replace_one with one row a unit, and no filter,
+        the number of rows is public: it is returned exact, at price 0.
+        Source: Ghosh, Roughgarden, Sundararajan 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="count example")
+        >>> 2900 < df.dp(epsilon=0.5).count() < 3100
+        True
+        """
+        if column is None:
+            return self._ask(self._text(), Count(), ())
+        self._kind(column)
+        return self._ask(self._text(), Count(column), (column,))
+
+    def size(self) -> Release:
+        """Count the rows; the same question as ``count()``.
+
+        Returns
+        -------
+        Release
+            An int.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError
+
+        Notes
+        -----
+        See ``count``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="size example")
+        >>> df.dp.preview(epsilon=0.5).size().error
+        '± 6 rows (95 %)'
+        """
+        return self.count()
+
+    def sum(self, column: str, *, bounds: Any = None) -> Release:
+        """Sum of a column, each value clipped to public bounds; missing values add nothing.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper) or "private", optional
+            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            two, with 15 % of the price.
+
+        Returns
+        -------
+        Release
+            A float (a Timedelta for durations).
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Values are rounded to a lattice of 2**30 steps and summed as integers. With max_rows = k a unit moves the sum by
+        at most ``k max(|lower|, |upper|)`` under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one.
+        Private bounds come from a noisy histogram over powers of two; the answer's notes say which were found.
+        Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson,
+        Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"cost": [10, 20, 30] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="sum example")
+        >>> 50_000 < df.dp(epsilon=0.5).sum("cost", bounds=(0, 50)) < 70_000
+        True
+        """
+        kind, lattice = bounded(self, "sum", column, bounds, SUM_BITS)
+        refuse_dates(kind, "sum", column)
+        question = asked(self, Sum(column, lattice, kind), bounds, SUM_BITS)
+        return self._ask(self._text(), question, (column,))
+
+    def mean(
+        self,
+        column: str,
+        *,
+        bounds: Any = None,
+        method: str = "rotated",
+        trim: Any = None,
+        noise: str | None = None,
+        error_bar: bool = False,
+    ) -> Release:
+        """Mean of a column, each value clipped to public bounds; missing values are left out.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper) or "private", optional
+            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            two, with 15 % of the price.
+        method : {"rotated", "winsorized", "trimmed"}
+            "rotated", the default, is best with bounds that fit: the ratio of two noisy sums, see the notes.
+            "winsorized" is a Winsorized mean of the means of 800 / epsilon random blocks, for bounds that are very wide
+            because nobody knows better. "trimmed" leaves out the lowest and the highest rows, with noise scaled to how far
+            one unit could move what is left.
+        trim : number, optional
+            With "trimmed": the share of rows left out at either end, 0.1 by default.
+        noise, error_bar : optional
+            With "trimmed", as in ``quantile`` with ``method="smooth"``.
+
+        Returns
+        -------
+        Release
+            A float within the bounds (a Timestamp or Timedelta for dates and durations).
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The whole price buys two sums whose ratio is the mean. A unit moves them together by max_rows (upper - lower)
+        under add_remove, twice that under replace_one. A unit with more than max_rows rows is scaled down as a whole and
+        weighs as much as max_rows rows, so that the mean leans to the lighter units.
+        The error of "winsorized" does not grow with the bounds but shrinks with the square root of the rows alone. It is
+        worse than the default unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the
+        column, and useless with fewer than about 8000 / epsilon rows.
+        The noise of "trimmed" is about as large as 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less,
+        seldom 10 times that, once there are some 100 / epsilon rows, but at least 1e-7 (upper - lower) / epsilon: else it does
+        not grow with the bounds. Where values are skewed a trimmed mean is another number than the mean.
+        Source: Kulesza, Suresh, Wang 2024; "winsorized": Smith 2011; "trimmed": Nissim, Raskhodnikova, Smith 2007; Bun,
+        Steinke 2019.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="mean example")
+        >>> 44 < df.dp(epsilon=0.5).mean("age", bounds=(0, 120)) < 48
+        True
+        """
+        law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
+        if law is not None:
+            return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, law, error_bar)
+        if trim is not None:
+            raise ArgumentValueError(f"trim= goes with method='trimmed': mean({column!r}, method='trimmed', trim=0.1)")
+        if method == "winsorized":
+            if is_private(bounds):
+                raise ArgumentValueError(
+                    f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method='winsorized') takes "
+                    "bounds as wide as you like"
+                )
+            kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
+            return self._ask(self._text(), WinsorizedMean(column, lattice, kind), (column,))
+        kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
+        question = asked(self, Mean(column, lattice, kind), bounds, SUM_BITS)
+        return self._ask(self._text(), question, (column,))
+
+    def _trimmed(self, column: str, bounds: Any, trim: Any, law: str, error_bar: bool) -> Release:
+        share = trimmed_share(trim)
+        if is_private(bounds):
+            raise ArgumentValueError(
+                f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method='trimmed') takes bounds as "
+                "wide as you like"
+            )
+        kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
+        question = TrimmedMeanOf(lattice, kind, law, error_bar, column, share)
+        return self._ask(self._text(trim=float(share)), question, (column,))
+
+    def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
+        """Variance of a column, each value clipped to public bounds; missing values are left out.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper) or "private", optional
+            As for ``mean``.
+        ddof : {0, 1}
+            What is taken from the number of rows before it divides, as in pandas.
+
+        Returns
+        -------
+        Release
+            A float in the square of the column's unit, between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1).
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The whole price buys three sums that a row moves by 1 in all under add_remove, by 2 under replace_one, a unit by
+        max_rows times that.
+        Source: Fitzsimons, Honaker, Shoemate, Singhal 2024.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="var example")
+        >>> 110 < df.dp(epsilon=1).var("age", bounds=(0, 100)) < 210  # without noise 161
+        True
+        """
+        return self._variance("var", column, bounds, ddof)
+
+    def std(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
+        """Return the standard deviation: the square root of ``var`` at the same price, hence slightly biased.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper) or "private", optional
+            As for ``mean``.
+        ddof : {0, 1}
+            As for ``var``.
+
+        Returns
+        -------
+        Release
+            A float in the column's unit.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Made of the sums of ``var``, with their sensitivity under either relation; the root is free.
+        Source: Fitzsimons, Honaker, Shoemate, Singhal 2024.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="std example")
+        >>> 10.5 < df.dp(epsilon=1).std("age", bounds=(0, 100)) < 14.5  # without noise 12.7
+        True
+        """
+        return self._variance("std", column, bounds, ddof)
+
+    def _variance(self, name: str, column: str, bounds: Any, ddof: int) -> Release:
+        kind, lattice = square_lattice(self, name, column, bounds, ddof)
+        question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
+        return self._ask(self._text(ddof=ddof), question, (column,))
+
+
+take_steps(PreparedFrame, PricedFrame, STEPS, "; see ``df.dp.{}``.")
+tell(PricedFrame)
+vars(rows).update(PricedFrame=PricedFrame)  # where completion reads what a step returns

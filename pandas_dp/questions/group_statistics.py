@@ -1,0 +1,284 @@
+"""Statistics of each group of a priced frame that pandas has by name: counts, sums, means, variances, quantiles."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.distinct import DistinctCounts
+from pandas_dp.aggregates.moments import Mean, Sum, Variance
+from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts import numbers
+from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.facts.call import LEFT_OUT, columns_text
+from pandas_dp.questions.bounds import asked, bounded, rank_lattice, square_lattice
+from pandas_dp.questions.partition import Parts, few
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_names import ONE_COLUMN, missing_question, refuse_dates
+from pandas_dp.release.values import Release
+
+
+@partial(explain, public=True)
+class GroupStatistics:
+    """Groups of a priced frame, and one number for each of them."""
+
+    __slots__ = ("_call", "_column", "_frame", "_parts")
+
+    def __init_subclass__(cls) -> None:
+        """Every class of groups says what to type where arguments do not fit, and takes public ones alone."""
+        explain(cls, public=True)
+
+    def __init__(self, frame: PreparedFrame, parts: Parts, column: str | None = None) -> None:
+        self._frame, self._parts, self._column = frame, parts, column
+        self._call: Any = None  # the question that is put just now, see `explain`
+
+    __reduce__ = uncopied
+
+    @property
+    def _by(self) -> str:
+        """The columns of groups, as typed."""
+        return columns_text(self._parts.columns)
+
+    @property
+    def _groups(self) -> str:
+        """The groups as they were asked for."""
+        return f"groupby({', '.join(filter(None, (self._by, self._parts.text)))})"
+
+    @property
+    def _before(self) -> str:
+        """What stands before the call of a question."""
+        return self._of_column(self._column)
+
+    def _of_column(self, column: str | None) -> str:
+        return f"{self._groups}." if column is None else f"{self._groups}[{column!r}]."
+
+    def __repr__(self) -> str:
+        """Say what one call costs."""
+        selected = "" if self._column is None else f"[{self._column!r}]"
+        return f"{self._frame!r}.groupby({self._by}){selected}"
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say what can be asked, for a name of pandas that cannot."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            if self._column is None and name in self._frame._empty():
+                raise AttributeError(f"{name!r} is a column; select it: .groupby({self._by}, keys=[...])[{name!r}]")
+            column = "'column'" if self._column is None else repr(self._column)
+            raise AttributeError(missing_question(type(self), name, f"{column}, ", self._parts.columns))
+
+    def size(self) -> Release:
+        """Count the rows of each group; see `PricedFrame.size`.
+
+        Notes
+        -----
+        A row is in one group, so all groups together cost what one answer costs under add_remove, and need twice the noise
+        under replace_one; of a unit the rows of at most ``max_groups`` groups count. Source: McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group size example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups.size().index.tolist()
+        ['A', 'B']
+        >>> df.dp.preview(epsilon=1).groupby("ward", keys=["A", "B"]).size().error
+        'each ± 3 rows (95 %)'
+        """
+        return self._ask(CountBy(self._parts.by, self._parts.labels, name="size"), None)
+
+    def count(self, column: str | None = None) -> Release:
+        """Count the non-null rows of a column in each group, without a column the rows; see `PricedFrame.count`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group count example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> known = groups["cost"].count()
+        >>> known.name, known.index.name, bool(1900 < known["A"] < 2100)
+        ('cost', 'ward', True)
+        """
+        column = column or self._column
+        if column is not None:
+            self._frame._kind(column)
+        name = "size" if column is None else column
+        return self._ask(CountBy(self._parts.by, self._parts.labels, column, name), column)
+
+    def nunique(self, column: str | None = None) -> Release:
+        """Count the distinct values of a column in each group; see `PricedFrame.nunique`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group nunique example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].nunique().table().columns.tolist()  # one value in each, up to noise
+        ['value', 'lower', 'upper']
+        """
+        column = self._named(column, "nunique")
+        self._frame._kind(column)
+        mixed = self._frame._empty()[column].dtype == object
+        question = DistinctCounts(column, self._parts.by, self._parts.labels, mixed)
+        return self._ask(question, column)
+
+    def sum(self, column: str | None = None, *, bounds: Any = None) -> Release:
+        """Sum of a column in each group; see `PricedFrame.sum`. Rows beyond a unit's bounds are dropped at random.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group sum example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].sum(bounds=(0, 50)).round(-4).tolist()
+        [20000.0, 80000.0]
+        """
+        column = self._named(column, "sum")
+        kind, lattice = bounded(self._frame, "sum", column, bounds, SUM_BITS)
+        refuse_dates(kind, "sum", column)
+        question = Sum(column, lattice, kind, self._parts.by, self._parts.labels)
+        return self._ask(asked(self._frame, question, bounds, SUM_BITS), column)
+
+    def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
+        """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group mean example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].mean(bounds=(0, 50)).round().tolist()
+        [10.0, 40.0]
+        """
+        column = self._named(column, "mean")
+        kind, lattice = bounded(self._frame, "mean", column, bounds, SUM_BITS)
+        question = Mean(column, lattice, kind, self._parts.by, self._parts.labels)
+        return self._ask(asked(self._frame, question, bounds, SUM_BITS), column)
+
+    def var(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
+        """Variance of a column in each group; see `PricedFrame.var`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group var example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> spread = groups["cost"].var(bounds=(0, 50))
+        >>> bool(spread.between(0, 60).all())  # without noise 0 and 0
+        True
+        """
+        return self._variance("var", column, bounds, ddof)
+
+    def std(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
+        """Standard deviation of a column in each group; see `PricedFrame.std`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group std example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> print(groups["cost"].std(bounds=(0, 50)).query)
+        groupby('ward', keys=['A', 'B'])['cost'].std(bounds=(0, 50), ddof=1)
+        """
+        return self._variance("std", column, bounds, ddof)
+
+    def _variance(self, name: str, column: str | None, bounds: Any, ddof: int) -> Release:
+        column = self._named(column, name)
+        kind, lattice = square_lattice(self._frame, name, column, bounds, ddof)
+        parts = self._parts
+        question = Variance(column, lattice, kind, ddof, name == "std", parts.by, parts.labels)
+        return self._ask(asked(self._frame, question, bounds, SQUARE_BITS), column, ddof=ddof)
+
+    def median(self, column: str | None = None, *, bounds: Any = None, step: Any = None) -> Release:
+        """Median of a column in each group, ``quantile`` at 0.5; see `PricedFrame.median`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="group median example")
+        >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
+        >>> groups["cost"].median(bounds=(0, 100), step=1).tolist()
+        [10.0, 40.0]
+        """
+        return self._quantile("median", self._named(column, "median"), 0.5, bounds, step)
+
+    def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
+        """Quantile of the selected column in each group, chosen from public candidates by its rank among the group's rows.
+
+        Parameters
+        ----------
+        q : float or list of float
+            Several levels give one more level of the index, as in pandas.
+        bounds, step : optional
+            See `PricedFrame.quantile`.
+
+        Returns
+        -------
+        Release
+            A Series. ``interval`` says how far the rank of each answer may be off: a group of fewer rows than that may be
+            given any number within the bounds.
+
+        Notes
+        -----
+        The exponential mechanism of `PricedFrame.quantile` in each group by itself. A row is in one group, so all groups
+        cost epsilon once under add_remove. Under replace_one a row may leave one group and enter another, so the rate is
+        half of that; the rows of a unit share the price however they are distributed over the groups.
+        Source: Smith 2011; McSherry, Talwar 2007; McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> session = df.dp.protect(epsilon=1, name="group quantile example")
+        >>> df.dp(epsilon=1).groupby("ward", keys=["A", "B"])["cost"].quantile(0.9, bounds=(0, 100), step=1).tolist()
+        [10.0, 40.0]
+        """
+        return self._quantile("quantile", self._named(None, "quantile"), q, bounds, step)
+
+    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
+        levels, scalar = numbers.quantiles(q)
+        if not scalar:
+            few(self._parts.by.count * len(levels))
+        kind, lattice = rank_lattice(self._frame, name, column, bounds, step)
+        question = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
+        level = {} if name == "median" else {"q": q}
+        return self._ask(asked(self._frame, question, bounds, RANK_BITS), column, **level)
+
+    def _selected(self, column: str) -> str:
+        """The name of a column that there is."""
+        if not isinstance(column, str):
+            raise ArgumentTypeError(ONE_COLUMN.replace("{by}", self._by))
+        self._frame._kind(column)
+        return column
+
+    def _named(self, column: str | None, name: str) -> str:
+        named = column or self._column
+        if named is None:
+            raise ArgumentTypeError(f"{name}() needs a column: .groupby({self._by})['cost'].{name}()")
+        return named
+
+    def _ask(self, aggregate: Aggregate, column: str | None, **resolved: Any) -> Release:
+        needed = self._parts.columns if column is None else (*self._parts.columns, column)
+        return self._frame._ask(self._text(column, **resolved), self._recipe(aggregate, column), needed)
+
+    def _recipe(self, aggregate: Aggregate, column: str | None) -> Aggregate:
+        """What is asked: of groups that have to be found another recipe, that pays for them."""
+        return aggregate
+
+    def _text(self, column: str | None, **resolved: Any) -> str:
+        """The call that was typed, for the books, with arguments as they were resolved and its column in brackets."""
+        call, parameters = self._call
+        return self._of_column(column) + str(call.text(parameters, {**resolved, "column": LEFT_OUT}))

@@ -1,0 +1,239 @@
+"""Questions about keys that nobody listed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pandas_dp.aggregates.base import Aggregate
+from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.distinct import Shares
+from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys, KeyColumn, KeyColumns
+from pandas_dp.aggregates.moments import Mean, Sum
+from pandas_dp.core.partition import Keys
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.facts import checks, numbers
+from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.call import LEFT_OUT
+from pandas_dp.facts.labels import Labels
+from pandas_dp.questions.groups import PricedGroups
+from pandas_dp.questions.partition import Parts, few_columns
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_names import BOUNDED
+from pandas_dp.release.values import Release
+
+
+class KeyQuestions(PreparedFrame):
+    """Counts by key, and keys themselves."""
+
+    __slots__ = ()
+
+    def value_counts(
+        self,
+        column: str,
+        *,
+        keys: Any = None,
+        normalize: bool = False,
+        sort: bool = True,
+        other: bool = False,
+        null: bool = False,
+    ) -> Release:
+        """Count rows by key, largest first as in pandas; see ``histogram`` for listed keys.
+
+        Parameters
+        ----------
+        column : str
+        keys : list, optional
+            Listed values, which all come back; from the schema where left out. Never from the data, ``df["city"].unique()``:
+            without any, and with a ``delta`` in the price, the keys are found: those with a noisy count above a threshold
+            come back.
+        normalize : bool
+            With listed keys: shares instead of counts, each noisy count over the sum of all of them, cut to [0, 1]. Rows of
+            keys that are not listed are not in that sum; ``other=True`` counts them as well.
+        sort : bool
+            Sort by the noisy counts; False keeps the listed order, or that of the found keys.
+        other, null : bool
+            With listed keys: one more for other values, and for missing ones.
+
+        Returns
+        -------
+        Release
+            A Series over the keys: of integers, or of shares.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Found keys: noise is added to the count of every key that occurs, and the same noisy count is compared and released.
+        Any of the keys that one unit alone holds (at most max_groups, with max_rows_per_group rows each) is listed with
+        probability at most delta; otherwise the guarantee is that of the noise. That is Laplace noise, or Gaussian noise,
+        to which half of delta goes, where the threshold is lower with it; 15 rows at (1, 1e-6) for one row a unit.
+        The delta is charged to the session's ``delta_reserved``. Text, numbers, bools and dates can be found; in columns of
+        objects or categories text and whole numbers (True and 1.0 are 1), and all else counts as missing, as do dates outside
+        the years 1678 to 2261, and in categories numbers from 2**53 on, which pandas may have rounded.
+        Source: Korolova, Kenthapadi, Mishra, Ntoulas 2009; Wilkins, Kifer, Zhang, Karrer 2024.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900 + ["Rust"]})
+        >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="value_counts example")
+        >>> list(df.dp(epsilon=1, delta=1e-6).value_counts("city").index)
+        ['Bonn', 'Ulm']
+        """
+        shares = numbers.flag(normalize, "normalize")
+        if self._finds("value_counts", column, keys, other, null):
+            if shares:
+                raise ArgumentTypeError(
+                    f"normalize= goes with listed keys: value_counts({column!r}, keys=[...], normalize=True)"
+                )
+            question = FoundCounts((KeyColumn(column, self._kind(column)),), sort=bool(sort))
+            return self._ask(self._text(sort=LEFT_OUT), question, (column,))
+        keyed, labels = self._keys("value_counts", column, keys, other, null)
+        counts = CountBy(keyed, labels, name="count", sort=bool(sort))
+        text = self._text(keys=keyed.keys, sort=LEFT_OUT)
+        asking = self._from_schema((column,), keys)
+        return asking._ask(text, Shares(counts) if shares else counts, (column,))
+
+    def unique(self, column: str | list[str]) -> Release:
+        """List the keys of a column that many units hold; a rare one, or one of a single unit, is not listed.
+
+        Parameters
+        ----------
+        column : str or list of str
+            Of several columns the combinations are listed that many units hold.
+
+        Returns
+        -------
+        Release
+            A Series of keys, sorted, or a DataFrame of combinations; as ``keys=`` of other questions it is public.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A key that n units hold is listed with the largest probability that epsilon and delta allow, at most delta for n = 1.
+        With max_groups = m each key gets (epsilon / m, delta / m) under add_remove, half of that under replace_one. It
+        takes fewer units than ``value_counts`` does, which gives counts as well. Which kinds of keys can be found is said
+        there. A combination is one key: max_groups bounds those that a unit is in, and a row without a key in one of the
+        columns is in none.
+        Source: Desfontaines, Voss, Gipson, Mandayam 2022.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"city": ["Ulm"] * 500 + ["Bonn"] * 900 + ["Rust"]})
+        >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="unique example")
+        >>> list(df.dp(epsilon=0.5, delta=1e-7).unique("city"))
+        ['Bonn', 'Ulm']
+        >>> df = pd.DataFrame({"city": ["Ulm", "Bonn"] * 500, "sex": ["f", "m", "m", "m"] * 250})
+        >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="unique combinations example")
+        >>> found = df.dp(epsilon=0.5, delta=1e-7).unique(["city", "sex"])
+        >>> found.to_numpy().tolist()
+        [['Bonn', 'm'], ['Ulm', 'f'], ['Ulm', 'm']]
+        >>> df.dp(epsilon=1).groupby(["city", "sex"], keys=found).size().index.tolist()
+        [('Bonn', 'm'), ('Ulm', 'f'), ('Ulm', 'm')]
+        """
+        columns = tuple(column) if isinstance(column, list) else (column,)
+        if isinstance(column, list) and len(dict.fromkeys(map(repr, columns))) < max(len(columns), 2):
+            raise ArgumentTypeError(
+                "name one column, unique('state'), or several that differ, unique(['state', 'sex'])"
+            )
+        few_columns(columns)
+        made = tuple(KeyColumn(name, self._kind(name)) for name in columns)
+        if not self._price.delta:
+            raise ArgumentTypeError(
+                f"unique() takes a price with a delta: df.dp(epsilon=1, delta=1e-6).unique({column!r})"
+            )
+        return self._ask(self._text(), FoundKeys(made), columns)
+
+    def _finds(self, call: str, column: str, keys: Any, other: bool, null: bool) -> bool:
+        """Whether the keys of a column must be found: nobody listed any, and a bool column has but two.
+
+        Raises
+        ------
+        ArgumentTypeError
+            The price has no delta, or there is more to list than keys.
+        """
+        kind = self._kind(column)
+        if keys is not None or self._facts(column).keys is not None or kind.name == "bool":
+            return False
+        if not self._price.delta:
+            example = checks.KEYS.get(kind.name, checks.KEYS["key"])
+            finding = f"let the price find them: df.dp(epsilon=1, delta=1e-6).{call}({column!r})"
+            line = Line(f"{call}({column!r}, keys={example})", "keys", example, f", or {finding}")
+            checks.keys(None, other, null, kind, self._facts(column), call, column, line)
+        if other or null:
+            raise ArgumentTypeError(f"other= and null= go with listed keys: {call}({column!r}, keys=[...], other=True)")
+        return True
+
+
+class FoundGroups(PricedGroups):
+    """Groups of keys that nobody listed: those that the answer's own price finds.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+    >>> session = df.dp.protect(epsilon=3, delta=1e-4, name="found groups example")
+    >>> groups = df.dp(epsilon=1, delta=1e-6).groupby("ward")
+    >>> groups["cost"].mean(bounds=(0, 50)).index.tolist()
+    ['A', 'B']
+    """
+
+    __slots__ = ("_keys",)
+
+    def __init__(
+        self, frame: PreparedFrame, keys: KeyColumns, given: dict[str, Any], column: str | None = None
+    ) -> None:
+        first, names = keys[0].column, tuple(key.column for key in keys)
+        super().__init__(frame, Parts(Keys(first, ()), Labels(first, ()), names, given), column)
+        self._keys = keys
+
+    def __getitem__(self, column: str) -> FoundGroups:
+        """Select one column, as in pandas."""
+        return FoundGroups(self._frame, self._keys, self._parts.given, self._selected(column))
+
+    @property
+    def _listed(self) -> str:
+        """The groups as one lists them."""
+        return f".groupby({self._by}, keys={'[...]' if len(self._keys) == 1 else '{...}'})"
+
+    def agg(self, func: Any = None, *, bounds: Any = None, weights: Any = None, **named: Any) -> Release:
+        """Refuse: what finds groups answers one question about them."""
+        raise self._unlisted("agg(...)")
+
+    def mode(self, column: str | None = None, *, keys: Any = None) -> Release:
+        """Refuse: see ``agg``."""
+        raise self._unlisted("mode(...)")
+
+    def histogram(
+        self, column: str | None = None, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False
+    ) -> Release:
+        """Refuse: see ``agg``."""
+        raise self._unlisted("histogram(...)")
+
+    def sample_and_aggregate(
+        self, function: Any, *, bounds: Any = None, blocks: int | None = None, aggregator: str = "auto"
+    ) -> Release:
+        """Refuse: blocks are random parts of groups that are known."""
+        raise self._unlisted(BOUNDED)
+
+    def _unlisted(self, call: str) -> ArgumentTypeError:
+        name = call.partition("(")[0]
+        return ArgumentTypeError(f"{name}() of groups needs listed keys: {self._listed}.{call}")
+
+    def _recipe(self, aggregate: Aggregate, column: str | None) -> Aggregate:
+        """What finds the groups and answers for each."""
+        if isinstance(aggregate, CountBy):
+            return FoundCounts(self._keys, aggregate.column, aggregate.name or "size", sort=False)
+        if isinstance(aggregate, Sum | Mean):
+            return ByFoundKey(self._keys, aggregate)
+        name = self._call[0].name
+        needs = f"bounds: .{self._groups}[{column!r}].{name}(bounds=(lower, upper))"
+        if name not in ("sum", "mean"):
+            needs = f"listed keys, {self._listed}: found ones take size(), count(), sum() and mean()"
+        raise ArgumentTypeError(f"{name}() of groups that are found needs {needs}")

@@ -1,0 +1,200 @@
+"""Medians and quantiles: one, several at once, without known bounds, and with noise that fits the data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.smooth import BEST_NOISE, SmoothQuantileOf
+from pandas_dp.core.lattice import RANK_BITS
+from pandas_dp.core.mechanisms.smooth import DRAWS
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
+from pandas_dp.facts.kinds import exact_number
+from pandas_dp.questions.bounds import asked, is_private, open_ended, rank_lattice
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.release.values import Release
+
+
+def smooth_method(
+    method: Any, allowed: tuple[str, ...], noise: Any, error_bar: Any, call: str, column: str
+) -> str | None:
+    """Law of the noise for the last of the allowed methods, the one by smooth sensitivity; None for the others."""
+    if not isinstance(method, str) or method not in allowed:
+        raise ArgumentValueError(f"method must be {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}")
+    law = smooth_noise(noise, error_bar)
+    if method == allowed[-1]:
+        return law
+    if noise is not None or error_bar:
+        raise ArgumentValueError(
+            f"noise= and error_bar= go with method={allowed[-1]!r}: {call}({column!r}, method={allowed[-1]!r})"
+        )
+    return None
+
+
+def smooth_noise(noise: Any, error_bar: Any) -> str:
+    """Law of noise by smooth sensitivity."""
+    if not isinstance(error_bar, bool):
+        raise ArgumentTypeError("error_bar must be True or False")
+    if noise is None:
+        return BEST_NOISE
+    if not isinstance(noise, str) or noise not in DRAWS:
+        raise ArgumentValueError(f"noise must be one of {', '.join(map(repr, DRAWS))}")
+    return noise
+
+
+def trimmed_share(trim: Any) -> Fraction:
+    """Share of rows that a trimmed mean leaves out at either end."""
+    share = exact_number(trim, "trim")
+    if not 0 < share < Fraction(1, 2) or share.denominator > 10**6:
+        raise ArgumentValueError("trim must lie between 0 and 0.5, with at most six decimals: trim=0.1")
+    return share
+
+
+class QuantileQuestions(PreparedFrame):
+    """The questions of a priced frame about ranks."""
+
+    __slots__ = ()
+
+    def median(
+        self,
+        column: str,
+        *,
+        bounds: Any = None,
+        step: Any = None,
+        method: str = "exponential",
+        noise: str | None = None,
+        error_bar: bool = False,
+    ) -> Release:
+        """Median of a column: ``quantile(column, 0.5)``.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper), (lower, None), (None, upper), (None, None) or "private", optional
+            See ``quantile``.
+        step : number, optional
+            Distance of the possible answers, such as 1 for whole numbers; about 1/2**16 of the bounds by default.
+        method, noise, error_bar : optional
+            See ``quantile``.
+
+        Returns
+        -------
+        Release
+            As of ``quantile`` for one level.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The mechanism of ``quantile`` at its price. A unit moves the distance in rank by max_rows / 2 under add_remove and by
+        max_rows under replace_one. Source: Smith 2011; McSherry, Talwar 2007; with "smooth": Nissim, Raskhodnikova, Smith 2007.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"cost": range(10_000)})
+        >>> session = df.dp.protect(epsilon=5, name="smooth median example")
+        >>> 4900 < df.dp(epsilon=5).median("cost", bounds=(0, 100_000), step=1, method="smooth") < 5100
+        True
+        """
+        return self._quantile("median", column, 0.5, bounds, step, method, noise, error_bar)
+
+    def quantile(
+        self,
+        column: str,
+        q: Any = 0.5,
+        *,
+        bounds: Any = None,
+        step: Any = None,
+        method: str = "exponential",
+        noise: str | None = None,
+        error_bar: bool = False,
+    ) -> Release:
+        """Quantile of a column, chosen from public candidates by its rank.
+
+        Parameters
+        ----------
+        column : str
+        q : float or list of float
+            Several levels share the price. Three or more are asked together, which costs about log2(levels) shares
+            instead of one for each level, wherever that is the more accurate way.
+        bounds : (lower, upper), (lower, None), (None, upper), (None, None) or "private", optional
+            In the column's unit; values beyond count at the ends. From the schema where left out. With None for an end
+            the distance of the candidates from the known end (or 0) grows by 1 % from each to the next, up to 1e300 or
+            2**64 for integers; the rows beyond the quantile on an open side should be more than 25/epsilon, or the
+            answer may lie far beyond the data. "private" buys bounds with 15 % of the price.
+        step : number, optional
+            Distance of the possible answers, about 1/2**16 of the bounds by default; for an open end the distance of the
+            first two, 0.01 (a second for dates and durations) by default.
+        method : {"exponential", "smooth"}
+            ``smooth`` adds noise scaled to the smooth sensitivity of the quantile, for known bounds.
+        noise : {"polynomial_laplace", "polynomial", "cauchy", "student_t", "laplace", "gaussian"}, optional
+            Law of that noise, the first one by default; "laplace" and "gaussian" need a price with a delta, which comes
+            out of the session's ``delta_reserved``.
+        error_bar : bool
+            With ``method="smooth"`` and one level: a third of epsilon buys the size of the noise, so that ``interval`` is one
+            in values.
+
+        Returns
+        -------
+        Release
+            A float (Timestamp or Timedelta for dates and durations), or a Series by level, never falling. No interval in
+            values is free; ``interval`` says how far its rank may be off.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Exponential mechanism on the distance in rank, tie-aware: a unit moves it by max_rows max(q, 1 - q) under
+        add_remove and by max_rows under replace_one. With n rows the lower median is meant. Several levels: the middle one
+        first, then the others among the rows below and above its answer.
+        Smooth: f + (S / alpha) Z, rounded to the lattice and cut off at the bounds, where S bounds what one unit could move
+        on this table and falls to others by at most a factor exp(beta) a unit. The noise shrinks where many rows lie
+        close to the quantile, so its size tells about them: no error bar is free. The exponential mechanism mostly errs less.
+        Source: Smith 2011; McSherry, Talwar 2007; several levels: Kaplan, Schnapp, Stemmer 2022; open ends: the grid of
+        Durfee 2023; private bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020; smooth sensitivity:
+        Nissim, Raskhodnikova, Smith 2007.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"cost": [0, 20, 40, 60, 80] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="quantile example")
+        >>> df.dp(epsilon=1).quantile("cost", [0.1, 0.3, 0.5, 0.7, 0.9], bounds=(0, 100), step=1).tolist()
+        [0.0, 20.0, 40.0, 60.0, 80.0]
+        >>> 79 < df.dp(epsilon=1).quantile("cost", 0.9, bounds=(0, None)) < 81
+        True
+        """
+        return self._quantile("quantile", column, q, bounds, step, method, noise, error_bar)
+
+    def _quantile(
+        self, name: str, column: str, q: Any, bounds: Any, step: Any, method: str, noise: str | None, error_bar: bool
+    ) -> Release:
+        levels, scalar = numbers.quantiles(q)
+        law = smooth_method(method, ("exponential", "smooth"), noise, error_bar, name, column)
+        if law is not None:
+            return self._smooth(name, column, q, bounds, step, law, error_bar)
+        kind, lattice = rank_lattice(self, name, column, bounds, step)
+        question = QuantileOf(column, levels, lattice, kind, scalar)
+        text = self._text(**({} if name == "median" else {"q": q}))
+        return self._ask(text, asked(self, question, bounds, RANK_BITS), (column,))
+
+    def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, law: str, error_bar: bool) -> Release:
+        levels, scalar = numbers.quantiles(q)
+        if error_bar and not scalar:
+            raise ArgumentValueError(f"error_bar=True takes one level: {name}({column!r}, 0.5, ..., error_bar=True)")
+        kind, facts = self._kind(column), self._facts(column)
+        given = facts.bounds if bounds is None else bounds
+        if is_private(given) or open_ended(given):
+            raise ArgumentValueError(
+                f"method='smooth' needs bounds that are known: {name}({column!r}, bounds=(lower, upper), method='smooth')"
+            )
+        _, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
+        question = SmoothQuantileOf(lattice, kind, law, error_bar, column, levels, scalar)
+        return self._ask(self._text(**({} if name == "median" else {"q": q})), question, (column,))

@@ -1,0 +1,222 @@
+"""A priced frame and its row-wise steps: which rows a question asks, not yet what."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+
+import pandas as pd
+
+from pandas_dp.aggregates.asked import AskedQuery
+from pandas_dp.aggregates.base import Aggregate, Caution
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.partition import Keys
+from pandas_dp.core.privacy import Price
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts import checks
+from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.facts.call import listing
+from pandas_dp.facts.kinds import Kind, kind_of, without_rows
+from pandas_dp.facts.labels import Labels
+from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.facts.schema import ColumnFacts, Schema
+from pandas_dp.questions.unknown_names import missing_question
+from pandas_dp.release.values import Release
+from pandas_dp.session.opening import table_of
+from pandas_dp.steps.changes import Step, applied
+from pandas_dp.steps.methods import RowSteps
+from pandas_dp.tables import frames
+from pandas_dp.tables.protected import kinds_of
+
+if TYPE_CHECKING:
+    from pandas_dp.questions.frame import PricedFrame  # completion takes `Self` for the class where it is written
+    from pandas_dp.questions.preview_request import Ahead
+    from pandas_dp.tables.protected import Table
+
+
+class Known(NamedTuple):
+    """What is public of a table's rows after the first of some steps."""
+
+    table: weakref.ref[Table]
+    given: Schema  # the table's then: protected again, it may have another one
+    steps: int
+    empty: pd.DataFrame  # names and dtypes
+    schema: Schema
+
+
+@explain
+class PreparedFrame(RowSteps["PricedFrame"]):
+    """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
+
+    __slots__ = ("_ahead", "_call", "_frame", "_fresh", "_known", "_made", "_notes", "_price", "_steps")
+    _before = ""  # what stands before the call of a question
+
+    def __init_subclass__(cls) -> None:
+        """Every class of questions says what to type where arguments do not fit, and takes public ones alone."""
+        explain(cls, public=True)
+
+    def __init__(self, frame: pd.DataFrame, price: Price | Accuracy, fresh: bool, ahead: Ahead | None = None) -> None:
+        self._frame, self._price, self._fresh = frame, price, fresh
+        self._ahead = ahead  # where queries are only previewed
+        self._steps: tuple[Step, ...] = ()
+        self._made: tuple[
+            tuple[pd.DataFrame, frozenset[str]], ...
+        ] = ()  # for what names and dtypes steps and groups were made
+        self._known: Known | None = None
+        self._notes: tuple[str, ...] = ()  # what answers say of how they were asked
+        self._call: Any = None  # the question that is put just now, see `explain`
+
+    __reduce__ = uncopied
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say what can be asked, for a name of pandas that cannot."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            column = f"{name!r} is a column; select it: df.dp(epsilon=0.5)[{name!r}]" if name in self._empty() else ""
+            raise AttributeError(column or missing_question(type(self), name, "'column', "))
+
+    def _with(self, **changed: Any) -> Self:
+        """The same but for some of what it holds."""
+        made = object.__new__(type(self))
+        for name in PreparedFrame.__slots__:
+            setattr(made, name, changed.get(name, getattr(self, name)))
+        made._call = None
+        return made
+
+    def _then(self, more: tuple[Step, ...]) -> PricedFrame:
+        table = frames.lookup(self._frame)
+        if table is not None:
+            table.check_steps(more)
+        read = frozenset[str]().union(*(step.reads for step in more))
+        return cast("PricedFrame", self._with(_steps=self._steps + more, _made=self._made_for(read)))
+
+    def _made_for(self, columns: Iterable[str]) -> tuple[tuple[pd.DataFrame, frozenset[str]], ...]:
+        """What `_made` is after steps or groups of some columns."""
+        table = frames.lookup(self._frame)
+        return *self._made, (without_rows(self._frame) if table is None else table.empty, frozenset(columns))
+
+    def _empty(self) -> pd.DataFrame:
+        """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
+        table = frames.lookup(self._frame)
+        return (
+            applied(self._steps, without_rows(self._frame).reset_index(drop=True))
+            if table is None
+            else self._of(table).empty
+        )
+
+    def _of(self, table: Table) -> Known:
+        """What is public after the steps so far, computed from what it was before the last of them.
+
+        It is of the table that the frame stands for now: others may have taken its place since, or other facts.
+        """
+        known = self._known
+        if known is None or known.table() is not table or known.given is not table.schema:
+            known = Known(weakref.ref(table), table.schema, 0, table.empty, table.schema)
+        if more := self._steps[known.steps :]:
+            empty, schema = applied(more, known.empty), known.schema.after(more)
+            known = known._replace(steps=len(self._steps), empty=empty, schema=schema)
+        self._known = known
+        return known
+
+    def _kind(self, column: str) -> Kind:
+        if not isinstance(column, str):
+            raise ArgumentTypeError(
+                "name one column by its text and first, such as .mean('cost', bounds=(0, 100)) or .quantile('cost', 0.5, ...), "
+                "several with .agg({'cost': 'mean', 'age': 'mean'}, bounds={...}); where names are numbers, rename the "
+                "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
+            )
+        table = frames.lookup(self._frame)
+        frame = self._empty() if table is None else self._of(table).empty
+        names = frame.columns
+        frames.check_names(names)
+        if column not in names and column in self._frame.index.names:
+            raise ArgumentValueError(
+                f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
+            )
+        if column not in names and column in self._frame.columns:
+            raise ArgumentValueError(
+                f"{column!r} was put into this frame after it was protected, so it is not there: make it by "
+                f"df.dp.assign(...), or type df.dp.protect(epsilon=...) once more"[:400]
+            )
+        if column not in names:
+            raise ArgumentValueError(f"no column named {column!r}"[:200] + did_you_mean(column, names))
+        # taken out of a frame again and again it would cost more than many queries
+        held = frame[column] if table is None or self._steps else table.column(column)
+        return kind_of(held.dtype)
+
+    def _facts(self, column: str) -> ColumnFacts:
+        if not isinstance(column, str):
+            self._kind(column)  # which says so
+        return self._of(table_of(self._frame)).schema[column]
+
+    def _check_kept(self, table: Table) -> None:
+        """Refuse what was made for columns of other kinds, before the frame was changed and protected anew."""
+        for empty, columns in self._made:
+            if empty is table.empty:
+                continue
+            before, now = kinds_of(empty), kinds_of(table.empty)
+            for name in sorted(columns):
+                if before.get(name) != now.get(name):
+                    raise ArgumentTypeError(
+                        f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this "
+                        "was begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
+                    )
+            self._of(table)  # what steps refuse of these dtypes
+
+    def _filled(self, names: Sequence[str]) -> PreparedFrame:
+        """The rows with the schema's constants in place of missing values: blocks hand out cells, not what counts as theirs."""
+        table = table_of(self._frame)
+        rules = dict(self._of(table).schema.null_rules)
+        rules.pop(table.session.unit.column or "", None)  # a row whose unit is missing does not count in any case
+        known = {name: constant for name, constant in rules.items() if name in names}
+        return self.fillna(known) if known else self
+
+    def _lattice(self, name: str, column: str, bounds: Any, step: Any, bits: int) -> tuple[Kind, Lattice]:
+        kind = self._kind(column)
+        if not kind.numeric:
+            raise ArgumentTypeError(
+                f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which serve as keys: "
+                f"histogram({column!r}, keys=[...])"
+            )
+        return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column)
+
+    def _from_schema(self, columns: Sequence[str], *given: Any) -> Self:
+        """The same, whose answers say which keys the schema stands in for: `given` are the keys and bins of the call.
+
+        Beside a delta that is a caution: it could have found keys.
+        """
+        taken = {name: facts.keys for name in columns if (facts := self._facts(name)).keys is not None}
+        for each in given:
+            named = each if isinstance(each, Mapping) else dict.fromkeys(columns, each)
+            taken = {name: keys for name, keys in taken.items() if named.get(name) is None}
+        notes = [
+            f"keys of {name!r} as the schema or a step lists them: {listing(keys)}" for name, keys in taken.items()
+        ]
+        if self._price.delta:
+            finding = "; none were looked for, unique({!r}) finds those that many rows hold"
+            notes = [Caution(note + finding.format(name)) for name, note in zip(taken, notes, strict=True)]
+        return self._with(_notes=tuple(notes), _made=self._made_for(columns))
+
+    def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
+        kind = self._kind(column)
+        return checks.keys(keys, other, null, kind, self._facts(column), name, column)
+
+    def _text(self, **resolved: Any) -> str:
+        """The call that was typed, for the books, with arguments as they were resolved."""
+        call, parameters = self._call
+        return str(call.text(parameters, resolved))
+
+    def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
+        table, price = table_of(self._frame), self._price
+        self._check_kept(table)
+        if isinstance(price, Accuracy):
+            terms = table.terms(self._steps, Price(), table.session.unit)
+            price = Price(aggregate.epsilon_for(price, terms), price.delta)
+        query = AskedQuery(call, aggregate, self._steps, price, self._notes)
+        if self._ahead is not None:
+            preview: Release = self._ahead(table, query, columns, self._fresh)
+            return preview
+        return table.session._ask(query, table, columns, self._fresh)

@@ -1,0 +1,393 @@
+"""Several answers in one call, pandas' agg and describe, also by how far off each may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pandas_dp.aggregates.asked import AskedQuery
+from pandas_dp.aggregates.base import Aggregate, Terms
+from pandas_dp.aggregates.moments import Mean
+from pandas_dp.aggregates.several import Part, Several
+from pandas_dp.aggregates.summary import Summary
+from pandas_dp.aggregates.uncertainty import LEVEL
+from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS
+from pandas_dp.core.privacy import Price, show
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts import checks, numbers
+from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
+from pandas_dp.facts.kinds import exact_number
+from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.release.values import Release
+from pandas_dp.session.opening import table_of
+
+MILLION = 10**6
+FACTOR, HALVINGS = 1024.0, 24  # an error is searched between 1/1024 and 1024 times the wanted one, to 7 digits
+
+
+def prices_for(total: Fraction, least: Callable[[float], list[Fraction]], line: str) -> list[Fraction]:
+    """Prices that sum to the total, of some wanted errors, all times the least common factor that this pays for.
+
+    The least epsilon for an error never rises as the error grows, so bisection finds the factor.
+
+    Parameters
+    ----------
+    total : Fraction
+    least : callable (factor)
+        Least epsilon of each answer for its wanted error times a factor.
+    line : str
+        What to type instead.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        What `least` raises, and where no factor up to 1024 is enough.
+    """
+    low, high = 1 / FACTOR, 1.0
+    found = least(high)
+    if sum(found) > total:
+        low, high = 1.0, FACTOR
+        found = least(high)
+        if sum(found) > total:
+            raise ArgumentValueError(f"epsilon is too small for errors 1,000 times as large as within= says: {line}")
+    for _ in range(HALVINGS):
+        middle = math.sqrt(low * high)
+        trial = least(middle)
+        if sum(trial) <= total:
+            high, found = middle, trial
+        else:
+            low = middle
+    # what whole numbers of rows leave over makes every answer better in the same proportion
+    step = total / MILLION
+    prices = [max(step * (price * MILLION // sum(found)), price) for price in found]
+    return [prices[0] + total - sum(prices), *prices[1:]]
+
+
+BOUNDED = ("sum", "mean", "var", "std", "median", "min", "max")
+FUNCTIONS = ("count", "nunique", *BOUNDED)
+MOST_PARTS = 100
+AGG = "agg({'income': ['mean', 'std'], 'age': 'median'}, bounds={'income': (0, 100_000), 'age': (0, 120)})"
+SIZE = "; 'count' is of the rows with a value in the column, all rows are a question of their own, .size()"
+NAMED = "agg(typical=('income', 'median'), bounds={'income': (0, 100_000)})"
+
+
+class Wanted(NamedTuple):
+    """One cell of an answer: its row, its column and the function that fills it."""
+
+    row: str
+    column: str
+    function: str
+
+
+class SeveralQuestions(PreparedFrame):
+    """The questions of a priced frame with several answers."""
+
+    __slots__ = ()
+
+    def agg(
+        self, func: Any = None, *, bounds: Any = None, weights: Any = None, within: Any = None, **named: Any
+    ) -> Release:
+        """Ask several questions for one price, as pandas' agg.
+
+        Parameters
+        ----------
+        func : dict of str to str or list of str
+            By column: "count", "nunique", "sum", "mean", "var", "std", "median", "min" or "max", or a list of them.
+        bounds : dict of str to (lower, upper), optional
+            By column, as the single questions take them; from the schema where left out.
+        weights : list of numbers, optional
+            Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
+        within : list of numbers or Timedeltas, optional
+            Instead: the error wanted of each answer, in that order and in its unit (of medians: ranks). The shares make
+            the error of each, asked alone, about the same multiple of the wanted one, as small as the price allows.
+        **named : (column, function)
+            Names of rows, as in pandas: ``agg(typical=("income", "median"))``.
+
+        Returns
+        -------
+        Release
+            A DataFrame of functions (names) by columns, NaN where nothing was asked; a Series by column where each has one
+            function. ``table()`` shows each answer with its own interval; what is known of medians is in the notes.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Under add_remove and replace_one alike the losses of all answers add up to what is charged, once. Two and more of
+        "count", "sum", "mean", "var" and "std" of one column are made of the same two noisy sums, of three with "var" or
+        "std", bought with all their shares. So the mean is the sum over the count as shown, but where that leaves the bounds,
+        to which it is cut, or there is less than one row; and "var" is the square of "std". Such counts are not rounded to
+        whole rows. Of a unit with more than max_rows rows the
+        mean counts, max_rows times; beside "var" and "std" values are rounded to a millionth of the width of the bounds.
+        No standard deviation is larger for it than that of the question alone at its share. What would have a larger one, as
+        "count" and "sum" may under replace_one, with rho=, with most of the price or where alone they hardly err, is asked by
+        itself, like all other functions and everything in bounds="private".
+        With ``within`` errors are those of intervals at 95 %, and answers that share sums come out better. That of a mean is
+        known in advance only where the number of rows is public: under replace_one, with one row a unit, unfiltered and
+        ungrouped; missing values make it larger.
+        Source: Kulesza, Suresh, Wang 2024; Fitzsimons, Honaker, Shoemate, Singhal 2024.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="agg example")
+        >>> found = df.dp(epsilon=2).agg({"age": ["count", "mean"]}, bounds={"age": (0, 100)})
+        >>> found.index.tolist(), found.columns.tolist()
+        (['count', 'mean'], ['age'])
+        >>> bool(44 < found.loc["mean", "age"] < 48)
+        True
+        """
+        wanted, single = wanted_of(func, named)
+        parts, text = composed(self, lambda frame: frame, wanted, bounds, (weights, within), bool(named))
+        return self._ask(text, Several(parts, single), tuple(dict.fromkeys(cell.column for cell in wanted)))
+
+    def describe(self, columns: Any, *, bounds: Any = None) -> Release:
+        """Count, mean, standard deviation, smallest and largest value and quartiles of columns of numbers.
+
+        Parameters
+        ----------
+        columns : str or list of str
+        bounds : (lower, upper), or dict of str to (lower, upper) for a list, optional
+            From the schema where left out. Values are clipped to them.
+
+        Returns
+        -------
+        Release
+            As pandas': a Series by "count", "mean", "std", "min", "25%", "50%", "75%", "max"; for a list a DataFrame with
+            these rows. ``table()`` shows the intervals of the first three.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Under either relation columns get equal shares of the price. A quarter of a column's share buys three sums of which
+        count, mean and standard deviation are made together, the rest the five quantiles, as ``quantile`` asks several. "min"
+        and "max" are those next to the ends that the noise allows, see ``min``; the notes say which, and how far ranks may be
+        off.
+        Source: Fitzsimons, Honaker, Shoemate, Singhal 2024; Kaplan, Schnapp, Stemmer 2022.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 10_000})
+        >>> session = df.dp.protect(epsilon=5, name="describe example")
+        >>> found = df.dp(epsilon=5).describe("age", bounds=(0, 100))
+        >>> found.index.tolist()
+        ['count', 'mean', 'std', 'min', '25%', '50%', '75%', 'max']
+        >>> bool(45 < found["mean"] < 47)
+        True
+        """
+        line = (
+            "describe('age', bounds=(0, 120)) or describe(['age', 'cost'], bounds={'age': (0, 120), 'cost': (0, 5000)})"
+        )
+        if isinstance(columns, str):
+            summary = self._summary(columns, bounds)  # checks the bounds
+            return self._ask(self._text(), summary, (columns,))
+        if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
+            raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
+        if bounds is not None and not isinstance(bounds, Mapping):
+            raise ArgumentTypeError(f"bounds of several columns must be a dict with a pair for each: {line}")
+        names, given = tuple(columns), {} if bounds is None else dict(bounds)
+        if not all(isinstance(name, str) for name in names):
+            raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
+        asked = [self._summary(name, given.get(name), Line(line)) for name in names]
+        if len(set(names)) != len(names) or set(given) - set(names) or len(names) > MOST_PARTS:
+            raise ArgumentValueError(
+                f"columns must differ, be at most {MOST_PARTS}, and bounds be of these columns alone: {line}"
+            )
+        share = Fraction(1, len(names))
+        parts = [
+            Part(f"describe({name!r})", None, name, question, share)
+            for name, question in zip(names, asked, strict=True)
+        ]
+        text = self._text(columns=names, bounds=given or LEFT_OUT)
+        return self._ask(text, Several(tuple(parts)), names)
+
+    def _summary(self, column: str, bounds: Any, line: Line | None = None) -> Summary:
+        kind = self._kind(column)
+        if kind.name != "number":
+            raise ArgumentTypeError(
+                f"describe() needs columns of numbers; of {column!r} ask .count(...), .value_counts(...), .quantile(...)"
+            )
+        facts = self._facts(column)
+        squares, ranks = (
+            checks.lattice(bounds, None, bits, kind, facts, "describe", column, line)
+            for bits in (SQUARE_BITS, RANK_BITS)
+        )
+        if squares.width > 10**150:
+            raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")
+        return Summary(column, squares, ranks, kind)
+
+
+def composed(
+    frame: PreparedFrame,
+    on: Callable[[Any], Any],
+    wanted: list[Wanted],
+    bounds: Any,
+    split: tuple[Any, Any],
+    named: bool,
+) -> tuple[tuple[Part, ...], str]:
+    """Single questions at their shares of the price, checked as each would be alone, and the call that asks them all.
+
+    ``on`` gives what the questions are methods of: the frame itself, or its groups; ``split`` is weights and wanted errors.
+    """
+    if isinstance(frame._price, Accuracy):
+        raise ArgumentTypeError("several answers have errors of their own; give a price: df.dp(epsilon=0.5).agg(...)")
+    if bounds is not None and not isinstance(bounds, Mapping):
+        raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {AGG}")
+    given = {} if bounds is None else dict(bounds)
+    unasked = [column for column in given if column not in {cell.column for cell in wanted if cell.function in BOUNDED}]
+    if unasked:
+        first = f"; leave out {unasked[0]!r}" if isinstance(unasked[0], str) else ""
+        raise ArgumentValueError(f"bounds must be of columns whose values are asked for{first}: {AGG}")
+    weights, within = split
+    if weights is not None and within is not None:
+        raise ArgumentTypeError("give weights= or within=, not both: agg(..., weights=[0.6, 0.4])")
+    shares = _shares(weights, len(wanted))
+    for cell in wanted:
+        _refuse_unbounded(frame, cell, given)
+    asked = [_alone(frame, on, cell, given.get(cell.column)) for cell in wanted]
+    if within is not None:
+        shares = _shares_within(frame, within, asked)
+    parts = tuple(
+        Part(query.call, cell.row, cell.column, query.aggregate, share)
+        for cell, share, query in zip(wanted, shares, asked, strict=True)
+    )
+    text = f"agg({_text(wanted, named)}" + (f", bounds={bounds_text(given)}" if given else "")
+    if within is not None:
+        text += f", within=[{', '.join(map(value_text, within))}]"
+    return parts, text + ("" if weights is None else f", weights=[{', '.join(map(show, shares))}]") + ")"
+
+
+def _refuse_unbounded(frame: PreparedFrame, cell: Wanted, given: dict[Any, Any]) -> None:
+    """Say how bounds stand in this call: the single question would show its own line."""
+    known = cell.function not in BOUNDED or given.get(cell.column) is not None
+    if known or frame._facts(cell.column).bounds is not None:
+        return
+    kind = frame._kind(cell.column)
+    if kind.numeric and kind.name != "bool":
+        raise ArgumentTypeError(
+            f"{cell.function}() needs public bounds for {cell.column!r}, which must not come from the data: "
+            f"agg(..., bounds={{{cell.column!r}: (lower, upper)}})"
+        )
+
+
+def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds: Any) -> AskedQuery:
+    """What the single question would ask, with its checks."""
+    found: list[AskedQuery] = []
+
+    def keep(table: Any, query: AskedQuery, *rest: Any) -> None:
+        found.append(query)
+
+    priced = frame._with(_price=Price(Fraction(1)), _ahead=keep, _notes=())
+    options = {"bounds": bounds} if cell.function in BOUNDED else {}
+    getattr(on(priced), cell.function)(cell.column, **options)
+    return found[0]
+
+
+def wanted_of(func: Any, named: dict[str, Any], functions: tuple[str, ...] = FUNCTIONS) -> tuple[list[Wanted], bool]:
+    """Cells in the order written, and whether each column has one function that is no list."""
+    if (func is None) == (not named):
+        raise ArgumentTypeError(f"agg() takes a dict of functions by column, or names: {AGG}, {NAMED}")
+    if named:
+        for pair in named.values():
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise ArgumentTypeError(f"a named answer takes a column and a function: {NAMED}")
+        wanted = [Wanted(name, *pair) for name, pair in named.items()]
+        single = False
+    else:
+        if not isinstance(func, Mapping) or not func:
+            raise ArgumentTypeError(f"agg() takes a dict of functions by column: {AGG}")
+        lists = {column: [names] if isinstance(names, str) else names for column, names in func.items()}
+        if any(not isinstance(names, Sequence) or not names for names in lists.values()):
+            raise ArgumentTypeError(f"functions are named by text, one or a list for each column: {AGG}")
+        wanted = [Wanted(name, column, name) for column, names in lists.items() for name in names]
+        single = all(isinstance(names, str) for names in func.values())
+    for cell in wanted:
+        if not isinstance(cell.column, str):
+            raise ArgumentTypeError(f"agg() names columns by their text: {AGG}, {NAMED}")
+        if not isinstance(cell.function, str) or cell.function not in functions:
+            text = cell.function if isinstance(cell.function, str) else ""
+            close = did_you_mean(text, functions) if text != "size" else SIZE
+            raise ArgumentValueError(f"agg() knows {', '.join(functions)}{close}: {AGG}")
+    if len(set(wanted)) != len(wanted):
+        raise ArgumentValueError(f"agg() asks each function of a column once: {AGG}")
+    if len(wanted) > MOST_PARTS:
+        raise ArgumentValueError(f"agg() gives at most {MOST_PARTS} answers for one price")
+    return wanted, single
+
+
+def _shares(weights: Any, count: int) -> list[Fraction]:
+    """Shares of the price, which add up to 1."""
+    if weights is None:
+        return [Fraction(1, count)] * count
+    line = f"weights=[{', '.join(['0.5', '0.25', '0.25'][:count] if count == 3 else ['...'] * min(count, 3))}]"
+    if isinstance(weights, str) or not isinstance(weights, Sequence):
+        raise ArgumentTypeError(f"weights must be a list of {count} numbers, one for each answer in its order: {line}")
+    shares = [exact_number(weight, "weights") for weight in weights]
+    if len(shares) != count or any(share <= 0 for share in shares) or sum(shares) != 1:
+        raise ArgumentValueError(
+            f"weights must be {count} positive numbers, one for each answer in its order, that add up to exactly 1 "
+            f"(thirds as Fraction(1, 3)): {line}"
+        )
+    return shares
+
+
+def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -> list[Fraction]:
+    """Shares of the price at which the error of each question, asked alone, is the same multiple of the wanted one."""
+    price, table = frame._price, table_of(frame._frame)
+    line = f"agg(..., weights=[{', '.join(['...'] * min(len(asked), 3))}])"
+    if not isinstance(price, Price) or price.gaussian or price.epsilon is None:
+        raise ArgumentValueError(f"within= of agg() takes a plain epsilon; with delta= or rho= type {line}")
+    if isinstance(within, str) or not isinstance(within, Sequence) or len(within) != len(asked):
+        example = ", ".join(["20", "500", "2"][: len(asked)] if len(asked) < 4 else ["20", "500", "..."])
+        raise ArgumentTypeError(
+            f"within must be a list of {len(asked)} errors, one for each answer in its order: within=[{example}]"
+        )
+    wanted = [numbers.accuracy(error, LEVEL, None, 0, None) for error in within]
+    terms = table.terms(frame._steps, price, table.session.unit)
+
+    def least(factor: float) -> list[Fraction]:
+        return [
+            _least(query, replace(error, within=error.within * Fraction(factor)), terms, line)
+            for query, error in zip(asked, wanted, strict=True)
+        ]
+
+    prices = prices_for(price.epsilon, least, line)
+    shares = [max(Fraction(price * MILLION // sum(prices), MILLION), Fraction(1, MILLION)) for price in prices]
+    largest = shares.index(max(shares))
+    shares[largest] += 1 - sum(shares)
+    return shares
+
+
+def _least(query: AskedQuery, wanted: Accuracy, terms: Terms, line: str) -> Fraction:
+    """Least epsilon of a question for a wanted error, from public facts alone."""
+    question = query.aggregate
+    if isinstance(question, Mean) and question.by is None and terms.public_rows:
+        return question.epsilon_over_rows(wanted, terms, terms.public_rows)
+    if type(question).epsilon_for is Aggregate.epsilon_for:
+        raise ArgumentTypeError(
+            f"within= works where the error is known in advance; that of {query.call} depends on the data: {line}"
+        )
+    return question.epsilon_for(wanted, terms)
+
+
+def _text(wanted: list[Wanted], named: bool) -> str:
+    if named:
+        return ", ".join(f"{cell.row}=({cell.column!r}, {cell.function!r})" for cell in wanted)
+    columns: dict[str, list[str]] = {}
+    for cell in wanted:
+        columns.setdefault(cell.column, []).append(cell.function)
+    return f"{{{', '.join(f'{column!r}: {names!r}' for column, names in columns.items())}}}"

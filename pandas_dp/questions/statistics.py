@@ -1,0 +1,565 @@
+"""Further statistics: ends of a column, several columns together, distinct values, units, graphs, randomised answers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from itertools import islice
+from numbers import Real
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.covariance import Correlation, Covariance
+from pandas_dp.aggregates.distinct import DistinctCount
+from pandas_dp.aggregates.randomized_response import RandomizedAnswers
+from pandas_dp.aggregates.regression import LinearRegression
+from pandas_dp.aggregates.selections import Extreme
+from pandas_dp.aggregates.smooth import COST_BITS, MOST_VERTICES, SpanningTreeOf
+from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
+from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
+from pandas_dp.core.partition import Keys
+from pandas_dp.core.statistics.lattice_counts import Grid
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import checks, numbers
+from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.kinds import Kind, is_missing
+from pandas_dp.facts.public_only import listed
+from pandas_dp.questions.bounds import grid, is_private, open_ended
+from pandas_dp.questions.quantiles import QuantileQuestions, smooth_noise
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.release.values import Release
+
+MOST_COLUMNS = 30
+WIDEST = 10**150
+
+
+class StatisticQuestions(QuantileQuestions):
+    """The questions of a priced frame that pandas has as methods of a DataFrame, beyond sums, means and counts."""
+
+    __slots__ = ()
+
+    def min(self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+        """Return a value near the smallest one of a column: a low quantile, since the smallest value is one row's.
+
+        Parameters
+        ----------
+        column : str
+        bounds : (lower, upper), (lower, None), (None, upper) or (None, None), optional
+            As for ``quantile``; with ``q`` also "private".
+        q : float, optional
+            The quantile to answer, at most 0.5 (0.01: one row in a hundred lies below it). Where left out, the one that the
+            noise allows.
+        step : number, optional
+            Distance of the possible answers; see ``quantile``.
+
+        Returns
+        -------
+        Release
+            A float (Timestamp or Timedelta for dates and durations). ``interval`` says how far its rank may be off, the notes
+            which quantile it is.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        No private answer can be the smallest value itself: whether the row that holds it is there would show. With N possible
+        answers and k rows a unit, which move a rank by k at most under both relations, the exponential mechanism errs by up
+        to r = (ln N + 3) 2 k / epsilon rows (95 %), about 32 / epsilon for one row a unit, and one that asks for a rank
+        nearer to the end than that answers values that lie beyond all rows. So r is the rank that is asked for: a tenth of
+        the price buys the number n of non-null rows, the rest the quantile r / n, at most the median. A few rare values
+        beyond it are not seen.
+        Source: Smith 2011; McSherry, Talwar 2007.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"cost": [20, 40, 60, 80] * 1000})
+        >>> session = df.dp.protect(epsilon=2, name="min example")
+        >>> df.dp(epsilon=1).min("cost", bounds=(0, 100), step=1) <= 20  # seldom below
+        True
+        >>> df.dp(epsilon=1).max("cost", bounds=(0, 100), step=1) >= 80
+        True
+        """
+        return self._extreme("min", column, bounds, q, step)
+
+    def max(self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+        """Return a value near the largest one of a column: a high quantile; see ``min``.
+
+        Parameters
+        ----------
+        column : str
+        bounds, step : optional
+            See ``min``.
+        q : float, optional
+            The quantile to answer, at least 0.5, such as 0.99.
+
+        Returns
+        -------
+        Release
+            As of ``min``.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The mechanism of ``min`` from the other end, at the same price and with the same sensitivity.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="max example")
+        >>> df.dp(epsilon=1).max("age", bounds=(0, 100), q=0.9, step=1).value
+        62.0
+        """
+        return self._extreme("max", column, bounds, q, step)
+
+    def _extreme(self, name: str, column: str, bounds: Any, q: Any, step: Any) -> Release:
+        if q is not None:
+            (level, *_), scalar = numbers.quantiles(q)
+            low, high = (Fraction(0), Fraction(1, 2)) if name == "min" else (Fraction(1, 2), Fraction(1))
+            if not scalar or not low <= level <= high:
+                example = "0.01" if name == "min" else "0.99"
+                raise ArgumentValueError(
+                    f"q of {name}() must be one level between {float(low):g} and {float(high):g}, such as "
+                    f"{name}({column!r}, q={example}); any others: quantile({column!r}, q)"
+                )
+            return self._quantile(name, column, q, bounds, step, "exponential", None, False)
+        kind, facts = self._kind(column), self._facts(column)
+        given = facts.bounds if bounds is None else bounds
+        if is_private(given):
+            raise ArgumentTypeError(
+                f"{name}() goes without bounds='private': type {name}({column!r}, bounds=(None, None)), where nothing is known"
+            )
+        if open_ended(given):
+            lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
+        else:
+            kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
+        question = Extreme(column, lattice, kind, largest=name == "max")
+        return self._ask(self._text(), question, (column,))
+
+    def nunique(self, column: str) -> Release:
+        """Count the distinct values of a column; of the unit's own column, the units.
+
+        Parameters
+        ----------
+        column : str
+            Of any dtype. Missing values are none, also where the schema says what they count as.
+
+        Returns
+        -------
+        Release
+            An int; noise may take it below zero.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A row brings or takes at most one distinct value, under both relations; a unit at most min(max_rows, max_groups), of
+        which a random choice counts where it holds more, so with units that hold many values the answer is too small. One
+        unit is one value of the unit's column, however many rows it has: ``nunique("patient_id")`` has noise 1 / epsilon.
+        Source: Dwork, McSherry, Nissim, Smith 2006.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"patient": [i // 3 for i in range(3000)]})
+        >>> session = df.dp.protect(epsilon=1, unit="patient", max_rows=2, name="nunique example")
+        >>> 900 < df.dp(epsilon=1).nunique("patient") < 1100
+        True
+        """
+        self._kind(column)
+        mixed = self._empty()[column].dtype == object
+        return self._ask(self._text(), DistinctCount(column, mixed), (column,))
+
+    def cov(self, columns: Any, *, bounds: Any = None, ddof: int = 1) -> Release:
+        """Covariance matrix of two or more columns of numbers, each value clipped to public bounds.
+
+        Parameters
+        ----------
+        columns : list of str
+            Rows with a missing value in any of them are left out (pandas leaves out rows pair by pair).
+        bounds : dict of str to (lower, upper), optional
+            Of each column, in its unit; from the schema where left out.
+        ddof : {0, 1}
+
+        Returns
+        -------
+        Release
+            A DataFrame with these columns as index and columns: symmetric, without negative eigenvalues, no variance above
+            what the bounds allow. ``interval`` gives ends for each entry.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The whole price buys nine sums for each pair of columns, which a row moves by 1 in all in each pair under
+        add_remove, by 2 under replace_one: with d columns the noise of a covariance grows as d (d - 1) / 2, with Gaussian
+        noise as its root; so ask for the columns you need. Intervals are those of the first order in the noise, and the
+        whole range of possible values where the rows are fewer than 20 times the error of their number.
+        Source: the squares of Fitzsimons, Honaker, Shoemate, Singhal 2024, for pairs.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [20, 30, 40, 50] * 2000, "cost": [1.0, 2.0, 3.0, 4.0] * 2000})
+        >>> session = df.dp.protect(epsilon=4, name="cov example")
+        >>> found = df.dp(epsilon=2).cov(["age", "cost"], bounds={"age": (0, 100), "cost": (0, 10)})
+        >>> bool(10 < found.loc["age", "cost"] < 15)  # without noise 12.5
+        True
+        """
+        if not isinstance(ddof, Real) or isinstance(ddof, bool) or ddof not in (0, 1):
+            raise ArgumentValueError("ddof must be 0 or 1")
+        names, lattices, given = self._together("cov", columns, bounds)
+        return self._ask(self._text(columns=names, bounds=given), Covariance(names, lattices, int(ddof)), names)
+
+    def corr(self, columns: Any, *, bounds: Any = None) -> Release:
+        """Return the correlation matrix (Pearson) of two or more columns of numbers; see ``cov``.
+
+        Parameters
+        ----------
+        columns : list of str
+        bounds : dict of str to (lower, upper), optional
+
+        Returns
+        -------
+        Release
+            A DataFrame within [-1, 1], 1 on the diagonal; NaN where noise leaves a column no variance. Intervals are those
+            of the first order in the noise, and [-1, 1] where it is too large for that.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Each entry is a covariance over the root of two variances, all of them those of ``cov`` at its price, with its
+        sensitivity under either relation.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [20, 30, 40, 50] * 2000, "cost": [1.0, 2.0, 3.0, 4.0] * 2000})
+        >>> session = df.dp.protect(epsilon=4, name="corr example")
+        >>> found = df.dp(epsilon=2).corr(["age", "cost"], bounds={"age": (0, 100), "cost": (0, 10)})
+        >>> found.columns.tolist()
+        ['age', 'cost']
+        >>> bool(found.loc["age", "cost"] > 0.8)  # without noise 1
+        True
+        """
+        names, lattices, given = self._together("corr", columns, bounds)
+        return self._ask(self._text(columns=names, bounds=given), Correlation(names, lattices), names)
+
+    def linear_regression(self, y: str, x: Any, *, bounds: Any = None) -> Release:
+        """Least-squares coefficients of one column of numbers on others, with an intercept.
+
+        Parameters
+        ----------
+        y : str
+            The column that is explained.
+        x : str or list of str
+            The columns that explain it. Rows with a missing value in any of them or in `y` are left out.
+        bounds : dict of str to (lower, upper), optional
+            Of each column, also `y`, in its unit; from the schema where left out. Values are clipped to them.
+
+        Returns
+        -------
+        Release
+            A Series named `y`: ``intercept``, then a coefficient for each column of `x`. ``interval`` gives ends for each,
+            infinite ones where the noise is too large to tell; they cover the noise, not the sampling of the rows.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Solved on the noisy covariances of ``cov``, at its price, with its sensitivity under either relation. Where the
+        columns of `x` vary less in some direction than the noise does, its eigenvalue is raised to the noise's size, which
+        pulls slopes to 0: a note says so.
+        Source: sufficient statistics with noise: Vu, Slavkovic 2009; Wang 2018.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [20, 30, 40, 50] * 2000, "cost": [1.0, 2.0, 3.0, 4.0] * 2000})
+        >>> session = df.dp.protect(epsilon=4, name="regression example")
+        >>> line = df.dp(epsilon=2).linear_regression("cost", ["age"], bounds={"age": (0, 100), "cost": (0, 10)})
+        >>> bool(0.05 < line["age"] < 0.15)  # without noise 0.1
+        True
+        """
+        line = "linear_regression('cost', ['age'], bounds={'age': (0, 120), 'cost': (0, 5000)})"
+        explaining = [x] if isinstance(x, str) else x
+        named = listed(explaining) and isinstance(explaining, Sequence | pd.Index)
+        if not isinstance(y, str) or not named or not all(isinstance(name, str) for name in explaining):
+            raise ArgumentTypeError(f"y must be the name of a column and x a list of names: {line}")
+        if "intercept" in explaining:
+            raise ArgumentValueError(
+                "the constant is called 'intercept': .rename({'intercept': 'start'}) the column first"
+            )
+        names, lattices, given = self._together("linear_regression", (y, *explaining), bounds, line)
+        return self._ask(self._text(x=names[1:], bounds=given), LinearRegression(names, lattices), names)
+
+    def _together(
+        self, name: str, columns: Any, bounds: Any, line: str | None = None
+    ) -> tuple[tuple[str, ...], tuple[Lattice, ...], dict[str, Any]]:
+        """Names and lattices of several columns of numbers, and the bounds that were given."""
+        line = line or f"{name}(['age', 'cost'], bounds={{'age': (0, 120), 'cost': (0, 5000)}})"
+        if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index):
+            raise ArgumentTypeError(f"columns must be a list of column names: {line}")
+        if bounds is not None and not isinstance(bounds, Mapping):
+            raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {line}")
+        names, given = tuple(columns), {} if bounds is None else dict(bounds)
+        kinds = {column: self._kind(column) for column in names}
+        for column, kind in kinds.items():
+            if kind.name not in ("number", "bool"):
+                raise ArgumentTypeError(f"{name}() needs columns of numbers; {column!r} holds something else")
+        if len(kinds) != len(names) or set(given) - set(names):
+            raise ArgumentValueError(f"columns must differ, and bounds be of these columns alone: {line}")
+        if not 2 <= len(names) <= MOST_COLUMNS:
+            raise ArgumentValueError(f"{name}() takes 2 to {MOST_COLUMNS} columns: {line}")
+        lattices = tuple(
+            checks.lattice(given.get(c), None, SQUARE_BITS, kinds[c], self._facts(c), name, c, Line(line))
+            for c in names
+        )
+        if any(lattice.width > WIDEST for lattice in lattices):
+            raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to be a float")
+        return names, lattices, given
+
+
+LINE = "mst_cost({}, {}, {}, vertices=['A', 'B', 'C'], max_weight=10)"
+
+
+class GraphQuestions(PreparedFrame):
+    """The questions of a priced frame about its rows as edges of a graph."""
+
+    __slots__ = ()
+
+    def mst_cost(
+        self,
+        source: str,
+        target: str,
+        weight: str,
+        *,
+        vertices: Any = None,
+        max_weight: Any = None,
+        noise: str | None = None,
+        error_bar: bool = False,
+    ) -> Release:
+        """Cost of a minimum spanning tree: what it takes to connect all vertices by the cheapest edges.
+
+        Parameters
+        ----------
+        source, target : str
+            Columns with the two ends of each row's edge; edges have no direction, and two vertices may share several.
+        weight : str
+            Column of numbers or durations; weights are clipped to 0..max_weight. Rows with an unlisted vertex, a missing
+            value or two equal ends do not count.
+        vertices : list
+            Public vertices, 2 to 63; from the schema's keys of the source column where left out. Never from the data.
+        max_weight : number or Timedelta
+            Public and positive. Two vertices can always be connected at this weight, whether a row says so or not: a
+            table that leaves a vertex out costs more, it does not fail.
+        noise, error_bar : optional
+            As in ``quantile`` with ``method="smooth"``.
+
+        Returns
+        -------
+        Release
+            A float (a Timedelta for durations) from 0 to (vertices - 1) max_weight. No error bar is free.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Hidden are rows, or units of up to max_rows rows, with their weights and ends: not vertices, which are public.
+        Adding or removing a row is the change of one weight to or from max_weight on the complete graph, so one row may
+        move the cost by max_weight. The noise is scaled to S = max over k of exp(-beta k) m A(m (k + 1) - 1), m the rows of
+        a unit, A(k) the most by which one row could move the cost k rows away from this table: the largest, over all cuts
+        of the vertices in two, of w_(k+1) and w_(k+2) - w_1, w_j the j-th lightest weight across. S bounds what a unit
+        moves and falls to other tables by at most a factor exp(beta) a unit, under add_remove and replace_one alike: one
+        row that is replaced is one removed, which can only raise the cost, and one added, which can only lower it.
+        The noise is small where every cut has many light edges, and up to max_weight / epsilon times a small number
+        where a few edges hold the graph together. Weights are rounded to steps of at most max_weight / 2**24.
+        Source: Nissim, Raskhodnikova, Smith 2007, Section 3.2; smallest cuts: Gusfield 1990.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> stops = list(range(61))
+        >>> df = pd.DataFrame([(i, i + 1, 1.0) for i in stops[:-1]] * 100, columns=["start", "end", "km"])
+        >>> session = df.dp.protect(epsilon=5, name="mst_cost example")
+        >>> 40 < df.dp(epsilon=5).mst_cost("start", "end", "km", vertices=stops, max_weight=10) < 80
+        True
+        """
+        kinds = [self._kind(column) for column in (source, target, weight)]
+        if len({source, target, weight}) < 3:
+            raise ArgumentValueError("mst_cost() needs three columns: mst_cost('source', 'target', 'weight', ...)")
+        if kinds[2].name not in ("number", "timedelta"):
+            raise ArgumentTypeError(
+                f"mst_cost() needs weights that are numbers or durations, and {weight!r} holds none"
+            )
+        line = LINE.format(repr(source), repr(target), repr(weight))
+        given = self._facts(source).keys if vertices is None else vertices
+        listed = _vertices(given, kinds[:2], line)
+        lattice = Lattice.between(Fraction(0), _max_weight(max_weight, kinds[2], line), COST_BITS)
+        law = smooth_noise(noise, error_bar)
+        columns = (source, target, weight)
+        ends = Keys(source, listed), Keys(target, listed)
+        question = SpanningTreeOf(lattice, kinds[2], law, error_bar, *ends, weight)
+        return self._ask(self._text(vertices=listed), question, columns)
+
+
+def _vertices(given: Any, kinds: list[Kind], line: str) -> tuple[Hashable, ...]:
+    """Public vertices as keys of both columns."""
+    if given is None:
+        raise ArgumentTypeError(
+            f"mst_cost() needs the public list of vertices, which must not come from the data: {line}"
+        )
+    if not listed(given):
+        raise ArgumentTypeError(f"vertices must be a list: {line}")
+    vertices = list(islice(given, MOST_VERTICES + 1))
+    if not 2 <= len(vertices) <= MOST_VERTICES:
+        raise ArgumentValueError(f"vertices must be 2 at least and {MOST_VERTICES} at most: {line}")
+    if any(is_missing(vertex) for vertex in vertices):
+        raise ArgumentValueError(f"vertices must not hold a missing value: {line}")
+    try:
+        source, target = (tuple(checks.plain(vertex, kind) for vertex in vertices) for kind in kinds)
+    except ArgumentTypeError:
+        source, target = (), (None,)
+    if source != target:
+        raise ArgumentTypeError(f"vertices must be values of the columns of both ends, which are of one kind: {line}")
+    if len(set(source)) != len(source):
+        raise ArgumentValueError(f"vertices must not hold a value twice: {line}")
+    return source
+
+
+def _max_weight(given: Any, kind: Kind, line: str) -> Fraction:
+    """Exact largest weight."""
+    if given is None:
+        raise ArgumentTypeError(
+            f"mst_cost() needs the public largest weight, which must not come from the data: {line}"
+        )
+    try:
+        exact = kind.number(given, "max_weight")
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{error}; type {line}") from None
+    if exact < checks.NARROWEST:
+        raise ArgumentValueError(f"max_weight must be positive: {line}")
+    return exact
+
+
+class UnitQuestions(PreparedFrame):
+    """The questions of a priced frame that count units, not rows."""
+
+    __slots__ = ()
+
+    def rows_per_unit(self, limit: int = 1000) -> Release:
+        """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on): what to choose ``max_rows`` by.
+
+        Parameters
+        ----------
+        limit : int
+            End of the last bin but one; units with more rows are counted together.
+
+        Returns
+        -------
+        Release
+            A Series by interval of rows, open on the left. Under it, and in ``.notes``, stand for each end of a bin as
+            ``max_rows`` about what share of the units keeps all rows, and the least one under which 95 % of them do with 95 %
+            confidence: computed from the noisy counts, so both are free.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Every unit counts once, whatever it owns, so ``max_rows`` of the session changes nothing here: any will do to ask this.
+        Rows without a unit are left out, and so are units of which steps leave no row. The noise is that of a histogram of
+        one row a unit: one unit moves one count by 1 under add_remove, two of them under replace_one.
+        Source: Dwork, McSherry, Nissim, Smith 2006.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"patient_id": [*range(900), *range(900, 1000)] + list(range(900, 1000)) * 3})
+        >>> session = df.dp.protect(epsilon=1000, unit="patient_id", max_rows=10, name="rows per unit example")
+        >>> df.dp(epsilon=500).rows_per_unit(limit=10).tolist()
+        [900, 0, 0, 100, 0, 0]
+        """
+        whole = numbers.positive_int(limit, "limit")
+        return self._ask(self._text(limit=whole), RowsPerUnit(widening_edges(whole)), ())
+
+
+class LocalQuestions(PreparedFrame):
+    """The question of a priced frame that releases one randomised answer a row."""
+
+    __slots__ = ()
+
+    def randomized_response(self, column: str, *, keys: Any = None, other: bool = False, null: bool = False) -> Release:
+        """Release a column in which every row keeps its key with some probability and takes a random one otherwise.
+
+        Parameters
+        ----------
+        column : str
+        keys : list, optional
+            At least two listed values; from the schema where left out. A bool column has False and True.
+        other, null : bool
+            One more key for unlisted values, and for missing ones. Without it such a row always takes a random key: in the
+            estimate it counts as 1 / (number of keys) of a row for each, and the interval is for the proportions after
+            that choice.
+
+        Returns
+        -------
+        Release
+            A Series of dtype category over the keys, one for each row, sorted: the order of a table may tell of its rows.
+            ``estimate()`` gives the proportion of each key with its interval; whatever else is computed is free.
+
+        Raises
+        ------
+        ArgumentValueError
+            Under add_remove, with a unit column, after a filter, for a table that joined a session, or with a single key.
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError
+
+        Notes
+        -----
+        With k keys a row keeps its key with probability a = (e^epsilon - 1) / (e^epsilon + k - 1), rounded down, and takes
+        a uniform one otherwise, maybe the same: any answer is at most e^epsilon times as likely from one value as from
+        another, and the loss is exactly ln(1 + k a / (1 - a)) <= epsilon. Rows are drawn independently.
+        One answer a row shows the number of rows, which only replace_one with one row a unit leaves public.
+
+        The estimated proportions are unbiased. With n rows, p = a + (1 - a)/k and q = (1 - a)/k that of a key that a share
+        s of the rows has has the variance (s p (1 - p) + (1 - s) q (1 - q)) / (n a^2). For two keys it is
+        (1 - a^2) / (4 a^2 n), about 1 / (epsilon^2 n), whatever the data; a noisy histogram has 8 / (epsilon n)^2.
+        ``df.dp(within=0.01)`` finds the epsilon at which every proportion is that close.
+        Source: Warner 1965; Kairouz, Bonawitz, Ramage 2016.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"smoker": ["no", "yes", "no", "no"] * 2500})
+        >>> session = df.dp.protect(epsilon=2, neighbors="replace_one", rows=True, name="randomized response")
+        >>> answers = df.dp(epsilon=1).randomized_response("smoker", keys=["no", "yes"])
+        >>> answers.value_counts().index.sort_values().tolist()
+        ['no', 'yes']
+        >>> answers.estimate()["proportion"].between(0.15, 0.85).tolist()
+        [True, True]
+        """
+        keyed, labels = self._keys("randomized_response", column, keys, other, null)
+        if keyed.count < 2:
+            raise ArgumentValueError(
+                f"randomized response needs at least two keys: randomized_response({column!r}, keys=['no', 'yes'])"
+            )
+        return self._ask(self._text(keys=keyed.keys), RandomizedAnswers(keyed, labels), (column,))

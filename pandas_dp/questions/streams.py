@@ -1,0 +1,219 @@
+"""Streams of questions for one price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.above_threshold import AboveThreshold
+from pandas_dp.aggregates.asked import AskedQuery
+from pandas_dp.aggregates.domains import Axis, Domain
+from pandas_dp.aggregates.oracles import MedianOracle, MultiplicativeWeights, Oracle
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import checks, numbers
+from pandas_dp.facts.kinds import Kind, exact_number
+from pandas_dp.facts.numbers import Accuracy
+from pandas_dp.facts.public_only import is_private, listed
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.session.opening import table_of
+from pandas_dp.session.streams import OracleStream, Stream, ThresholdStream
+
+S = TypeVar("S", bound=Stream)
+FARTHEST = 10**15
+MOST_CELLS, MOST_CANDIDATES = 10**6, 10**5
+
+
+class StreamQuestions(PreparedFrame):
+    """The calls of a priced frame that open a stream."""
+
+    __slots__ = ()
+
+    def above_threshold(self, threshold: Any, max_above: int = 1) -> ThresholdStream:
+        """Open a stream that says, count after count, whether it is at least a threshold.
+
+        Parameters
+        ----------
+        threshold : number
+            In rows; public.
+        max_above : int
+            How often it may say True. Answers False are free, and there may be any number of them.
+
+        Returns
+        -------
+        ThresholdStream
+            ``.ask("age > 30 and sex == 'F'")`` gives True or False, ``.left`` what is left, ``.margin(questions=100)`` how
+            near the threshold a count must be for a wrong answer.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Sparse vector technique: geometric noise on the threshold, drawn once, and on every count, both kept secret. The
+        whole price is charged here. With max_rows = k the noise of a count has scale about 2 k max_above / epsilon under
+        replace_one, and half that under add_remove, where a unit moves all counts in one direction. No noisy count is ever
+        released: ask ``count()`` for one, at a price of its own.
+        Source: Dwork, Naor, Reingold, Rothblum, Vadhan 2009; Lyu, Su, Li 2017.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="above threshold example")
+        >>> stream = df.dp(epsilon=1).above_threshold(1500)
+        >>> stream.ask("age > 50"), stream.ask("age > 40")
+        (False, True)
+        >>> stream.left
+        'nothing'
+        """
+        if isinstance(threshold, bool | str):
+            raise ArgumentTypeError("threshold must be a number of rows: above_threshold(1000)")
+        try:
+            exact = exact_number(threshold, "threshold")
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise type(error)(f"{error}: above_threshold(1000)") from None
+        if abs(exact) > FARTHEST:
+            raise ArgumentValueError("threshold may be at most 1e15: above_threshold(1000)")
+        least, most = math.ceil(exact), numbers.positive_int(max_above, "max_above")  # counts are whole
+        text = self._text(threshold=least, max_above=most)
+        return self._stream(ThresholdStream, text, AboveThreshold(least, most))
+
+    def oracle(
+        self,
+        method: str = "pmw",
+        *,
+        domain: Mapping[str, Any] | None = None,
+        candidates: Sequence[pd.DataFrame] | None = None,
+        updates: int | None = None,
+        rows: int | None = None,
+    ) -> OracleStream:
+        """Open a stream that answers many counts for one price, most of them from what it has learnt already.
+
+        Parameters
+        ----------
+        method : {"pmw", "median"}
+            Private multiplicative weights on a public domain, or the median over public candidate tables.
+        domain : dict of str to list, for "pmw"
+            For each column that questions may read: edges of bins for numbers, as ``histogram`` takes them, listed keys for
+            text and bool columns. At most 1,000,000 combinations. Questions should not divide a bin: they are evaluated at
+            the ends of bins, refused where these differ, and guessed badly where something lies between.
+        candidates : list of DataFrame, for "median"
+            Public tables with the columns that questions read, such as the same table of other years or places.
+        updates : int, optional
+            How many noisy counts the price pays for; by default what suits the size of the table.
+        rows : int, optional
+            A public upper bound of the number of rows. By default what is public under replace_one, or else it is bought
+            with 5 % of the price.
+
+        Returns
+        -------
+        OracleStream
+            ``.ask("age >= 30 and sex == 'F'")`` gives a count, ``.left`` what is left.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A guess is made from public weights or candidates, and tested by the sparse vector technique. If it is near the
+        truth it is the answer; if not, a noisy count is, and corrects the guesses to come. The whole price is charged here. A
+        unit moves each count by at most max_rows under both relations.
+        When all corrections are used up, answers are guesses that nobody tested, and say so. Where only few questions are
+        asked (on 49,000 rows fewer than about 100 at epsilon 0.1, 250 at 1), single counts are more accurate; where a delta
+        will do, those with Gaussian noise are so for up to thousands.
+        Source: Hardt, Rothblum 2010; Roth, Roughgarden 2010; Gupta, Roth, Ullman 2012.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62, 70] * 10_000, "sex": ["F", "M", "F", "F"] * 10_000})
+        >>> session = df.dp.protect(epsilon=2, name="oracle example")
+        >>> stream = df.dp(epsilon=1).oracle("pmw", domain={"age": [0, 30, 50, 100], "sex": ["F", "M"]})
+        >>> 28_000 < stream.ask("sex == 'F'") < 32_000
+        True
+        """
+        if not isinstance(method, str) or method not in ("pmw", "median"):
+            raise ArgumentValueError("method must be 'pmw' or 'median'")
+        corrections = None if updates is None else numbers.positive_int(updates, "updates")
+        most = None if rows is None else numbers.positive_int(rows, "rows")
+        aggregate: Oracle
+        if method == "pmw":
+            if candidates is not None:
+                raise ArgumentTypeError("candidates are for method='median'; 'pmw' takes domain={'age': [0, 30, 100]}")
+            aggregate = MultiplicativeWeights(corrections, most, self._domain(domain))
+            call = f"oracle('pmw', domain of {aggregate.domain.cells:,} cells)"
+        else:
+            if domain is not None:
+                raise ArgumentTypeError("a domain is for method='pmw'; 'median' takes candidates=[last_year, ...]")
+            aggregate = MedianOracle(corrections, most, public_tables(candidates))
+            call = f"oracle('median', {len(aggregate.candidates):,} candidates)"
+        return self._stream(OracleStream, call, aggregate)
+
+    def _domain(self, domain: Any) -> Domain:
+        """Axes of the listed columns."""
+        line = "oracle(domain={'age': [0, 30, 60, 120], 'sex': ['F', 'M']})"
+        if not isinstance(domain, Mapping) or not domain:
+            raise ArgumentTypeError(f"method='pmw' needs a public domain, which must not come from the data: {line}")
+        axes, cells = [], 1
+        for column, given in domain.items():
+            kind = self._kind(column)
+            if kind.name in ("datetime", "timedelta"):
+                raise ArgumentTypeError(f"a domain has numbers, bools and text; {column!r} holds dates: {line}")
+            if not listed(given) or not isinstance(given, Sequence | np.ndarray | pd.Index):
+                raise ArgumentTypeError(f"the domain of {column!r} must be a list: {line}")
+            cells *= max(1, len(given) - (kind.name == "number"))
+            if cells > MOST_CELLS:
+                raise ArgumentValueError("a domain may have at most 1,000,000 combinations: fewer bins or columns")
+            try:
+                axes.append(self._axis(column, given, kind))
+            except (ArgumentTypeError, ArgumentValueError) as error:
+                raise type(error)(f"domain of {column!r}: {str(error).rsplit(': ', 1)[0]}: {line}") from None
+        return Domain(tuple(axes))
+
+    def _axis(self, column: str, given: Any, kind: Kind) -> Axis:
+        if kind.name == "number":
+            whole = pd.api.types.is_integer_dtype(self._empty()[column].dtype)
+            return Axis(checks.bins(given, False, False, kind, "oracle", column)[0], whole)
+        parts, _ = checks.keys(given, False, False, kind, self._facts(column), "oracle", column)
+        wanted = bool if kind.name == "bool" else str
+        if not all(type(key) is wanted for key in parts.keys):
+            raise ArgumentTypeError(f"keys must be {'True and False' if wanted is bool else 'text'}")
+        return Axis(parts)
+
+    def _stream(self, kind: type[S], call: str, aggregate: Any) -> S:
+        """Open a stream, or preview it."""
+        if isinstance(self._price, Accuracy):
+            line = f"df.dp(epsilon=1).{call.split('(')[0]}(...)"
+            raise ArgumentTypeError(f"a stream takes a price, not within=: {line}")
+        query, table = AskedQuery(call, aggregate, self._steps, self._price), table_of(self._frame)
+        self._check_kept(table)
+        if self._ahead is not None:
+            preview: S = self._ahead(table, query, tuple(table.source.columns), False)
+            return preview
+        return kind(table.session, query, table)
+
+
+def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:
+    """Candidate tables, none of them empty."""
+    line = "oracle('median', candidates=[last_year, other_town])"
+    if isinstance(candidates, str | pd.DataFrame | Mapping) or not isinstance(candidates, Sequence):
+        raise ArgumentTypeError(
+            f"method='median' needs a list of public tables, which must not come from the data: {line}"
+        )
+    if not 1 <= len(candidates) <= MOST_CANDIDATES:
+        raise ArgumentValueError(f"candidates must be at least one and at most 100,000 public tables: {line}")
+    if not all(isinstance(table, pd.DataFrame) for table in candidates):
+        raise ArgumentTypeError(f"each candidate must be a DataFrame: {line}")
+    if any(len(table) == 0 or not table.columns.is_unique for table in candidates):
+        raise ArgumentValueError(f"each candidate must have rows, and columns of different names: {line}")
+    if any(map(is_private, candidates)):  # pandas hands the mark on to what is made from a table
+        raise ArgumentValueError(
+            f"a candidate is a protected table, or was made from one; guesses need tables that are public: {line}"
+        )
+    return tuple(table.copy(deep=False) for table in candidates)

@@ -1,0 +1,342 @@
+"""Counts by the bins and keys of one column, made for ranges of them, and tables by two columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.cross_tables import ALL, CrossTable
+from pandas_dp.aggregates.moments import Mean, Sum
+from pandas_dp.aggregates.ranges import Ecdf, RangeCounts
+from pandas_dp.core.lattice import SUM_BITS
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import checks, numbers
+from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.call import LEFT_OUT
+from pandas_dp.facts.labels import CrossLabels, Labels
+from pandas_dp.questions.bounds import bounded, is_private
+from pandas_dp.questions.partition import Parts, parts_of
+from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_names import refuse_dates
+from pandas_dp.release.values import Release
+
+
+class RangeQuestions(PreparedFrame):
+    """The questions of a priced frame that are answered from counts of bins and of runs of them."""
+
+    __slots__ = ()
+
+    def histogram(
+        self,
+        column: str,
+        *,
+        bins: Any = None,
+        keys: Any = None,
+        other: bool = False,
+        null: bool = False,
+        workload: str = "bins",
+    ) -> Release:
+        """Count rows by bin of a numeric column, or by listed key of any column.
+
+        Parameters
+        ----------
+        column : str
+        bins : sequence of numbers or dates, optional
+            Edges, as numpy.histogram takes them: each bin holds its left edge, the last one both.
+        keys : list, optional
+            Listed values, in the order wanted; from the schema where left out. Never from the data: see ``unique``.
+        other, null : bool
+            One more part for values outside the bins or keys, and for missing ones.
+        workload : {"bins", "ranges"}
+            What shall be accurate: each count, or sums over neighbouring bins, which ``range_sum`` then gives.
+
+        Returns
+        -------
+        Release
+            An integer Series over every bin or key, also the empty ones, in the public order; of floats for ranges.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        A row counts in one part: all parts together cost epsilon once, with noise of scale 1/epsilon under add_remove
+        and 2/epsilon under replace_one, times max_rows for units of several rows (rows beyond are dropped at random).
+        For ranges the counts of longer runs of bins are measured as well, in the form (plain counts, a tree of 2 to 16
+        children, the Haar transform) that has the least mean variance over all ranges by public facts alone, and the bins
+        are their least-squares estimates. With few bins and Laplace noise the plain counts win.
+        Source: Dwork, McSherry, Nissim, Smith 2006; Hay, Rastogi, Miklau, Suciu 2010; Xiao, Wang, Gehrke 2011;
+        Li, Hay, Rastogi, Miklau, McGregor 2010; Qardaji, Yang, Li 2013.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="histogram example")
+        >>> ages = df.dp(epsilon=0.5).histogram("age", bins=[0, 40, 100])
+        >>> ages.round(-3).tolist()
+        [1000, 2000]
+        """
+        if not isinstance(workload, str) or workload not in ("bins", "ranges"):
+            raise ArgumentValueError("workload must be 'bins' or 'ranges'")
+        if workload == "ranges":
+            return self._ranges(column, bins, keys, other, null)
+        if bins is not None and keys is not None:
+            raise ArgumentTypeError("give either bins= or keys=, not both")
+        if bins is None:
+            keyed, labels = self._keys("histogram", column, keys, other, null)
+            return self._ask(self._text(keys=keyed.keys), CountBy(keyed, labels, name="count"), (column,))
+        kind = self._kind(column)
+        binned, labels = checks.bins(bins, other, null, kind, "histogram", column)
+        return self._ask(self._text(bins=labels.edges), CountBy(binned, labels, name="count"), (column,))
+
+    def ecdf(self, column: str, *, bins: Any) -> Release:
+        """Cumulative distribution of a column at public edges.
+
+        Parameters
+        ----------
+        column : str
+        bins : sequence of numbers or dates
+            Edges, as for ``histogram``.
+
+        Returns
+        -------
+        Release
+            A Series by edge, from 0 at the first to 1 at the last, never falling: the share of the rows within the edges
+            that lie below the edge. ``interval`` gives bounds for each share by itself.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The whole price buys the bins, of which a row moves one under add_remove and two under replace_one. Rows outside the
+        edges and missing values do not count; ``clip`` first for them to count at the ends. The bins are
+        counted as by ``histogram(..., workload="ranges")``, in the form that has the least mean variance over the sums up
+        to each edge; a monotone least-squares fit of these sums is divided by the last one.
+        Source: Hay, Rastogi, Miklau, Suciu 2010; Xiao, Wang, Gehrke 2011.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=1, name="ecdf example")
+        >>> df.dp(epsilon=0.5).ecdf("age", bins=range(0, 101, 20)).round(1).tolist()
+        [0.0, 0.0, 0.3, 0.7, 1.0, 1.0]
+        """
+        kind = self._kind(column)
+        binned, labels = checks.bins(bins, False, False, kind, "ecdf", column)
+        return self._ask(self._text(bins=labels.edges), Ecdf(binned, Labels(column, labels.edges)), (column,))
+
+    def _ranges(self, column: str, bins: Any, keys: Any, other: bool, null: bool) -> Release:
+        if bins is None or keys is not None:
+            raise ArgumentTypeError(
+                f"workload='ranges' needs bins, which have neighbours: "
+                f"histogram({column!r}, bins=range(0, 101, 10), workload='ranges')"
+            )
+        binned, labels = checks.bins(bins, other, null, self._kind(column), "histogram", column)
+        return self._ask(self._text(bins=labels.edges), RangeCounts(binned, labels), (column,))
+
+
+SHARES = ("all", "index", "columns")
+FUNCTIONS = ("mean", "sum", "count")
+PIVOT = (
+    "pivot_table('cost', 'ward', 'sex', aggfunc='mean', keys={'ward': [...], 'sex': [...]}, bounds=(0, 100)); by one column "
+    "alone it is groupby('ward', keys=[...])['cost'].mean(bounds=(0, 100))"
+)
+
+
+class TableQuestions(PreparedFrame):
+    """The questions of a priced frame that are answered with a table by two columns."""
+
+    __slots__ = ()
+
+    def crosstab(
+        self,
+        index: str,
+        columns: str,
+        *,
+        keys: Any = None,
+        bins: Any = None,
+        margins: bool = False,
+        normalize: bool | str = False,
+        other: bool = False,
+        null: bool = False,
+    ) -> Release:
+        """Count rows by the combinations of two columns, as ``pandas.crosstab``; with ``bins`` a histogram in two dimensions.
+
+        Parameters
+        ----------
+        index, columns : str
+            What gives the rows and the columns of the table.
+        keys : dict, optional
+            Listed values by column, in the order wanted; from the schema where left out.
+        bins : dict, optional
+            In place of keys, by column: edges as ``histogram`` takes them, or consecutive periods of a column of dates.
+        margins : bool
+            One more row and column, ``All``: the sums of the noisy counts.
+        normalize : {False, True, "all", "index", "columns"}
+            Shares of all noisy counts, of those of the row, or of the column.
+        other, null : bool
+            One more part for unlisted values, and for missing ones, of each of the two columns.
+
+        Returns
+        -------
+        Release
+            An integer DataFrame, of floats for shares; every combination is there, noise may take counts and shares below
+            zero. ``interval`` has bounds for each cell by itself, in sums and shares for the noise of all cells in them.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The counts of ``groupby([index, columns]).size()``, at the same price and with the same noise: a row moves one count
+        by 1 under add_remove, two of them under replace_one. Margins and shares are computed from them. A share of a sum
+        that is not positive is NaN.
+        Source: Dwork, McSherry, Nissim, Smith 2006; intervals of shares: Fieller 1954.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"state": ["NY", "CA"] * 1500, "sex": ["f", "m", "m"] * 1000})
+        >>> session = df.dp.protect(epsilon=2, name="crosstab example")
+        >>> keys = {"state": ["CA", "NY"], "sex": ["f", "m"]}
+        >>> df.dp(epsilon=2).crosstab("state", "sex", keys=keys, normalize="index").round(1).to_numpy().tolist()
+        [[0.3, 0.7], [0.3, 0.7]]
+        """
+        head = f"crosstab({index!r}, {columns!r}"
+        margins = numbers.flag(margins, "margins")
+        if not (isinstance(normalize, bool) or (isinstance(normalize, str) and normalize in SHARES)):
+            raise ArgumentValueError(
+                f"normalize must be 'all', 'index', 'columns' or False: {head}, normalize='index')"
+            )
+        shares = "all" if normalize is True else normalize or None
+        parts = _two(self, head, index, columns, keys, bins, other, null, margins)
+        return self._table(parts, CountBy(parts.by, parts.labels, name="size"), margins, shares)
+
+    @example(PIVOT)
+    def pivot_table(
+        self,
+        values: str,
+        index: str,
+        columns: str,
+        *,
+        aggfunc: str = "mean",
+        keys: Any = None,
+        bins: Any = None,
+        bounds: Any = None,
+        margins: bool = False,
+        other: bool = False,
+        null: bool = False,
+    ) -> Release:
+        """Mean, sum or count of a column by the combinations of two others, as ``pandas.pivot_table``.
+
+        Parameters
+        ----------
+        values : str
+        index, columns : str
+            What gives the rows and the columns of the table.
+        aggfunc : {"mean", "sum", "count"}
+        keys, bins : dict, optional
+            See ``crosstab``.
+        bounds : (lower, upper), optional
+            In the unit of ``values``; from the schema where left out. Never from the data.
+        margins : bool
+            One more row and column, ``All``, computed from the noisy numbers behind the cells.
+        other, null : bool
+            See ``crosstab``.
+
+        Returns
+        -------
+        Release
+            A DataFrame over all combinations; ``interval`` has bounds for each cell by itself.
+
+        Raises
+        ------
+        BudgetExceededError, UnverifiedFrameError, ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        The answers of ``groupby([index, columns])[values]``, at the same price and with the same noise, in another shape. A row
+        is in one cell, so all cells cost epsilon once under add_remove; under replace_one it may leave one and enter another,
+        and the noise is twice as large. Source: McSherry 2009.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 3000, "sex": ["f", "m", "m"] * 2000, "cost": [10, 40] * 3000})
+        >>> session = df.dp.protect(epsilon=2, name="pivot example")
+        >>> keys = {"ward": ["A", "B"], "sex": ["f", "m"]}
+        >>> df.dp(epsilon=2).pivot_table("cost", "ward", "sex", keys=keys, bounds=(0, 50)).round(0).to_numpy().tolist()
+        [[10.0, 10.0], [40.0, 40.0]]
+        """
+        head = f"pivot_table({values!r}, {index!r}, {columns!r}"
+        margins = numbers.flag(margins, "margins")
+        if not isinstance(aggfunc, str) or aggfunc not in FUNCTIONS:
+            raise ArgumentValueError(f"aggfunc must be 'mean', 'sum' or 'count': {head}, aggfunc='sum')")
+        self._kind(values)
+        parts = _two(self, head, index, columns, keys, bins, other, null, margins)
+        by, labels = parts.by, parts.labels
+        if aggfunc == "count":
+            if bounds is not None:
+                raise ArgumentTypeError(f"counts have no bounds: leave bounds= out of {head}, aggfunc='count')")
+            return self._table(parts, CountBy(by, labels, values, values), margins, None, values, aggfunc=aggfunc)
+        if is_private(bounds):
+            by_groups = f"groupby([{index!r}, {columns!r}], keys=...)[{values!r}].{aggfunc}(bounds='private').unstack()"
+            raise ArgumentValueError(f"{head}) needs bounds=(lower, upper); bounds are bought by {by_groups}")
+        kind, lattice = bounded(self, aggfunc, values, bounds, SUM_BITS)
+        if aggfunc == "sum":
+            refuse_dates(kind, aggfunc, values)
+        question = (Sum if aggfunc == "sum" else Mean)(values, lattice, kind, by, labels)
+        return self._table(parts, question, margins, None, values, aggfunc=aggfunc)
+
+    def _table(
+        self,
+        parts: Parts,
+        question: CountBy | Sum | Mean,
+        margins: bool,
+        shares: str | None,
+        values: str | None = None,
+        **resolved: Any,
+    ) -> Release:
+        listed = {"keys": LEFT_OUT, "bins": LEFT_OUT} | parts.given
+        needed = parts.columns if values is None else (*parts.columns, values)
+        return self._ask(self._text(**listed, **resolved), CrossTable(question, margins, shares), needed)
+
+
+def _two(
+    frame: PreparedFrame,
+    head: str,
+    index: Any,
+    columns: Any,
+    keys: Any,
+    bins: Any,
+    other: bool,
+    null: bool,
+    margins: bool,
+) -> Parts:
+    """All combinations of two columns."""
+    if not isinstance(index, str) or not isinstance(columns, str):
+        call = head.partition("(")[0]
+        raise ArgumentTypeError(
+            f"{call}() takes one column for its rows and one for its columns, by name; with fewer or more of them ask "
+            "groupby(['state', 'sex', 'age'], ...) and unstack() the answer"
+        )
+    if isinstance(keys, pd.DataFrame):
+        raise ArgumentTypeError(
+            f"a table has all combinations; give keys= as a dict: {head}, keys={{{index!r}: [...]}})"
+        )
+    parts = parts_of(frame, head, [index, columns], keys, bins, other, null)
+    if margins and isinstance(parts.labels, CrossLabels):
+        for labels in parts.labels.factors:
+            if isinstance(labels, Labels) and ALL in labels.values:
+                raise ArgumentValueError(
+                    "keys hold 'All' already, which is what margins=True names the sums: rename the key"
+                )
+    return parts

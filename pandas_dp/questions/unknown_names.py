@@ -1,0 +1,81 @@
+"""Names that cannot be asked, and what can be asked instead."""
+
+from __future__ import annotations
+
+from pandas_dp.errors import ArgumentTypeError, did_you_mean
+from pandas_dp.facts.call import columns_text
+from pandas_dp.facts.kinds import Kind
+
+BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
+
+_ROWS = "rows are never released: ask about them, such as .count() or .mean({column}bounds=(lower, upper))"
+_BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) and .query(...)"
+_OWN = "ask one question a call, or give your own function: ." + BOUNDED
+_HINTS = {
+    "histogram2d hist2d pivot": (
+        "count two columns together: .crosstab('age', 'hours', bins={'age': range(0, 101, 10), 'hours': range(0, 81, 20)})"
+    ),
+    "hist plot": "ask .histogram({column}bins=[...]) and type .plot() after the answer",
+    "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape": _ROWS,
+    "agg aggregate": "several answers for one price: df.dp(epsilon=0.5).agg({'cost': ['mean', 'std']}, bounds=...)",
+    "apply pipe transform": _OWN,
+    "dropna": "missing values are left out of every answer; .fillna(...) replaces them",
+    "cat join concat melt": _BEFORE,
+    "explode": "it is a step with a public limit and stands before: df.dp(epsilon=0.5).explode('tags', max=5)",
+    "resample": (
+        "months are public bins: .groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M')).size()"
+    ),
+    "isna isnull notna notnull": (
+        ".count('column') counts the rows that have a value, .count() all of them; null=True makes missing values a key"
+    ),
+    "rank shift diff cumsum rolling ffill bfill interpolate drop_duplicates duplicated sort_index": _BEFORE,
+    "astype str dt map where mask case_when cut": (
+        "make a column first, as in .assign(month=lambda d: d.visit.dt.month) or .assign(band=lambda d: d.age.cut([0, 18, 65]))"
+    ),
+}
+HINTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
+_GROUPS = {
+    "value_counts": "group by the column as well: .groupby(['{first}', 'city'], keys={...}).size()",
+    "ecdf": "ask it group by group, each at its price: df.dp(epsilon=0.5).query(\"{first} == 'A'\").{name}({column}...)",
+    "aggregate": "several answers for one price: .agg({'cost': ['mean', 'std']}, bounds={'cost': (lower, upper)})",
+    "apply pipe": "give your own function of a table: .groupby({by}, keys=[...])." + BOUNDED,
+    "transform filter describe": (
+        "ask one question a call: .groupby({by}, keys=[...])['column'].mean(bounds=(lower, upper)), then .count(), ..."
+    ),
+    "min max first last nth head tail": (
+        "one row's value is never released; by group there are median and quantile: .quantile(0.99, bounds=...)"
+    ),
+    "groups ngroups get_group": "the groups are the keys that you listed; df.dp(epsilon=0.5).query(...) is one of them",
+}
+GROUP_HINTS = {name: hint for names, hint in _GROUPS.items() for name in names.split()}
+ONE_COLUMN = "select one column of the groups, and ask again for the next: .groupby({by}, keys=[...])['cost'].mean(...)"
+
+
+def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | None = None) -> str:
+    """Say what can be asked instead of something that cannot.
+
+    Parameters
+    ----------
+    asked : type
+        Its public methods are the questions there are.
+    name : str
+    column : str
+        How the column stands first in a call: ``"'column', "``, or nothing where it is selected already.
+    by : tuple of str, optional
+        The columns of groups.
+    """
+    if by is not None and name in GROUP_HINTS:
+        hint = GROUP_HINTS[name].replace("{by}", columns_text(by)).replace("{first}", by[0])
+        hint = hint.replace("{name}", name).replace("{column}", column)
+        return f"there is no question {name!r} of groups: {hint}"
+    questions = [known for known in dir(asked) if not known.startswith("_")]
+    if name in HINTS:
+        return f"there is no question {name!r}: {HINTS[name].replace('{column}', column)}"
+    close = did_you_mean(name, questions) or "."
+    return f"there is no question {name!r}{close} There are: {', '.join(questions)}"
+
+
+def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:
+    """Refuse sums of dates, and squares of durations."""
+    if kind.name == "datetime" or (durations and kind.name == "timedelta"):
+        raise ArgumentTypeError(f"{name}() of dates has no meaning; ask mean({column!r}) or median({column!r})")

@@ -1,0 +1,1 @@
+"""Releases: public values that know their price and their error, as numbers, text, pages and plots. Nothing here sees data."""

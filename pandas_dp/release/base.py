@@ -1,0 +1,452 @@
+"""What every release knows beside its value: where it comes from, what it cost and how far off it may be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.asked import AskedQuery
+from pandas_dp.aggregates.base import Answer, Caution, Guarantee, left_out
+from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel, Interval, NoError, RankBound, ScoreGap, percent
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.numbers import as_float
+from pandas_dp.facts.public_only import comparable
+from pandas_dp.release.csv import CSV, write_csv
+from pandas_dp.release.html import scalar_html
+from pandas_dp.release.jsonable import jsonable
+from pandas_dp.release.plots import PLOT, Column, Line, draw
+from pandas_dp.release.text import describe, legible, protected
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """Where a release comes from: public facts only.
+
+    Attributes
+    ----------
+    query : AskedQuery
+    mechanism : str
+    unit : PrivacyUnit
+    lineage : str
+        ``"source"``: the protected table itself; ``"declared"``: made from it by checked steps;
+        ``"vouched"``: by the owner's word.
+    error : ErrorModel, Guarantee or None
+        What is known of the error.
+    notes : tuple of str
+    extras : tuple of Series
+        Further columns of a vector, in its order.
+    spent : str
+        The price that was charged, ``"nothing"`` for a public number.
+    assumes : str or None
+        What the guarantee takes on the caller's word.
+    found : str or None
+        What a first look at the data chose for the answer, such as its bounds.
+    stored : bool
+        Whether the answer was paid for earlier and came out of the ledger. Said on the screen, not in JSON or CSV: the files
+        of a job that is started again stay as they are.
+    """
+
+    query: AskedQuery
+    mechanism: str
+    unit: PrivacyUnit
+    lineage: str
+    error: ErrorModel | Guarantee | None
+    notes: tuple[str, ...]
+    extras: tuple[pd.Series[Any], ...]
+    spent: str
+    assumes: str | None = None
+    found: str | None = None
+    stored: bool = False
+
+    @classmethod
+    def of(
+        cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
+    ) -> Provenance:
+        """Put together what an answer says of itself and where it comes from."""
+        notes = (*answer.notes, *query.notes) + (
+            left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()
+        )
+        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
+        return cls(query, answer.mechanism, unit, lineage, *known)
+
+
+ROWS_FROM = {  # by lineage
+    "source": "rows of the table as it was protected",
+    "declared": "rows made by checked steps from the table as it was protected",
+    "vouched": "rows that the owner vouched for",
+}
+STORED = "answered before: costs nothing now"
+HIGHEST_LEVEL = 1 - 1e-12
+
+
+def checked_level(level: float) -> float:
+    """Return a level between 0 and 1."""
+    if not isinstance(level, Real | Decimal) or not comparable(level):
+        raise ArgumentTypeError("level must be a number between 0 and 1, such as level=0.95")
+    if not 0 < level <= HIGHEST_LEVEL:
+        raise ArgumentValueError("level must lie between 0 and 1, such as level=0.95")
+    return float(level)
+
+
+class Release:
+    """What every release has beside its value.
+
+    Intervals are for the noiseless statistic, not for a population; those of a vector hold for each entry
+    by itself.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="release example")
+    >>> count = df.dp(epsilon=0.5).count()
+    >>> count.spent, count.mechanism, count.neighbors
+    ('epsilon=0.5', 'discrete Laplace', 'add_remove')
+    >>> count + 0 == count.value  # an int among numbers
+    True
+    """
+
+    _released: Any
+    _provenance: Provenance
+    _each = ""  # of a vector "each ", before what is known of its entries
+
+    def _keep(self, value: Any, provenance: Provenance) -> None:
+        # past pandas' own attribute handling, which would take a name for a column
+        object.__setattr__(self, "_released", value)
+        object.__setattr__(self, "_provenance", provenance)
+
+    @property
+    def value(self) -> Any:
+        """The plain value."""
+        return self._released
+
+    @property
+    def query(self) -> AskedQuery:
+        """What was asked."""
+        return self._provenance.query
+
+    @property
+    def mechanism(self) -> str:
+        """How the noise was drawn."""
+        return self._provenance.mechanism
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose presence is hidden."""
+        return self._provenance.unit
+
+    @property
+    def neighbors(self) -> str:
+        """Which two tables look alike: ``add_remove`` or ``replace_one``."""
+        return self._provenance.unit.relation.value
+
+    @property
+    def lineage(self) -> str:
+        """How the rows came from the protected table: ``source``, ``declared`` or ``vouched``."""
+        return self._provenance.lineage
+
+    @property
+    def assumes(self) -> str | None:
+        """What the guarantee takes on the caller's word; None for nothing."""
+        return self._provenance.assumes
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else a reader should know."""
+        return self._provenance.notes
+
+    @property
+    def spent(self) -> str:
+        """The price in words; ``nothing`` for a public number."""
+        return self._provenance.spent
+
+    @property
+    def epsilon(self) -> float | None:
+        """Epsilon of the price; None where the price is a rho."""
+        return self._charged(self.query.price.epsilon)
+
+    @property
+    def delta(self) -> float | None:
+        """Delta of the price; None where the price is a rho."""
+        return None if self.query.price.rho is not None else self._charged(self.query.price.delta)
+
+    @property
+    def rho(self) -> float | None:
+        """Rho of the price; None where the price is an epsilon."""
+        return self._charged(self.query.price.rho)
+
+    def _charged(self, amount: Fraction | None) -> float | None:
+        return None if amount is None else 0.0 if self.spent == "nothing" else as_float(amount)
+
+    def interval(self, level: float = LEVEL) -> Any:
+        """Return what is known of the error.
+
+        Parameters
+        ----------
+        level : float
+            Confidence, between 0 and 1.
+
+        Returns
+        -------
+        Interval, DataFrame, RankBound, ScoreGap or None
+            Ends for a scalar; columns ``lower`` and ``upper`` on the same index for a vector, (column,
+            ``lower``) and (column, ``upper``) for a table; the bound that is known instead for a selection;
+            None when nothing is.
+
+        Raises
+        ------
+        ArgumentValueError
+            For a level that is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="interval example")
+        >>> ends = df.dp(epsilon=0.5).count().interval(0.99)
+        >>> ends.upper - ends.lower, ends.level
+        (18, 0.99)
+        >>> df.dp(epsilon=0.5).histogram("age", bins=[0, 40, 100]).interval().columns.tolist()
+        ['lower', 'upper']
+        """
+        checked_level(level)
+        error = self._provenance.error
+        if error is None:
+            return None
+        return error.at(level) if isinstance(error, Guarantee) else self._ends(error, level)
+
+    def _ends(self, error: ErrorModel, level: float) -> Any:
+        return Interval(*error.bounds(self._released, level), level)
+
+    def table(self, level: float = LEVEL) -> pd.DataFrame:
+        """Return what to publish: value, lower, upper and the extras as columns.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals, 0.95 by default.
+
+        Returns
+        -------
+        DataFrame
+            The value alone where no interval is known. The row of a single number is named by its question, so that
+            ``pandas.concat([first.table(), second.table()])`` is a table to publish.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="table example")
+        >>> df.dp(epsilon=0.5).count().table().columns.tolist()
+        ['value', 'lower', 'upper']
+        """
+        known = self.interval(level)
+        columns = {"value": self._released}
+        if isinstance(known, Interval):
+            columns |= {"lower": known.lower, "upper": known.upper}
+        return self._with_extras(pd.DataFrame({name: [x] for name, x in columns.items()}, index=[str(self.query)]))
+
+    def _with_extras(self, table: pd.DataFrame) -> pd.DataFrame:
+        for extra in self._provenance.extras:
+            table[extra.name] = extra.array.copy()
+        return table
+
+    @example(CSV)
+    def to_csv(self, path: Any = None, level: float = LEVEL, **options: Any) -> str | None:
+        """Write the table as it is shown, below lines that begin with ``#``: error and price, question, cautions and notes.
+
+        Parameters
+        ----------
+        path : str, path, text file or None
+            None: the text is returned.
+        level : float
+            Of the intervals.
+        **options
+            Of ``DataFrame.to_csv``, such as ``sep``, but for those that say how a file is opened.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        ArgumentTypeError
+            For another path, and for options that say how a file is opened.
+
+        Notes
+        -----
+        Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
+        named by its question. ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="csv example")
+        >>> print(df.dp(epsilon=1).count().to_csv().splitlines()[0])
+        # interval 95 %, epsilon 1, discrete Laplace
+        """
+        known = self.interval(level)
+        return write_csv(self._legible(known, level), [self._price_line(level, known), *self._facts()], path, options)
+
+    def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
+        """The table without the digits that noise made."""
+        asked = self.query.aggregate
+        return legible(self.table(level), self._drawn(known), asked.counting, asked.mixed)
+
+    def to_json(self) -> str:
+        """Return value, interval and provenance as a JSON object.
+
+        Returns
+        -------
+        str
+            Dates and durations in ISO 8601.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="to_json example")
+        >>> import json
+        >>> told = json.loads(df.dp(epsilon=0.5).count().to_json())
+        >>> told["query"], told["price"]["epsilon"], told["mechanism"]
+        ('count()', 0.5, 'discrete Laplace')
+        """
+        unit = self.unit
+        record = {
+            "value": self._released,
+            "interval": self.interval(),
+            "level": LEVEL,
+            "price": {"spent": self.spent, "epsilon": self.epsilon, "delta": self.delta, "rho": self.rho},
+            "mechanism": self.mechanism,
+            "unit": {
+                "column": unit.column,
+                "rows": unit.rows,
+                "groups": unit.groups,
+                "rows_per_group": unit.rows_per_group,
+            },
+            "neighbors": self.neighbors,
+            "lineage": self.lineage,
+            "assumes": self.assumes,
+            "query": str(self.query),
+            "notes": self.notes,
+            "extras": {str(extra.name): extra.tolist() for extra in self._provenance.extras},
+        }
+        return json.dumps(jsonable(record), allow_nan=False, ensure_ascii=False)
+
+    @example(PLOT)
+    def plot(self, ax: Any = None, level: float = LEVEL) -> Any:
+        """Draw the value with its error bars: bars for a vector, a point for a scalar or for dates.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure is made without one. For a table whose columns have panels, an array of as many.
+        level : float
+        y : label or list of labels, optional
+            Of tables alone: the columns to draw, all by default.
+
+        Returns
+        -------
+        matplotlib Axes or array of them
+            One for each column of a table; one alone for a crosstab, a heat map.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib: ``pip install 'pandas-dp[plot]'``.
+        ArgumentTypeError
+            For text and other values that cannot be drawn, and for one Axes where each column has its own.
+        ArgumentValueError
+            For a column that the table does not have.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="plot example")
+        >>> from matplotlib.figure import Figure
+        >>> ax = df.dp(epsilon=0.5).count().plot(ax=Figure().subplots())
+        >>> ax.get_title()
+        'interval 95 %, epsilon 0.5, discrete Laplace'
+        """
+        known = self.interval(level)
+        line = Line(self._price_line(level, known), self._cautions())
+        return draw(self._drawn(known)[0], [""], line, ax, points=True)
+
+    def _drawn(self, known: Any) -> list[Column]:
+        """Columns to draw, with their ends where an interval is known."""
+        ends = (known.lower, known.upper) if isinstance(known, Interval) else (None, None)
+        lower, upper = (None if end is None else pd.Series([end]) for end in ends)
+        return [(self.query.call, pd.Series([self._released]), lower, upper)]
+
+    def _price_line(self, level: float, known: Any) -> str:
+        """One line: what is known of the error, the price, and whose word it rests on."""
+        if isinstance(self._provenance.error, NoError):
+            error = "exact"
+        elif isinstance(known, RankBound | ScoreGap):
+            error = f"each: {known}" if self._each else str(known)
+        else:
+            unknown = self.query.aggregate.without_interval
+            error = unknown if known is None else f"{self._each}interval {percent(level)}"
+        return ", ".join([error, self._price_words(), self.mechanism])
+
+    def _price_words(self) -> str:
+        words = [self.spent.replace("=", " ") if self.spent != "nothing" else "nothing spent"]
+        if self.lineage == "vouched":
+            words.append("vouched")
+        if self.assumes is not None:
+            words.append(f"assumes {self.assumes}")
+        if self._provenance.found is not None:
+            words.append(self._provenance.found)
+        return ", ".join(words)
+
+    def _facts(self) -> list[str]:
+        """Lines below the value in HTML."""
+        known = self._provenance.error.at(LEVEL) if isinstance(self._provenance.error, Guarantee) else None
+        ranks = [known.places] if isinstance(known, RankBound) else []
+        rows = ROWS_FROM.get(self.lineage, self.lineage)
+        return [*ranks, f"protects {protected(self.unit)}; {rows}", str(self.query), *self.notes]
+
+    def _text(self) -> str:
+        return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"
+
+    def _cautions(self) -> list[str]:
+        """What would make the value misleading if it did not stand below."""
+        return [str(note) for note in self.notes if isinstance(note, Caution)]
+
+    def _stored(self) -> list[str]:
+        """What is said on the screen of an answer that was paid for earlier."""
+        return [STORED] if self._provenance.stored else []
+
+    def _caution_lines(self) -> str:
+        """Lines below the value in text."""
+        return "".join(f"\n  {line}" for line in [*self._stored(), *self._cautions()])
+
+    def __repr__(self) -> str:
+        """Show the value as precisely as it is known, and the price; below it what would make it misleading."""
+        return self._text() + self._caution_lines()
+
+    def _repr_html_(self) -> str | None:
+        return scalar_html(self._text(), [*self._stored(), self.mechanism, *self._facts()])
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Pickle the value and where it comes from."""
+        return type(self), (self._released, self._provenance)
+
+    def __copy__(self) -> Release:
+        """A scalar cannot change."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Release:
+        """A scalar cannot change."""
+        return self

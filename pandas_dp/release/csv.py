@@ -1,0 +1,106 @@
+"""Tables as comma-separated values that can be published as they are, and files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import suppress
+from typing import Any
+
+import pandas as pd
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+
+CSV = ".to_csv(path), with intervals and cautions; .table().to_csv(path, ...) is pandas' own, with every digit"
+MARK = "# "
+
+
+def write_csv(
+    table: pd.DataFrame | pd.Series[Any], comments: list[str], path: Any, options: dict[str, Any]
+) -> str | None:
+    """Write a table below lines of comments.
+
+    Parameters
+    ----------
+    table : DataFrame or Series
+    comments : list of str
+        A line each, whatever is in them.
+    path : str, path, text file or None
+        None: the text is returned.
+    options : dict
+        Of ``DataFrame.to_csv``, but for those that say how a file is opened.
+
+    Returns
+    -------
+    str or None
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError, OSError
+        For another path, and for options that say how a file is opened; see also `replace_file`.
+    """
+    refused = {"mode", "compression", "storage_options", "errors"} & options.keys()
+    if refused or not (path is None or isinstance(path, str | os.PathLike) or hasattr(path, "write")):
+        raise ArgumentTypeError(
+            f"path must be a name or a text file, without {', '.join(sorted(refused)) or 'more'}: {CSV}"
+        )
+    encoding = options.pop("encoding", None) or "utf-8"
+    above = "".join(f"{MARK}{' '.join(comment.split())}\n" for comment in comments)
+    try:
+        text: str = above + table.to_csv(**options)
+    except TypeError:  # an option that pandas does not know
+        raise ArgumentTypeError(f"to_csv() takes the options of a DataFrame's: {CSV}") from None
+    if path is None:
+        return text
+    if hasattr(path, "write"):
+        path.write(text)
+        return None
+    try:
+        content = text.encode(encoding)
+    except ValueError:
+        raise ArgumentValueError(f"encoding= must know all characters: {CSV}") from None
+    replace_file(path, content)
+    return None
+
+
+BEGUN, UNFINISHED = ".pandas-dp-", ".part"  # the name of a file that is being written
+LEDGER = b"SQLite format 3\0"  # as every ledger starts
+
+
+def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file beside its place and move it there at one stroke: readers never see half of it.
+
+    A link of this name is replaced, and so is one of several names of a file: what else they stand for stays as it was.
+
+    Raises
+    ------
+    ArgumentValueError
+        A folder or device, or a ledger, whose budgets could be spent once more if it were lost.
+    OSError
+        It cannot be written; a file that was there is as it was.
+    """
+    name = os.fspath(path)
+    if name.endswith(("-journal", "-wal")):
+        raise ArgumentValueError("path names what a ledger may have beside it, which would be lost: 'report.html'")
+    if os.path.exists(name):
+        if not os.path.isfile(name):
+            raise ArgumentValueError("path must be the name of a file, not of a folder or device: 'report.html'")
+        with suppress(OSError), open(name, "rb") as file:
+            if file.read(len(LEDGER)) == LEDGER:
+                raise ArgumentValueError("path names a ledger, which would be lost: type another name, 'report.html'")
+    temporary = os.path.join(os.path.dirname(name), f"{BEGUN}{uuid.uuid4().hex}{UNFINISHED}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, name)
+    except ValueError:  # a character that no name can have
+        raise ArgumentValueError("path must be the name of a file: 'report.html'") from None
+    except OSError as error:
+        if error.filename is not None:
+            error.filename, error.filename2 = name, None  # as the caller wrote it
+        raise
+    finally:
+        with suppress(OSError, ValueError):
+            os.unlink(temporary)

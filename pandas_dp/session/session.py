@@ -1,0 +1,411 @@
+"""Sessions: one budget, its unit and relation, and the tables it answers for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+import weakref
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.asked import AskedQuery
+from pandas_dp.aggregates.base import Answer
+from pandas_dp.books import odometer
+from pandas_dp.books.entries import COLUMNS, Answered, Books
+from pandas_dp.books.odometer import Odometer
+from pandas_dp.books.session_card import draw_budget, session_card, session_text
+from pandas_dp.books.what_fits import extended, group_text
+from pandas_dp.core import gate
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, NoSessionError, PandasDPError, did_you_mean
+from pandas_dp.facts.argument_help import explain
+from pandas_dp.facts.numbers import positive_int
+from pandas_dp.facts.public_only import mark_of
+from pandas_dp.facts.schema import Schema
+from pandas_dp.release.summary import shown
+from pandas_dp.release.values import Provenance, Release, make_release
+from pandas_dp.tables import frames
+from pandas_dp.tables.frames import SessionTables, check_frame
+from pandas_dp.tables.protected import DERIVED, Table
+
+PART = "::"  # between the name of a budget and that of a part of it
+implicits: dict[
+    str, Session
+] = {}  # by its own id and those of its parts, the one that a process may have: see `implicit`
+
+
+@explain
+class Session:
+    """One budget and the tables it answers for; opened by ``df.dp.protect(...)``.
+
+    Attributes
+    ----------
+    name : str
+        The budget's name in its ledger; a ledger and a name are one budget for ever.
+    unit : PrivacyUnit
+        Whose presence is hidden, how much of it can count, and the neighbouring relation.
+    budget : Budget
+        The total: epsilon, delta, the part of delta reserved for mechanisms that use it up, and the accountant.
+    schema : Schema
+        The public facts given last.
+    id : str
+        What protected frames carry in ``df.attrs``; it means nothing outside this process.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="session example")
+    >>> count = df.dp(epsilon=0.5).count()
+    >>> session.spent, session.left
+    ('epsilon=0.5', 'epsilon=2.5')
+    >>> session.releases[["query", "price"]].iloc[-1].tolist()
+    ['count()', 'epsilon=0.5']
+    """
+
+    _holds: type[SessionTables] = SessionTables
+
+    def __init__(
+        self, ledger: Ledger, name: str, unit: PrivacyUnit, implicit: bool = False, whole: Session | None = None
+    ) -> None:
+        self.id = f"dp:{uuid.uuid4()}"
+        self.name, self.unit, self._implicit = name, unit, implicit
+        self._successor: Session | None = None  # of an implicit one: that which its answers were charged to first
+        self._doubted = False  # an implicit one on whose frame a protect(...) was refused
+        self._ledger, self._whole = ledger, whole  # the session that paid for this one, where it is a part
+        if implicit or (whole is not None and whole.id in implicits):
+            implicits[self.id] = self if whole is None else implicits[whole.id]
+        self._typical: tuple[str, PrivacyLoss] | None = None  # price and loss of the last answer
+        self._answered: Answered = Answered() if whole is None else whole._answered
+        self._rule = self._ledger.rule(self.name)
+        self._tables = self._holds()
+        self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
+        self._parts: weakref.WeakSet[Session] = weakref.WeakSet()
+        if whole is not None:
+            whole._parts.add(self)
+        # in this order, so that a thread which closes the whole at this moment finds the part, or the part finds it closed
+        self._closed: bool = whole is not None and whole._closed
+
+    def _succeed(self, mark: str | None) -> None:
+        """Be the budget of what bears the mark of an implicit session, if it has none yet."""
+        known = implicits.get((mark or "").removesuffix(DERIVED))
+        if known is not None and known._successor is None:
+            known._successor = self
+
+    def _settle(self, unit: PrivacyUnit, replaced: bool = False) -> None:
+        """Take over what ``protect`` put on record; where that replaced the terms, earlier frames are not answered any more."""
+        if replaced:
+            frames.let_go(self)
+            self._tables.by_name.clear()
+        self.unit = unit
+        self._rule = self._ledger.rule(self.name)
+
+    @property
+    def _state(self) -> State:
+        return self._ledger.state(self.name)
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say what a session has, for a name that it has not got."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            known = [other for other in dir(type(self)) if not other.startswith("_")]
+            close = did_you_mean(name, known) or "."
+            raise AttributeError(f"a session has no {name!r}{close} There are: {', '.join(known)}")
+
+    def adopt(
+        self, frame: pd.DataFrame, reason: str, *, table: str | None = None, version: str | None = None
+    ) -> Session:
+        """Answer for a frame on the owner's word that it was derived row by row from a protected table.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        reason : str
+            Why this is sound; recorded in the ledger. Releases from this frame say ``vouched``.
+        table, version : str, optional
+            Public name and version of the content, under which answers are stored for re-runs.
+
+        Returns
+        -------
+        Session
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Sound are operations in which each row depends on its own row only. Where rows may repeat, the frame needs the
+        unit column, and its contribution bound is then enforced as ever.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="adopt example")
+        >>> minor = session.adopt(df.assign(minor=df["age"] < 18), reason="a column made of its own row")
+        >>> session.releases["kind"].tolist()
+        ['open', 'adopt']
+        """
+        self._open()
+        frames.check_no_part(self)
+        if not isinstance(reason, str) or not reason.strip():
+            raise ArgumentTypeError("reason must say why this frame is derived row by row: adopt(df, reason='...')")
+        check_frame(frame, self.unit)
+        frames.check_free(frame, self)
+        self._succeed(mark_of(frame))
+        self._ledger.note(self.name, "adopt", reason)
+        self._tables.hold(self, frame, "vouched", None, table, version)
+        return self
+
+    def extend(self, to: Any = None, to_delta: Any = None, *, reason: str) -> Session:
+        """Raise the total to the one given, on record. Doing it again changes nothing, so cells can be run again.
+
+        Parameters
+        ----------
+        to : number, optional
+            The new total epsilon, not what is added to it; as it was where left out.
+        to_delta : number, optional
+            The new total delta. A budget that had none counts Renyi divergences from then on, also those of its past.
+        reason : str
+            Recorded in the ledger.
+
+        Returns
+        -------
+        Session
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            A total can only be raised. One that the budget had before it was raised further is taken for a cell that
+            runs again.
+
+        Notes
+        -----
+        Everything released is then private at the new total, provided that released answers did not decide on it.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="extend example")
+        >>> session.extend(to=5, reason="the follow-up study").left
+        'epsilon=5'
+        >>> session.extend(to=5, reason="the follow-up study").left  # the cell runs again
+        'epsilon=5'
+        """
+        self._open()
+        if self._implicit:
+            raise ArgumentValueError(
+                "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
+            )
+        old = self.budget
+        budget = extended(old, to, to_delta, reason, self._ledger.entries(self.name), part=self._whole is not None)
+        if budget != old:
+            self._ledger.amend(self.name, budget, self.unit, f"extend: {reason}")
+            self._rule = self._ledger.rule(self.name)
+        return self
+
+    def close(self) -> None:
+        """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays.
+
+        Its parts end with it. The package forgets the session but for its id. What was answered on a budget in memory, which
+        reports show, is kept by this object alone and goes with it.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="close example")
+        >>> session.close()
+        >>> df.dp(epsilon=0.5).count()
+        Traceback (most recent call last):
+            ...
+        pandas_dp.errors.NoSessionError: the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)
+        """
+        gate.check_outside()
+        self._closed = True
+        for part in list(self._parts):
+            part.close()
+        for stream in list(self._streams):
+            stream.close()
+        self._tables.by_name.clear()
+        frames.forget_session(self)
+
+    def _ask(self, query: AskedQuery, table: Table, columns: tuple[str, ...], fresh: bool) -> Release:
+        """Send a query through the gate and wrap the answer."""
+        request = table.request(query, columns, fresh)
+        if self._ledger.path is not None:
+
+            def told(answer: Answer) -> str:
+                return shown(self._wrap(answer, query, table, request.unit, request.price)).to_json()
+
+            request = replace(request, told=told)
+        given = gate.release(request)
+        if request.loss.parts:
+            self._typical = request.price, request.loss
+        release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid)
+        self._answered.keep(self._ledger, self.name, given, release)
+        return release
+
+    def _wrap(
+        self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str, stored: bool = False
+    ) -> Release:
+        """Tell an answer where it comes from, with all steps that lead to its rows."""
+        query = replace(query, steps=table.steps + query.steps) if table.steps else query
+        declared = table.lineage == "source" and query.steps
+        lineage = "declared" if declared else table.lineage
+        answer = replace(answer, notes=(*answer.notes, *table.notes))
+        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored))
+
+    @property
+    def schema(self) -> Schema:
+        """The schema given last."""
+        return self._tables.schema
+
+    def _open(self) -> None:
+        gate.check_outside()
+        if self._closed:
+            raise NoSessionError("this session is closed; protect the frame again: df.dp.protect(epsilon=...)")
+
+    @property
+    def budget(self) -> Budget:
+        """The total as the ledger has it: epsilon, delta, the part of delta that mechanisms may use up, and the accountant."""
+        return self._ledger.rule(self.name).budget
+
+    @property
+    def spent(self) -> Odometer:
+        """What is spent, as a text, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
+        return odometer.spent(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit)
+
+    @property
+    def left(self) -> Odometer:
+        """What is left, as ``spent``; with a delta first how many more calls like the last one that is."""
+        return odometer.left(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit, self._typical)
+
+    def group(self, size: int) -> str:
+        """What the whole budget promises a group of units, such as a household of three, in words.
+
+        Parameters
+        ----------
+        size : int
+
+        Returns
+        -------
+        str
+
+        Notes
+        -----
+        Tables that differ in k units are k steps apart: k epsilon, and delta (e^(k epsilon) - 1) / (e^epsilon - 1). Source:
+        Dwork, Roth 2014, Theorem 2.2.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="group example")
+        >>> session.group(3)
+        'any 3 rows together: epsilon=9'
+        """
+        promised = odometer.promised(self._ledger.rule(self.name), self._ledger.state(self.name))
+        return group_text(promised, self.unit, positive_int(size, "size"))
+
+    @property
+    def releases(self) -> pd.DataFrame:
+        """Every entry of the ledger for this budget: what was asked, when, and its price. Prints short; columns are full."""
+        entries = self._ledger.entries(self.name)
+        rows = [(e.sequence, e.time, e.kind, e.query, e.price) for e in entries]
+        return Books(rows, columns=list(COLUMNS))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what was spent after each answer, as ``session.spent.epsilon`` counts it, and the total as a line.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure is made without one.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib: ``pip install 'pandas-dp[plot]'``.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="session plot example")
+        >>> from matplotlib.figure import Figure
+        >>> session.plot(Figure().subplots()).get_title()
+        "privacy budget 'session plot example'"
+        """
+        return draw_budget(self._ledger.rule(self.name), self.unit, self._ledger.entries(self.name), self.name, ax)
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Make the certificate of this budget and its parts: one page of HTML for whoever answers for the data.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it; a file or link of this name is replaced at one stroke. None: the text is returned, which a
+            prompt shows as one line.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        LedgerError
+            The ledger is damaged: its whole chain of entries is read first.
+
+        Notes
+        -----
+        What was promised, spent, asked and vouched for, and what was answered (of a budget in memory the latest thousand
+        answers). Nothing of the data but released values is on it. It loads nothing and runs no script.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="report example")
+        >>> session.report().startswith("<!DOCTYPE html>")
+        True
+        """
+        from pandas_dp.books import certificate
+
+        gate.check_outside()  # what a user's function writes may tell of a row
+        text = certificate.certificate(self._ledger, self.name, self._answered, (self._whole or self)._tables.by_name)
+        return certificate.write(text, path)
+
+    def __repr__(self) -> str:
+        """Say what is protected, spent and left; nothing of the data."""
+        try:
+            return session_text(*self._told)
+        except PandasDPError as error:
+            return f"<pandas_dp session {self.name!r}: {error}>"
+
+    def _repr_html_(self) -> str | None:
+        with contextlib.suppress(PandasDPError):  # the plain text says what is wrong
+            return session_card(*self._told)
+        return None
+
+    @property
+    def _told(self) -> tuple[Any, ...]:
+        standing = "closed" if self._closed else "implicit" if self._implicit else ""
+        return self._ledger, self.name, self.unit, self._typical, standing
+
+    def __reduce__(self) -> Any:
+        """Refuse: a copy would be a second budget."""
+        raise TypeError("a session cannot be pickled or copied; there type pandas_dp.open_session('visits.dpledger')")

@@ -1,0 +1,1 @@
+"""Protected tables: which rows a query may read, held in memory, in files or by the workers of Dask."""

@@ -1,0 +1,309 @@
+"""Columns in the dtype that is declared of them, whatever dtype a reader gave some of their cells because of the others.
+
+For all inputs: nothing raises because of what a cell holds; `settled` is a function of the declared dtype, and `conformed`
+gives that very dtype; each cell becomes what it is by itself or is missing. Pandas makes floats of whole numbers beside a
+missing one, objects of truth values, finer units of dates, and text of all of them beside a text. So a number comes out the
+same from any of these: one from 2**53 on, which as a float may be another one rounded, is missing, also where a column of
+NumPy's integers has it exactly. Integers of pandas' `Int64` and of Arrow never become floats, and stay what they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import math
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pandas_dp.engines.canonical import Foreign, canonical, listed
+from pandas_dp.engines.dictionaries import decoded, is_text
+from pandas_dp.engines.encode import NANOSECONDS, stored
+from pandas_dp.facts.kinds import DATE, is_missing, kind_or_none, with_missing, without_rows
+from pandas_dp.steps.conversion import number
+
+EXACT = 2**53  # from here on a float may be another whole number, rounded
+MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+LONGEST = 1000  # digits of a decimal, far more than Arrow holds; of more it writes each one down first, for hours
+TRUTHS = dict.fromkeys(("true", "True", "TRUE"), 1.0) | dict.fromkeys(("false", "False", "FALSE"), 0.0)
+TEXT = pd.StringDtype(na_value=np.nan)
+FINER = re.compile(r"(\.\d{6})\d+")
+SPAN = re.compile(
+    r"-?\d+ days( [+-]?\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?", re.ASCII
+)  # as pandas writes it, and Dask makes text of it
+MOMENTS = (pd.Timestamp, dt.datetime, dt.date, np.datetime64)
+SPANS = (pd.Timedelta, dt.timedelta, np.timedelta64)
+
+
+def settled(dtype: Any) -> Any:
+    """The dtype of a column that is declared to have another one: of numbers and truth values one that has missing values."""
+    if isinstance(dtype, pd.ArrowDtype) and pa.types.is_dictionary(dtype.pyarrow_dtype):
+        plain = pd.ArrowDtype(dtype.pyarrow_dtype.value_type)  # a dictionary is a way to store values
+        return dtype if kind_or_none(plain) is None else plain
+    return with_missing(dtype)
+
+
+def declared(empty: pd.DataFrame) -> pd.DataFrame:
+    """Columns without a row in their settled dtypes."""
+    made = without_rows(empty).reset_index(drop=True)
+    for place, dtype in enumerate(made.dtypes):
+        if settled(dtype) != dtype:
+            made.isetitem(place, pd.Series([], dtype=settled(dtype)))
+    return made
+
+
+def fitted(rows: Any, empty: pd.DataFrame) -> pd.DataFrame:
+    """Rows with the columns of `empty`, which are declared: one that is not there is missing, others are left out."""
+    held: Any = rows if isinstance(rows, pd.DataFrame) else empty
+    index, columns = pd.RangeIndex(len(held)), {}
+    places: dict[Any, int] = {name: place for place, name in reversed([*enumerate(held.columns)])}
+    for place, (name, dtype) in enumerate(empty.dtypes.items()):
+        known = name in places
+        columns[place] = conformed(held.iloc[:, places[name]], dtype) if known else _none(dtype, len(held))
+    made = pd.DataFrame(columns, index=index, copy=False)
+    made.columns = empty.columns
+    return made
+
+
+def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
+    """A column in a settled dtype, on a plain index."""
+    column, kind = column.reset_index(drop=True), kind_or_none(dtype)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _categories(column)
+    if column.dtype == dtype and dtype != np.dtype(object) and not _misnamed(column):
+        return _sound(column)
+    if kind is None:  # no question is asked of it
+        return _none(dtype, len(column))
+    if isinstance(dtype, pd.ArrowDtype):
+        return pd.Series(pd.arrays.ArrowExtensionArray(_arrow(column, dtype.pyarrow_dtype, kind.name)))
+    if kind.name == "number":
+        return _numbers(column, dtype)
+    if kind.name == "bool":
+        values, present, _ = _read(column)
+        return pd.Series(pd.arrays.BooleanArray(values == 1, ~(present & np.isin(values, (0, 1)))))
+    if kind.name != "key":
+        return _times(column, dtype, kind.name)
+    return _texts(column, dtype) if isinstance(dtype, pd.StringDtype) else _objects(column)
+
+
+def _misnamed(column: pd.Series[Any]) -> bool:
+    """Whether Python objects are held under a dtype of text that names Arrow."""
+    return isinstance(column.dtype, pd.StringDtype) and column.dtype.storage == "pyarrow" and _held(column) is None
+
+
+def _none(dtype: Any, rows: int) -> pd.Series[Any]:
+    """Rows of missing values."""
+    none: pd.Series[Any] = pd.Series([], dtype=dtype).reindex(pd.RangeIndex(rows))
+    return none
+
+
+def _numbers(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
+    """Numbers, and texts that are one, as floats, or as whole numbers in the range of the dtype."""
+    values, fits, exact = _read(column)
+    if (
+        not hasattr(dtype, "numpy_dtype") or dtype.kind == "f"
+    ):  # to float64 first: no number is rounded otherwise than others
+        return pd.Series(np.where(fits, values.astype(np.float64), np.nan)).astype(dtype)
+    info, least, most = np.iinfo(dtype.numpy_dtype), 1 - EXACT, EXACT - 1
+    least, most = (info.min, info.max) if exact else (max(info.min, least), min(info.max, most))
+    fits = fits & (values >= least) & (values <= most) & (np.trunc(values) == values)
+    whole = np.where(fits, values, np.zeros(1, values.dtype)).astype(dtype.numpy_dtype)
+    return pd.Series(pd.array(whole, dtype=dtype)).mask(~fits)
+
+
+def _read(column: pd.Series[Any]) -> tuple[NDArray[Any], NDArray[np.bool_], bool]:
+    """Numbers of cells, of false and true 0 and 1; where there is one; and whether they never become floats as they are."""
+    kind = kind_or_none(column.dtype)
+    if kind is not None and kind.name in ("number", "bool"):
+        numbers = stored(column).numbers()
+        values, kept = numbers.values, numbers.values.dtype.kind != "f" and not isinstance(column.dtype, np.dtype)
+        return values, ~np.isnan(values) if numbers.mask is None else numbers.mask, kept
+    found = map(_real, _cells(column))
+    cells = (TRUTHS.get(cell.strip(), number(cell)) if type(cell) is str else number(cell) for cell in found)
+    values = np.fromiter(cells, np.float64, len(column))
+    return values, ~np.isnan(values), False
+
+
+def _times(column: pd.Series[Any], dtype: Any, kind: str) -> pd.Series[Any]:
+    """Moments or spans, those finer than the unit of a dtype cut to it, missing where it cannot hold them."""
+    unit = np.datetime_data(getattr(dtype, "base", dtype))[0]
+    if kind == "datetime" and unit != "ns" and isinstance(column.dtype, pd.StringDtype):  # what `_moment` gives, sooner
+        texts = _sound(column).str.strip().str.replace(FINER, r"\1", regex=True)  # finer ones decide on the unit of all
+        known = texts.where(texts.str.fullmatch(DATE))
+        column = pd.to_datetime(known, errors="coerce", format="ISO8601", utc=True)
+    own = kind_or_none(column.dtype)
+    if own is not None and own.name == kind:
+        numbers = stored(column).numbers()
+        here, there = NANOSECONDS[numbers.unit or "ns"], NANOSECONDS[unit]
+        factor, divisor = max(here // there, 1), max(there // here, 1)
+        fits = (numbers.values <= LARGEST // factor) & (numbers.values >= -(LARGEST // factor))
+        ticks = np.where(fits, numbers.values, 0) * np.int64(factor) // np.int64(divisor)
+        ticks = np.where(fits if numbers.mask is None else fits & numbers.mask, ticks, MISSING)
+    else:
+        read = _moment if kind == "datetime" else _span
+        ticks = np.fromiter((read(cell, unit) for cell in _cells(column)), np.int64, len(column))
+    if kind == "timedelta":
+        return pd.Series(ticks.view(f"m8[{unit}]"))
+    moments = pd.Series(ticks.view(f"M8[{unit}]"))
+    return moments if isinstance(dtype, np.dtype) else moments.dt.tz_localize("UTC").dt.tz_convert(dtype.tz)
+
+
+def _moment(cell: Any, unit: str) -> int:
+    """Ticks of a moment, one without a time zone being that of UTC; `MISSING` for whatever is none."""
+    if type(cell) is str:
+        cell = cell.strip() if unit == "ns" else FINER.sub(r"\1", cell.strip())
+        if not DATE.fullmatch(cell):
+            return MISSING
+    elif type(cell) not in MOMENTS:
+        return MISSING
+    with contextlib.suppress(Exception, SystemExit):  # out of range, or a time zone of the user's own
+        moment = pd.Timestamp(cell)
+        return _ticks(moment if moment.tz is None else moment.tz_convert("UTC").tz_localize(None), unit)
+    return MISSING
+
+
+def _span(cell: Any, unit: str) -> int:
+    """Ticks of a span; `MISSING` for whatever is none."""
+    with contextlib.suppress(Exception):  # out of range
+        written = type(cell) is str and SPAN.fullmatch(cell.strip())
+        return _ticks(pd.Timedelta(cell), unit) if written or type(cell) in SPANS else MISSING
+    return MISSING
+
+
+def _ticks(moment: Any, unit: str) -> int:
+    if moment is pd.NaT:
+        return MISSING
+    ticks = int(moment.asm8.view("i8")) * NANOSECONDS[moment.unit] // NANOSECONDS[unit]
+    return ticks if abs(ticks) <= LARGEST else MISSING
+
+
+def _texts(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
+    """Text, and numbers and truth values as they are written."""
+    if _held(column) is not None and dtype.storage == "pyarrow":
+        return _sound(column).astype(dtype)
+    return pd.Series(pd.array([*map(_written, _cells(column))], dtype=dtype))
+
+
+def _written(cell: Any) -> str | None:
+    plain = _plain(cell)
+    if type(plain) is str:
+        return plain.encode("utf-8", "replace").decode()  # Arrow has no halves of surrogate pairs
+    return str(plain) if type(plain) in (int, float, bool) else None
+
+
+def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
+    return pd.Series(objects(map(_plain, _cells(column))), dtype=object)
+
+
+def _categories(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Categories by their forms, so that lists of any two parts can be put together; a cell without a form is missing."""
+    array, places = column.array, dict[Any, int]()
+    known = isinstance(array, pd.Categorical)
+    made = [canonical(cell) for cell in (listed(array.categories) if known else _cells(column))]
+    none = [isinstance(form, Foreign) or is_missing(form) for form in made]
+    codes = [-1 if left else places.setdefault(form, len(places)) for form, left in zip(made, none, strict=True)]
+    own = np.array([*codes, -1], dtype=np.intp)  # the last one is that of missing cells
+    return pd.Series(pd.Categorical.from_codes(own[array.codes] if known else own[:-1], objects(places)))
+
+
+def objects(cells: Iterable[Any]) -> pd.Index[Any]:
+    """Cells as they are: pandas would make levels of tuples, and numpy asks whether one is an array."""
+    held = list(cells)
+    return pd.Index(np.fromiter(held, np.dtype(object), len(held)), dtype=object, tupleize_cols=False)
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as an object, a number in the one form that it has whatever dtype it came in; None where it is missing."""
+    cell = _real(cell)
+    if type(cell) is int:
+        return cell if abs(cell) < EXACT else None
+    if type(cell) is float and not math.isinf(cell):
+        whole = int(cell) if abs(cell) < EXACT else None
+        return cell if whole is not None and whole != cell else whole
+    if cell is None or cell is pd.NA or cell is pd.NaT:
+        return None
+    absent = (
+        np.isnat(cell) if type(cell) in (np.datetime64, np.timedelta64) else type(cell) is Decimal and cell.is_nan()
+    )
+    return None if absent else cell
+
+
+def _real(cell: Any) -> Any:
+    """Of NumPy's numbers those of Python, and of complex ones what they are where they are real."""
+    with contextlib.suppress(Exception, SystemExit):  # of a class of the user's own
+        if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64 | np.timedelta64):
+            cell = cell.item()
+    return cell.real if type(cell) is complex and not cell.imag else cell
+
+
+def _arrow(column: pd.Series[Any], held: pa.DataType, kind: str) -> pa.ChunkedArray:
+    if pa.types.is_decimal(held) or (kind == "key" and not is_text(held)):
+        cells = [pa.array([], held), *(_one(cell, held) for cell in _cells(column))]
+        return pa.chunked_array([pa.concat_arrays(cells)])
+    return pa.chunked_array([pa.array(conformed(column, of_pandas(held)), held, from_pandas=True, safe=False)])
+
+
+def of_pandas(held: pa.DataType) -> Any:
+    """The dtype with missing values that holds numbers, truth values, times or text of a type of Arrow."""
+    return TEXT if is_text(held) else with_missing(pd.api.types.pandas_dtype(held.to_pandas_dtype()))
+
+
+def _one(cell: Any, held: pa.DataType) -> pa.Array:
+    """A cell as a value of a type of Arrow, null where it is none."""
+    with contextlib.suppress(Exception):
+        long = isinstance(cell, Decimal) and abs(Decimal.adjusted(cell)) > LONGEST
+        return pa.array([None if long or is_missing(cell) else cell], held)
+    return pa.nulls(1, held)
+
+
+def _cells(column: pd.Series[Any]) -> list[Any]:
+    """Cells as objects; dates with a time zone in UTC, as a far one has no time in others."""
+    if isinstance(column.array, pd.Categorical):
+        own = [*listed(column.array.categories), None]
+        return [own[code] for code in column.array.codes]
+    kind = kind_or_none(column.dtype)
+    if kind is not None and kind.tz is not None:
+        numbers = stored(column).numbers()
+        ticks = numbers.values if numbers.mask is None else np.where(numbers.mask, numbers.values, MISSING)
+        column = pd.Series(ticks.view(f"M8[{numbers.unit}]")).dt.tz_localize("UTC")
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = pd.Series(pd.arrays.ArrowExtensionArray(decoded(column.array.__arrow_array__())))
+    array = _sound(column).array
+    try:
+        return list(np.asarray(array, dtype=object))
+    except Exception:  # noqa: BLE001 - one that Python has no value for, such as a day beyond its own
+        return [_alone(array, place) for place in range(len(array))]
+
+
+def _alone(array: Any, place: int) -> Any:
+    with contextlib.suppress(Exception):
+        return array[place]
+    return None
+
+
+def _sound(column: pd.Series[Any]) -> pd.Series[Any]:
+    """The same column, with a mark for each byte of Arrow's text that is none; pandas never looks at them."""
+    held = _held(column)
+    if held is None:
+        return column
+    raw = held.cast(pa.large_binary())
+    try:
+        raw.cast(pa.large_string())  # which looks at all bytes
+    except pa.ArrowInvalid:
+        cells = [None if cell is None else cell.decode("utf-8", "replace") for cell in raw.to_pylist()]
+        return pd.Series(cells, dtype=column.dtype)
+    return column
+
+
+def _held(column: pd.Series[Any]) -> pa.ChunkedArray | None:
+    """Text in memory of Arrow."""
+    if not isinstance(column.array, pd.arrays.ArrowExtensionArray):
+        return None
+    held = column.array.__arrow_array__()
+    return held if is_text(held.type) else None

@@ -1,0 +1,345 @@
+"""Protected tables: which DataFrame object a session answers, and with which rows.
+
+The object decides, and the rows are those that it held when it was protected. Nothing here looks at what it holds later, or
+compares rows, dtypes or memory: whether two tables are equal is private, and ``df["age"] = df["age"].fillna(0)`` leaves the
+memory as it was exactly if nothing was missing.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+import warnings
+import weakref
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts.checks import check_facts
+from pandas_dp.facts.kinds import kind_of
+from pandas_dp.facts.public_only import ATTRIBUTE
+from pandas_dp.facts.schema import ColumnFacts, Schema
+from pandas_dp.facts.schema_files import has_dtype
+from pandas_dp.tables import readers
+from pandas_dp.tables.parquet import Source
+from pandas_dp.tables.protected import DERIVED, ProtectedFrame, Table, kinds_of
+from pandas_dp.tables.readers import ByObject
+
+if TYPE_CHECKING:
+    from pandas_dp.session.session import Session
+
+CHECKSUM = (
+    "a version that looks like a checksum: if it follows from the rows, an answer that costs nothing tells that none changed. "
+    "Type the day or the number of the run: protect(..., table='visits', version='2026-11-28')"
+)
+ALIAS = "this frame stands for {name}: the rows first protected under that answered"
+
+
+def check_alike(table: Table, first: Table, name: str | None, version: str | None) -> None:
+    """Check that a table has the names and kinds of the one first protected under its version: more is not compared.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    if table.kinds == first.kinds:
+        return
+    odd = sorted(one for one in {*table.kinds, *first.kinds} if table.kinds.get(one) != first.kinds.get(one))[0]
+    there = f"is of kind {first.kinds[odd]} there" if odd in first.kinds else "is not there"
+    raise ArgumentValueError(
+        f"version {version!r} of {name!r} has other columns: {odd!r} {there}. Give this table another version, or "
+        "another name: df.dp.protect(..., table='visits', version='2')"
+    )
+
+
+def inherited(schema: Schema, frame: pd.DataFrame) -> Schema:
+    """Facts that were said of another table, without those that do not fit a column of this one: nobody said them of it."""
+    kept = Schema({})
+    for name in schema:
+        if name not in frame.columns or _fits(schema[name], frame[name].dtype, name):
+            kept._columns[name] = schema[name]
+    return kept
+
+
+def _fits(facts: ColumnFacts, dtype: Any, name: str) -> bool:
+    try:
+        check_facts(facts, kind_of(dtype), name)
+    except (ArgumentTypeError, ArgumentValueError):
+        return False
+    return facts.dtype is None or has_dtype(dtype, facts.dtype)
+
+
+_tables: ByObject[Table] = ByObject()
+_scans: ByObject[Source] = ByObject()  # frames without rows that stand for scanned tables, protected or not
+_sources: ByObject[bool] = ByObject()  # frames that were protected as whole tables, also by sessions that are closed
+
+register, lookup = _tables.remember, _tables.of
+remember_scan, scan_of = _scans.remember, _scans.of
+
+# names of files that sessions have answered for: an object that stands for them can be gone while its session goes on
+_read: weakref.WeakKeyDictionary[Session, set[Any]] = weakref.WeakKeyDictionary()
+
+
+def elsewhere(frame: pd.DataFrame, session: Session | None) -> Session | None:
+    """An open session, other than a given one, that this very object belongs to, or one of the files that it was read from."""
+    known = lookup(frame)
+    if known is not None and not known.session._closed:
+        return None if known.session is session else known.session
+    names = _names(frame)
+    others = ((other, read) for other, read in list(_read.items()) if other is not session)
+    return next((other for other, read in others if not names.isdisjoint(read)), None)
+
+
+def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = False) -> None:
+    """A frame that already belongs to another open budget cannot be given a second one, nor can files.
+
+    An implicit session makes room for any other; where the owner `claimed` that these are other people, files do.
+    """
+    other = elsewhere(frame, session)
+    if other is not None and not other._implicit and not claimed:
+        raise ArgumentValueError(
+            f"this table already spends from the budget {other.name!r}; tables about the same people belong on "
+            "one budget. If that was a mistake: df.dp.session.close(), then protect again; what both release adds up"
+        )
+
+
+def _names(frame: pd.DataFrame) -> frozenset[Any]:
+    """What tells the files that a frame stands for, or was read from, also before pandas made it of another one."""
+    scan = scan_of(frame)
+    return scan.names if scan is not None else readers.names_behind(frame)
+
+
+def remember_source(session: Session, frame: pd.DataFrame, whole: bool) -> None:
+    """Note that a session answers for a table, `whole` if it bore no mark of another one, and for files until it is closed."""
+    if whole:
+        _sources.remember(frame, True)
+    if names := _names(frame):
+        _read.setdefault(session, set()).update(names)
+
+
+def was_source(frame: pd.DataFrame) -> bool:
+    """Whether this very object was ever protected as a whole table."""
+    return _sources.of(frame) is not None
+
+
+def read_token(frame: pd.DataFrame) -> str | None:
+    """The name that the package's readers gave to an unchanged file, if this very object comes from one."""
+    scan, read = scan_of(frame), readers.frames.of(frame)
+    return scan.token if scan is not None else read.token if read is not None else None
+
+
+def derive(session: Session, rows: pd.DataFrame, table: Table, steps: tuple[Any, ...]) -> pd.DataFrame:
+    """A frame of what steps made of a table's rows, for which a session answers."""
+    frame = ProtectedFrame(rows)
+    frame.attrs[ATTRIBUTE] = session.id + DERIVED
+    scan = None if table.scan is None else table.scan.after(steps)
+    made = replace(
+        table,
+        session=session,
+        source=frame.copy(deep=False),
+        lineage=table.lineage if table.lineage == "vouched" else "declared",
+        steps=table.steps + steps,
+        schema=table.schema.after(steps),
+        scan=scan,
+        cache={},
+        _columns={},
+    )
+    if scan is not None:
+        remember_scan(frame, scan)
+    register(frame, made)
+    return frame
+
+
+def let_go(session: Session) -> None:
+    """Answer no more for tables that were protected on other terms."""
+    for _, table in list(_tables.values()):
+        if table.session is session:
+            table.replaced = True
+
+
+def forget_session(session: Session) -> None:
+    """Drop every table of a session."""
+    _read.pop(session, None)
+    for number in [n for n, (_, table) in list(_tables.items()) if table.session is session]:
+        _tables.pop(number, None)
+
+
+def new_token() -> str:
+    """Return a name for a content that has no version: it means nothing outside this process."""
+    return f"unversioned-{uuid.uuid4().hex}"
+
+
+def check_frame(frame: pd.DataFrame, unit: PrivacyUnit) -> None:
+    """Check what is public about a frame: its column names, and that files which it stands for are as they were scanned."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ArgumentTypeError(
+            "a session takes a pandas DataFrame; a scanned table joins it by scan.dp.protect(session=session), as does a Dask "
+            "DataFrame"
+        )
+    check_names(frame.columns)
+    if (scan := scan_of(frame)) is not None:
+        scan.check()
+    if unit.column is not None and unit.column not in frame.columns:
+        close = did_you_mean(unit.column, frame.columns)
+        raise ArgumentValueError(f"unit={unit.column!r} is not a column of this table{close}")
+    if unit.column is not None:
+        try:
+            kind_of(frame[unit.column].dtype)  # or every answer would fail after it is paid
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"unit={unit.column!r}: {error}") from None
+
+
+def check_names(names: pd.Index[Any]) -> None:
+    """Check that a name means one column: among dates, "2026-01" would mean those of a month."""
+    if isinstance(names, pd.MultiIndex):
+        raise ArgumentTypeError("columns must have one level: df.columns = ['a', 'b', ...]")
+    if isinstance(names, pd.DatetimeIndex | pd.PeriodIndex | pd.TimedeltaIndex):
+        raise ArgumentTypeError(
+            "columns must be named by text, not by dates, periods or durations, whose parts would name several: "
+            "df.columns = df.columns.astype('str')"
+        )
+    if names.has_duplicates:
+        raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
+
+
+def check_typed(table: Any, version: Any) -> None:
+    """Check the owner's names of a table and its version."""
+    line = "protect(..., table='visits', version='2026-11-28')"
+    for argument, given in (("table", table), ("version", version)):
+        if given is not None and (not isinstance(given, str) or not given):
+            raise ArgumentTypeError(f"{argument} must be a text: {line}")
+    if any(given is not None and re.fullmatch("[0-9a-fA-F]{32,}", given) for given in (table, version)):
+        warnings.warn(CHECKSUM, UserWarning, stacklevel=6)
+
+
+def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
+    """Check that a schema speaks of this table's columns, in terms that fit their kinds."""
+    for column in schema or ():
+        if column not in frame.columns:
+            close = did_you_mean(column, frame.columns)
+            raise ArgumentValueError(
+                f"schema names {column!r}, which is not a column of this table{close}; leave it out"
+            )
+        facts, dtype = Schema.of(schema)[column], frame[column].dtype
+        try:
+            kind = kind_of(dtype)
+            if facts.dtype is not None and not has_dtype(dtype, facts.dtype):
+                raise ArgumentTypeError(
+                    f"the column has dtype {dtype}, not {facts.dtype!r}: df[{column!r}] = df[{column!r}].astype("
+                    f"{facts.dtype!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
+                )
+            check_facts(facts, kind, column)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise type(error)(f"schema of {column!r}: {error}") from None
+
+
+def check_no_part(session: Session) -> None:
+    """Refuse more tables for a part of a budget: one of a partition answers for its own rows, or a row could be in two."""
+    if session._whole is not None:
+        raise ArgumentValueError(
+            "a part of a budget takes no other table: df2.dp.protect(session=...) with the session that it is a part of, "
+            "then df2.dp.allot(...) or df2.dp.partition(...)"
+        )
+
+
+def _typed(lineage: str, table: str | None, version: str) -> str:
+    """The token of a version that the owner typed."""
+    return repr((lineage, table, version))
+
+
+class SessionTables:
+    """The tables that a session answers for.
+
+    Attributes
+    ----------
+    by_name : dict
+        The latest by lineage and name.
+    versions : dict
+        By typed version or file: the table that was protected first, while anything holds it.
+    typed : set of str
+        Tokens under which rows were held once.
+    """
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Table] = {}
+        self.versions: weakref.WeakValueDictionary[str, Table] = weakref.WeakValueDictionary()
+        self.typed: set[str] = set()
+
+    @property
+    def schema(self) -> Schema:
+        """The schema given last."""
+        return next((table.schema for table in reversed(self.by_name.values())), Schema({}))
+
+    def attach(
+        self,
+        session: Session,
+        frame: pd.DataFrame,
+        schema: Schema | None,
+        table: str | None = None,
+        version: str | None = None,
+        *,
+        lineage: str = "source",
+        rows: bool | int | None = None,
+    ) -> bool:
+        """Answer for a frame; whether it counts as other content than the table of this name before.
+
+        The very object stays as it was: of what was written into it since, names of columns alone are public.
+        """
+        known = lookup(frame)
+        if known is not None and known.session is session and not known.replaced:
+            typed = version is not None and known.token != _typed(lineage, table, version)
+            if not typed and list(known.source.columns) == list(frame.columns):
+                known.schema = known.schema if schema is None else schema
+                known.rows_public = known.rows_public if rows is None else rows
+                return False
+        return self.hold(session, frame, lineage, schema, table, version, rows)
+
+    def hold(
+        self,
+        session: Session,
+        frame: pd.DataFrame,
+        lineage: str,
+        schema: Schema | None,
+        table: str | None,
+        version: str | None,
+        rows: bool | int | None = None,
+    ) -> bool:
+        """Answer for a frame as it is now, or, under a version that is known, as the first one was; see `attach`."""
+        held, scan = self.by_name.get(f"{lineage}:{table}"), scan_of(frame)
+        # an object that was put in before and is put in anew has other columns by now, and may have other rows
+        read = read_token(frame) if lookup(frame) is None else None
+        token = _typed(lineage, table, version) if version is not None else read
+        first = self.versions.get(token or "")
+        if version is None and first is not None and first.kinds != kinds_of(frame):
+            token = first = None  # a file that was read, and columns put in or taken out since
+        if schema is None:
+            schema = inherited(held.schema if held is not None else self.schema, frame)
+        made = Table(
+            session,
+            # a shallow copy without the labels of rows, which may fail as cells do
+            frame.set_axis(pd.RangeIndex(len(frame))).set_flags(allows_duplicate_labels=True),
+            token or new_token(),
+            # under a version whose rows were let go others may stand, which parts must not take for the same
+            token if token and token not in self.typed else new_token(),
+            lineage,
+            () if scan is None else scan.steps,
+            rows or False,
+            scan,
+            schema,
+        )
+        if first is not None and not first.replaced:
+            check_alike(made, first, table, version)
+            said = rows if rows is not None else first.rows_public
+            name = "the file" if version is None else f"version {version!r} of {table or session.name!r}"
+            made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(name=name),))
+        elif token is not None:
+            self.typed.add(made.token)
+            self.versions[made.token] = made
+        self.by_name[f"{lineage}:{table}"] = made
+        remember_source(session, frame, whole=lineage == "source" and ATTRIBUTE not in frame.attrs)
+        frame.attrs[ATTRIBUTE] = session.id
+        register(frame, made)
+        return held is not None and version is None and made.token != held.token

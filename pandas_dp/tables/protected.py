@@ -1,0 +1,220 @@
+"""A protected table: its rows as they were protected, and what a query may read of them.
+
+Which DataFrame object stands for which table is told in `tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pandas_dp.aggregates.asked import AskedQuery
+from pandas_dp.aggregates.base import Terms
+from pandas_dp.core import gate
+from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.engines.pandas import PandasView
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.facts.kinds import kind_of, kind_or_none, without_rows
+from pandas_dp.facts.schema import Schema
+from pandas_dp.steps.changes import applied, check_units
+from pandas_dp.tables.parquet import Source
+
+if TYPE_CHECKING:
+    from pandas_dp.session.session import Session
+
+DERIVED = " step"  # ends the mark of a frame that steps made
+
+
+@dataclass(eq=False)
+class Table:
+    """One protected table.
+
+    Attributes
+    ----------
+    session : Session
+    source : DataFrame
+        Shallow copy-on-write copy of the frame as it was protected: costs no memory, and later writes are not in it.
+    token : str
+        Public name under which answers are stored: the owner's table and version, one that the package's readers gave to an
+        unchanged file, or a random one that ends with the process.
+    content : str
+        Public name of these very rows, which parts of a partition bear: the owner's table and version, which stand for the
+        rows first protected under them, or a random one.
+    lineage : str
+        ``"source"``, ``"declared"`` (made by a step) or ``"vouched"`` (adopted, or made by pandas from a protected table).
+    steps : tuple
+        Row-wise steps from the source.
+    schema : Schema
+    rows_public : bool or int
+        What the owner said of the number of rows: that it is public, or which number is; False: it is not shown.
+    scan : Source or None
+        Where the rows are, if not in `source`, which then has none.
+    kinds : dict
+        Kinds of the columns as they were protected, before any step.
+    notes : tuple of str
+        What answers say of how the table came to be protected.
+    replaced : bool
+        Whether the terms it was protected on were replaced, so that nothing is answered any more.
+    cache : dict
+        Encodings of columns (codes), never sums.
+    """
+
+    session: Session
+    source: pd.DataFrame = field(repr=False)
+    token: str
+    content: str
+    lineage: str = "source"
+    steps: tuple[Any, ...] = ()
+    rows_public: bool | int = False
+    scan: Source | None = None
+    schema: Schema = field(default_factory=lambda: Schema({}))
+    kinds: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    replaced: bool = False
+    cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Note the kinds of a table that no step made."""
+        self.kinds = self.kinds or kinds_of(self.source)
+
+    def kinds_of(self, columns: Iterable[str]) -> list[tuple[str, str]]:
+        """Kinds of those of some columns that were protected, in a fixed order."""
+        return sorted((name, self.kinds[name]) for name in columns if name in self.kinds)
+
+    def column(self, name: str) -> pd.Series[Any]:
+        """The protected column: taking it out of a frame again and again would cost more than many queries."""
+        if name not in self._columns:
+            self._columns[name] = self.source[name]
+        return self._columns[name]
+
+    @cached_property
+    def empty(self) -> pd.DataFrame:
+        """Names and dtypes of the columns, without a row."""
+        return without_rows(self.source)
+
+    @property
+    def public_rows(self) -> int | None:
+        """The number of rows before any step, where the owner said that it is public."""
+        if self.rows_public is True:
+            return len(self.source) if self.scan is None else self.scan.rows
+        return self.rows_public or None
+
+    def check(self) -> None:
+        """Check that files of a scanned table were not written since.
+
+        Raises
+        ------
+        UnverifiedFrameError
+        """
+        if self.scan is not None:
+            self.scan.check()
+
+    def check_steps(self, steps: tuple[Any, ...]) -> None:
+        """Refuse steps that would change whose row is whose."""
+        if any(self.session.unit.column in step.touches for step in steps):
+            raise ArgumentValueError(f"steps must leave the unit column {self.session.unit.column!r} as it is")
+        check_units(steps, self.session.unit.column)
+
+    def terms(self, steps: tuple[Any, ...], price: Price, unit: PrivacyUnit) -> Terms:
+        """Public facts for a recipe; under replace-one, where the owner says so, the number of rows of the whole table."""
+        changed = any(step.is_filter or step.factor > 1 for step in self.steps + steps)
+        public = not unit.add_remove and unit.column is None and not changed
+        given = self.public_rows if public else None
+        return Terms(unit, price, self.session._rule.budget.pure, given, given is not None and self.rows_public is True)
+
+    def request(self, query: AskedQuery, columns: Iterable[str], fresh: bool) -> gate.Request:
+        """Write a query about the rows as they were protected as the gate takes it."""
+        session = self.session
+        session._open()
+        unit = session.unit  # read once: should another thread replace it from here on, the ledger refuses the charge
+        steps = self.steps + query.steps
+        self.check_steps(steps)
+        read = {*columns, *(c for step in query.steps for c in step.reads), *filter(None, [unit.column])}
+        self.check()
+        terms = self.terms(query.steps, query.price, unit)
+        query.aggregate.check(terms)
+        loss = query.aggregate.loss(terms)
+        # a file that is read as text is other content than the same file read as numbers
+        kinds = self.kinds_of(read | {c for step in self.steps for c in step.reads})
+        schema = self.schema.after(query.steps)  # once, so that key and rows agree where another thread gives another
+        content = self.token, schema.null_rules, kinds
+        # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
+        rows = (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
+        return gate.Request(
+            ledger=session._ledger,
+            name=session.name,
+            rule=session._rule,
+            key=None if not loss.parts else query.key(repr(content + rows), unit, steps),
+            query=str(replace(query, steps=steps) if self.steps else query),
+            price=str(query.price) if loss.parts else "nothing",
+            loss=loss,
+            unit=unit,
+            recipe=lambda: query.aggregate.steps(terms),
+            view=lambda: open_view(self, query.steps, schema, frozenset(read)),
+            fresh=fresh,
+        )
+
+
+def kinds_of(frame: pd.DataFrame) -> dict[str, str]:
+    """What each column is, never its dtype: one missing value makes int64 float64, and text of one length object."""
+    return {str(name): _kind(dtype) for name, dtype in frame.dtypes.items()}
+
+
+def _kind(dtype: Any) -> str:
+    kind = kind_or_none(dtype)
+    if kind is None:
+        return "other"
+    if kind.name == "key":
+        return "category" if isinstance(dtype, pd.CategoricalDtype) else "text"
+    return "instant" if kind.tz is not None else kind.name
+
+
+class ProtectedFrame(pd.DataFrame):
+    """Rows that steps made of a protected table: printed without them. What pandas makes of it is a plain frame."""
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        """Name the columns; nothing is said of the rows."""
+        columns = f"{len(self.columns):,} column{'' if len(self.columns) == 1 else 's'}"
+        return f"<protected, {columns}, rows not shown: ask .dp, such as .dp(epsilon=0.5).count()>"
+
+    def _repr_html_(self) -> str:
+        return escape(repr(self))
+
+    def _repr_latex_(self) -> None:
+        """Nothing: a notebook would show the rows."""
+
+    def _repr_data_resource_(self) -> None:
+        """Nothing: a notebook would show the rows."""
+
+
+def open_view(table: Table, steps: tuple[Any, ...], schema: Schema, read: frozenset[str]) -> PandasView:
+    """Prepared rows of a table, of a scanned one with the columns that a query reads; only the gate calls this.
+
+    Missing values count as the schema after the steps says, the very one that the price and the key were made for.
+    """
+    prepared = applied(steps, table.source)
+    nulls = nulls_of(schema, prepared)
+    if table.scan is not None:
+        return table.scan.after(steps).view(read, nulls)
+    return PandasView(prepared, {} if steps else table.cache, nulls)
+
+
+def nulls_of(schema: Schema, frame: pd.DataFrame) -> dict[str, int | float]:
+    """Public constants that missing values count as, in raw units, by column."""
+    constants = {}
+    for column in schema:
+        rule = schema[column].nulls
+        if column in frame.columns and not (isinstance(rule, str) and rule == "drop"):
+            exact = kind_of(frame[column].dtype).number(rule, "nulls")
+            constants[column] = int(exact) if exact.denominator == 1 else float(exact)
+    return constants

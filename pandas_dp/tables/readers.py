@@ -1,0 +1,356 @@
+"""Frames read from files: pandas reads, the package remembers which file it was, so that cells that run again cost nothing.
+
+Remembered are the file's identity and times of its last change, never its content, size or a checksum. So one thing is public
+beside the program's text: when the file was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.argument_help import example
+
+T = TypeVar("T")
+Stamp = tuple[int, int, int, int]
+
+SETTLED = (
+    2 * 10**9
+)  # nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
+MOST_NOTED = 1000  # files and options: no service that reads many fills its memory with them
+DECLARED: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has missing values
+    pa.bool_(): "boolean",
+    **{
+        pa.type_for_alias(f"{sign}int{bits}"): f"{sign.upper()}Int{bits}"
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
+}
+LOCAL = ("file", "local")  # schemes of URLs of files on this machine
+BY_VALUE = (type(None), bool, int, float, str, bytes)
+
+
+class ByObject(dict[int, tuple["weakref.ref[pd.DataFrame]", T]], Generic[T]):
+    """What is known of frames as objects, while they live."""
+
+    def remember(self, frame: pd.DataFrame, known: T) -> None:
+        """Know something of this very object."""
+        number = id(frame)
+
+        def forget(dead: weakref.ref[pd.DataFrame]) -> None:
+            if number in self and self[number][0] is dead:
+                del self[number]
+
+        self[number] = (weakref.ref(frame, forget), known)
+
+    def of(self, frame: pd.DataFrame) -> T | None:
+        """What is known of this very object, if anything."""
+        entry = self.get(id(frame))
+        return entry[1] if entry is not None and entry[0]() is frame else None
+
+
+@dataclass(frozen=True)
+class Read:
+    """Where a frame was read.
+
+    Attributes
+    ----------
+    token : str or None
+        The name of what stands in the file, the same while it is not written; None where that cannot be told.
+    names : frozenset
+        What tells the file from others, see `names_of`; empty for public data.
+    folder : str
+    """
+
+    token: str | None
+    names: frozenset[Any]
+    folder: str
+
+
+MARK = "pandas_dp_read"  # in ``attrs``, which pandas hands on to what it makes of a frame
+
+frames: ByObject[Read] = ByObject()  # those that the readers returned
+_marked: OrderedDict[str, frozenset[Any]] = (
+    OrderedDict()
+)  # by the mark of a frame: names of the files that it was read from
+_noted: OrderedDict[Any, tuple[tuple[Stamp, ...], str]] = OrderedDict()  # by what was read: of when, and its name
+
+
+def stamp(path: str) -> Stamp:
+    """Which file this is, and when its content and its entry in the folder were changed last; never how large it is."""
+    status = os.stat(path)
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+
+
+def names_of(paths: Iterable[str], stamps: Iterable[Stamp]) -> frozenset[Any]:
+    """What tells files from others: where they lie, and, of one that has two names, which one it is."""
+    return frozenset({os.path.realpath(path) for path in paths} | {which[:2] for which in stamps})
+
+
+def names_behind(frame: pd.DataFrame) -> frozenset[Any]:
+    """What tells the files that a frame was read from, or one that pandas made it of."""
+    known = frames.of(frame)
+    return known.names if known is not None else _marked.get(str(frame.attrs.get(MARK)), frozenset())
+
+
+def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str | None:
+    """The name of what was read, the same for the same key as long as its files are not written.
+
+    Parameters
+    ----------
+    key : hashable
+        What was read and how, from public arguments alone.
+    before, after : tuple of stamps
+        Of all files, before and after they were read.
+
+    Returns
+    -------
+    str or None
+        None where they were written meanwhile, or so shortly before that a further change could leave the time as it is.
+    """
+    if before != after or time.time_ns() - max(changed for *_, changed in after) < SETTLED:
+        return None
+    known = _noted.get(key)
+    if known is None or known[0] != after:
+        known = after, f"read-{uuid.uuid4().hex}"
+    _keep(_noted, key, known)
+    return known[1]
+
+
+def _keep(held: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    """Hold a value, and no more than so many, the oldest of which goes."""
+    held[key] = value
+    held.move_to_end(key)
+    if len(held) > MOST_NOTED:
+        held.popitem(last=False)
+
+
+def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public: bool = False) -> Any:
+    """Let a function of pandas read a path; of files on this machine it is remembered which ones.
+
+    With `public` the rows are, so that several budgets may have them.
+    """
+    line = f"pandas_dp.{reader.__name__}('visits.{reader.__name__.removeprefix('read_')}')"
+    if not isinstance(path, str | os.PathLike | list | tuple) and not hasattr(path, "read"):
+        raise ArgumentTypeError(f"path must be a path, a list of these or an open file: {line}")
+    files = [] if any(options.get(name) is not None for name in ("filesystem", "storage_options")) else _files(path)
+    before = stamps_of(files)
+    of_arrow = reader in (pd.read_parquet, pd.read_feather)
+    # what Arrow says may quote a cell; so does what pandas says of a line of text, which is left as it is
+    odd: tuple[type[Exception], ...] = OSError, pa.ArrowException if of_arrow else pd.errors.EmptyDataError
+    refused = ""
+    try:
+        frame = reader(path, **options)
+        if isinstance(frame, pd.DataFrame) and of_arrow and "dtype_backend" not in options and not public:
+            frame = _as_declared(frame, reader, path, options)
+    except FileNotFoundError:
+        refused = f"path: there is no file {path!r}: {line}"
+    except odd as error:
+        why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        refused = (
+            f"path: {path!r} cannot be read{why}. pandas.{reader.__name__}(...) says more, and may quote cells: {line}"
+        )
+    if refused:  # outside of the handler, so that the error carries nothing of Arrow's
+        raise ArgumentValueError(refused)
+    if not isinstance(frame, pd.DataFrame):
+        return frame
+    if before and (after := stamps_of(_files(path))):
+        token = note((reader.__name__, tuple(map(os.path.realpath, files)), repr(options)), before, after)
+        names = frozenset() if public else names_of(files, before)
+        known = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
+        frames.remember(frame, known)
+        if names:
+            mark = hashlib.sha256(repr(sorted(map(repr, names))).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+            _keep(_marked, mark, names)
+            frame.attrs[MARK] = mark
+    return frame
+
+
+def _files(path: Any) -> list[str]:
+    """The files on this machine that a path, a directory or a list of these stands for; none where one is something else."""
+    found = []
+    for one in path if isinstance(path, list | tuple) else [path]:
+        name = os.fspath(one) if isinstance(one, str | os.PathLike) else None
+        if not isinstance(name, str):
+            return []
+        name = (
+            os.path.expanduser(name) if name.split(":")[0].lower() not in LOCAL else url2pathname(urlsplit(name).path)
+        )
+        if not os.path.exists(name):
+            return []
+        found += _below(name) if os.path.isdir(name) else [name]
+    return found
+
+
+def _below(folder: str) -> list[str]:
+    """Files of a directory and those below it that Arrow reads: no hidden ones, and no notes of programs."""
+    files = []
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        files += [os.path.join(place, name) for name in sorted(names) if name[0] not in "._"]
+    return files
+
+
+def stamps_of(files: Iterable[str]) -> tuple[Stamp, ...]:
+    """Of all files; of none where one is gone."""
+    try:
+        return tuple(map(stamp, files))
+    except OSError:
+        return ()
+
+
+def _as_declared(frame: pd.DataFrame, reader: Callable[..., Any], path: Any, options: dict[str, Any]) -> pd.DataFrame:
+    """Give columns of integers, bools and lists the dtype that the file declares, whatever cells are missing.
+
+    Pandas makes floats of integers where one is missing, which rounds those from 2**53 on, also within lists, and objects of
+    bools.
+    """
+    from pyarrow import parquet as pq  # not every program needs it
+
+    source = os.path.expanduser(path) if isinstance(path, str) else path
+    try:
+        if reader is pd.read_parquet:
+            schema = pq.ParquetDataset(source, filesystem=options.get("filesystem")).schema
+        else:
+            schema = pa.ipc.open_file(source).schema
+    except (OSError, TypeError, ValueError, pa.ArrowException):  # at another place, or of a first form without a schema
+        return frame
+    declared = {field.name: DECLARED[field.type] for field in schema if field.type in DECLARED}
+    places = [(place, name) for place, name in enumerate(map(str, frame.columns)) if name in declared]
+    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+    rounded = [name for place, name in places if frame.dtypes.iloc[place].kind == "f"]
+    exact = reader(path, **options | {"columns": rounded, "dtype_backend": "numpy_nullable"}) if rounded else frame
+    for place, name in places:
+        if isinstance(frame.dtypes.iloc[place], np.dtype):
+            column = exact.iloc[:, rounded.index(name)] if name in rounded else frame.iloc[:, place]
+            frame.isetitem(place, column.astype(declared[name]).array)
+    if nested := [name for name in nested if name in set(map(str, frame.columns))]:
+        whole = reader(path, **options | {"columns": nested, "dtype_backend": "pyarrow"})
+        for place, name in enumerate(map(str, frame.columns)):
+            if name in nested:
+                cells = (None if cell is pd.NA else cell for cell in whole.iloc[:, nested.index(name)].array)
+                frame.isetitem(place, pd.Series(cells, dtype=object).array)
+    return frame
+
+
+def _by_value(option: Any) -> bool:
+    """Whether the text of an option is all of it: that of an array or a function is not."""
+    if type(option) is dict:
+        return all(_by_value(entry) for pair in option.items() for entry in pair)
+    return all(map(_by_value, option)) if type(option) in (list, tuple) else type(option) in BY_VALUE
+
+
+@example("pandas_dp.read_parquet('visits.parquet')")
+def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
+    """Read a Parquet file as ``pandas.read_parquet`` does, so that what is asked of it again costs nothing.
+
+    Parameters
+    ----------
+    path : str, path or list
+        A file or a directory on this machine (also with ``~`` or ``file://``), or a list of files. Anything else that pandas
+        reads, a URL, an open file or a path with ``filesystem=``, is read and not remembered: it is a new table each time, and
+        may take another budget.
+    **options
+        Of ``pandas.read_parquet``.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        There is no such file, or it cannot be read.
+
+    Notes
+    -----
+    Read again in this process, in the same way, from a file that nobody has written since, it is the same table to
+    ``df.dp.protect``: questions that were answered are answered from the store. A file that was written is new content, also
+    where every byte is as it was: contents are never compared, for whether they are equal is private. **When a file is written
+    is therefore public.** Where a program writes it only if something changed, read it with pandas and type a ``version`` that
+    follows from the day or the number of the run.
+
+    Columns of integers have dtypes such as ``Int64``, those of bools ``boolean``, and nested cells are Python's, as the file
+    declares them: where a cell is missing pandas would make floats, which round large numbers, and objects. Of a URL or with
+    ``filesystem=`` say ``dtype_backend="numpy_nullable"``. Labels of rows stay as pandas reads them.
+
+    A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
+    part of the question. What pandas makes of the frame is another table, and takes no other budget than the file.
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, pandas_dp
+    >>> path = os.path.join(tempfile.mkdtemp(), "ages.parquet")
+    >>> pd.DataFrame({"age": [31, 45, 62]}).to_parquet(path)
+    >>> pandas_dp.read_parquet(path)["age"].tolist()
+    [31, 45, 62]
+    """
+    return read(pd.read_parquet, path, options)  # type: ignore[no-any-return]
+
+
+@example("pandas_dp.read_csv('visits.csv', dtype={'age': 'Int64'})")
+def read_csv(path: Any, **options: Any) -> pd.DataFrame:
+    r"""Read a CSV file as ``pandas.read_csv`` does, so that what is asked of it again costs nothing; see `read_parquet`.
+
+    Parameters
+    ----------
+    path : str or path
+    **options
+        Of ``pandas.read_csv``. Say ``dtype=``: kinds of columns are public, and without it pandas takes them from the cells,
+        where one letter makes text of a column of numbers. What it raises on a line tells of that line, as pandas' own does.
+        With ``chunksize=`` or ``iterator=`` the parts are not remembered.
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas_dp
+    >>> path = os.path.join(tempfile.mkdtemp(), "ages.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("age\n31\n45\n")
+    >>> pandas_dp.read_csv(path, dtype={"age": "Int64"})["age"].tolist()
+    [31, 45]
+    """
+    return read(pd.read_csv, path, options)  # type: ignore[no-any-return]
+
+
+@example("pandas_dp.read_feather('visits.feather')")
+def read_feather(path: Any, **options: Any) -> pd.DataFrame:
+    """Read a Feather file as ``pandas.read_feather`` does, so that what is asked of it again costs nothing; see `read_parquet`.
+
+    Parameters
+    ----------
+    path : str or path
+        Where it is of the first version of the format, say ``dtype_backend="numpy_nullable"``: it has no schema.
+    **options
+        Of ``pandas.read_feather``.
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> import os, tempfile, pandas as pd, pandas_dp
+    >>> path = os.path.join(tempfile.mkdtemp(), "ages.feather")
+    >>> pd.DataFrame({"age": [31, 45, 62]}).to_feather(path)
+    >>> pandas_dp.read_feather(path)["age"].tolist()
+    [31, 45, 62]
+    """
+    return read(pd.read_feather, path, options)  # type: ignore[no-any-return]

@@ -1,0 +1,398 @@
+"""The certificate: every release once, the session's own numbers, nothing of the data, no page about a damaged ledger."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from fractions import Fraction
+from functools import partial
+from html import unescape
+from itertools import pairwise
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from support.frames import fresh, people, protected
+from support.pages import Page
+
+import pandas_dp
+from pandas_dp.books import certificate_texts
+from pandas_dp.books import entries as books
+from pandas_dp.books.certificate import certificate
+from pandas_dp.books.certificate_page import visible
+from pandas_dp.books.certificate_style import DARK, LIGHT
+from pandas_dp.core import ledger
+from pandas_dp.core.budget import Budget
+from pandas_dp.core.filters import filter_for
+from pandas_dp.core.ledger import open_ledger
+from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerBusyError, LedgerError
+
+KEYS = ["x", "y", "z"]
+
+
+def answers(page: str) -> list[str]:
+    """The scalars on a page."""
+    return [unescape(text) for text in re.findall(r'<p class="answer">(.*?)</p>', page)]
+
+
+def facts(page: Page) -> dict[str, str]:
+    """Terms and what is said of each; of a term that comes again the last."""
+    return dict(zip(page.texts["dt"], page.texts["dd"], strict=True))
+
+
+@pytest.fixture
+def asked():
+    """A session that was asked all kinds of things, and its releases."""
+    df = protected(epsilon=20_000, delta=1e-6, schema={"age": {"bounds": (0, 120)}}, table="visits", version="7")
+    session = df.dp.session
+    small = df[["age"]].copy()
+    session.adopt(small, reason="one column of it", table="small")
+    released = [
+        df.dp(epsilon=100).count(),
+        df.dp(epsilon=100).query("age > 40").groupby("city", keys=KEYS).size(),
+        df.dp(epsilon=100).mode("sex", keys=["f", "m"]),
+        df.dp(rho=1000).groupby("city", keys=KEYS).agg(n=("age", "count"), m=("age", "mean")),
+        small.dp(epsilon=100).mean("age"),
+    ]
+    session.extend(to=20_001, reason="agreed")
+    part = df.dp.allot("nightly", epsilon=100)
+    released.append(part.dp(epsilon=50).count())
+    return SimpleNamespace(frame=df, session=session, part=part, released=released, page=session.report())
+
+
+def test_its_numbers_are_those_of_the_odometer(asked):
+    page, session = Page(asked.page), asked.session
+    spent, left = session.spent, session.left
+    cells = page.texts["td"]
+    for amount in (spent.epsilon, spent.delta, left.epsilon, left.delta):
+        assert show(Fraction(amount)) in cells
+    assert str(spent) in page.texts["dd"]
+    assert left.partition("counted: ")[2] in unescape(asked.page)
+    # a small number is written in one way, wherever it comes from
+    assert not re.search(r"0\.0000|e-0", asked.page)
+    assert "delta=1e-6" in asked.page
+    assert spent.guarantee[1:] in unescape(asked.page)
+    assert str(asked.part.dp.session.spent) in page.texts["dd"]
+
+
+def test_every_entry_and_every_release_stands_on_it_once(asked):
+    page = Page(asked.page)
+    entries = asked.session.releases
+    headings = page.texts["h4"]
+    queries = [f"{n}. {q}" for n, q in enumerate(entries.loc[entries["kind"] == "query", "query"], 1)]
+    assert headings == [*queries, "1. count()"]
+    times = [text for text in page.texts["dd"] if ", entry " in text]
+    asked_at = [s for s, k in zip(entries["sequence"], entries["kind"], strict=True) if k == "query"]
+    assert [int(text.rpartition(" ")[2]) for text in times] == [*asked_at, 2]
+    others = [row for row in page.texts["th"] if row.startswith("entry ")]
+    kinds = ["entry 1, opened", "entry 2, vouched for", "entry 8, total replaced", "entry 1, opened"]
+    assert [row.rpartition(",")[0] for row in others] == kinds
+    scalars = [r for r in asked.released if not isinstance(r, pd.Series | pd.DataFrame)]
+    assert answers(asked.page) == [r._text() for r in scalars]
+    assert len(page.all("svg")) == 3  # one vector, and a table of two columns
+    vector = asked.released[1]
+    for value in vector.table()["value"]:
+        assert f"{value:,}" in page.texts["td"]
+
+
+def test_only_the_latest_releases_are_kept(monkeypatch):
+    monkeypatch.setattr(books, "MOST_KEPT", 2)
+    df = protected(epsilon=100)
+    released = [df.dp(epsilon=1, fresh=True).count() for _ in range(3)]
+    _, *questions = df.dp.session.report().split("<article")
+    assert [answers(question) for question in questions] == [[], [released[1]._text()], [released[2]._text()]]
+
+
+def test_the_head_is_that_of_the_ledger(asked):
+    page = Page(asked.page)
+    heads = asked.session._ledger.heads()
+    name = asked.session.name
+    assert page.texts["code"][0::2] == [heads[name], heads[f"{name}::nightly"]]
+    assert facts(page)["Entries"] == "2"
+
+
+def test_a_part_reports_itself(asked):
+    page = Page(asked.part.dp.session.report())
+    assert page.texts["h4"] == ["1. count()"]
+    assert asked.released[-1]._text() in page.texts["p"]
+    assert asked.session.name in facts(page)["Part of"]
+    assert "What is assumed" in page.texts["h3"]
+
+
+def test_vouched_frames_and_raised_totals_are_warned_of(asked):
+    warned = " ".join(Page(asked.page).texts["li"])
+    for text in ("One table was vouched for", "one column of it", "The total was raised", "The total is large"):
+        assert text in warned
+    assert "version 7" in asked.page
+    assert "small (vouched)" in asked.page
+
+
+HOSTILE = "<script>alert(1)</script>\"'&\u202e\ud800\x07"
+
+
+def test_texts_of_others_are_escaped(tmp_path):
+    column = HOSTILE.replace("\ud800", "")  # of which no column's name can consist
+    df = people().rename(columns={"city": column})
+    session = df.dp.protect(epsilon=10, name=f"<script>alert(1)</script>\"'& {fresh()}", table=HOSTILE, version=HOSTILE)
+    small = df.copy()
+    session.adopt(small, reason=HOSTILE)
+    df.dp(epsilon=1).groupby(column, keys=[column, "x"]).size()
+    session.extend(to=11, reason=HOSTILE)
+    path = tmp_path / "report.html"
+    assert session.report(path) is None
+    text = path.read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.all("script") == []
+    assert "<script" not in text
+    assert not {"\u202e", "\x07"} & set(text)
+    assert any("\\u202e\\ud800\\x07" in reason for reason in page.texts["td"])
+    assert visible("a\nb") == "a\\nb"
+    assert len(page.all("svg")) == 1  # its release was found under the name as the ledger writes it
+
+
+ROWS = 4871
+TOKENS = re.compile(r"token\d|row\d|secretlevel|7,?65\d|4,?87\d")
+
+
+def leaks(page: str) -> list[str]:
+    """Traces of the table of the next test outside of released numbers and of digests, which may hold any digits."""
+    numbers = r'<p class="answer">.*?</p>|<figure>.*?</figure>|<td class="number">.*?</td>'
+    return TOKENS.findall(re.sub(r"[0-9a-f]{32,}", "", re.sub(numbers, "", unescape(page))))
+
+
+def test_nothing_of_the_data_but_released_values_is_on_it(monkeypatch):
+    """Tokens in cells and labels, an unusual number of rows and unusual numbers: none appears."""
+    monkeypatch.setattr(
+        ledger, "_memory", []
+    )  # a page names other budgets of its ledger, and other tests' may hold any digits
+    df = pd.DataFrame(
+        {
+            "name": [f"token{i:05d}" for i in range(ROWS)],
+            "pay": [7654321.125 + i for i in range(ROWS)],
+            "kind": pd.Categorical(["a", "secretlevel"] * (ROWS // 2) + ["a"]),
+        },
+        index=[f"row{i:05d}" for i in range(ROWS)],
+    )
+    session = df.dp.protect(epsilon=5, name="sentinels on a certificate", schema={"pay": {"bounds": (0, 10)}})
+    df.dp(epsilon=0.001).count()
+    df.dp(epsilon=1).mean("pay")
+    df.dp(epsilon=1).groupby("kind", keys=["a"]).size()
+    df.dp(epsilon=1).sample_and_aggregate(partial(one, df), bounds=(0, 2), blocks=10)
+    session.adopt(df.copy(), reason="a copy")
+    assert leaks(session.report()) == []
+    session.adopt(
+        df.copy(), reason=f"the {ROWS} rows of {df['name'].iloc[0]}"
+    )  # the owner's own words are told as they are
+    assert leaks(session.report()) == ["4871", "token0"] * 2  # in a warning and in the record
+
+
+def one(held: pd.DataFrame, table: pd.DataFrame) -> float:
+    """Something to ask of blocks, whose text as a partial function shows a whole table."""
+    return 1.0
+
+
+def test_no_page_is_made_about_a_damaged_ledger(tmp_path):
+    path, out = tmp_path / "visits.dpledger", tmp_path / "report.html"
+    df = people()
+    session = df.dp.protect(epsilon=5, ledger=path, name="visits")
+    df.dp(epsilon=2).count()
+    out.write_text("the page of yesterday")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE entries SET query = 'sum(1)' WHERE sequence = 2")
+    connection.close()
+    with pytest.raises(LedgerError, match="damaged"):
+        session.report(out)
+    assert out.read_text() == "the page of yesterday"
+    session._ledger.close()
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    session = protected(epsilon=5).dp.session
+    out = tmp_path / "report.html"
+    out.write_text("old")
+    session.report(str(out))
+    assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(ArgumentValueError, match="not of a folder"):
+        session.report(tmp_path)
+    with pytest.raises(ArgumentTypeError, match=r"session\.report\('report.html'\)"):
+        session.report(3)
+    with pytest.raises(OSError, match="No such file"):
+        session.report(tmp_path / "nowhere" / "report.html")
+    out.write_text("old")
+    monkeypatch.setattr("os.replace", lambda *names: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        session.report(out)
+    assert out.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_one_budget_or_all(tmp_path):
+    path = tmp_path / "visits.dpledger"
+    first, second = people(), people()
+    for frame, name in ((first, "a"), (second, "b")):
+        frame.dp.protect(epsilon=5, ledger=path, name=name)
+    first.dp.allot("nightly", epsilon=1)
+    ledger = open_ledger(path)
+    assert Page(certificate(ledger, None)).texts["h2"] == ["Budget 'a'", "Budget 'a::nightly'", "Budget 'b'"]
+    alone = Page(certificate(ledger, "b"))
+    assert alone.texts["h2"] == ["Budget 'b'"]
+    assert facts(alone)["Also in the ledger"].startswith("'a', 'a::nightly': ")
+    with pytest.raises(LedgerError, match="no budget named 'c'"):
+        certificate(ledger, "c")
+    ledger.close()
+
+
+def test_a_ledger_that_is_charged_meanwhile_is_read_again(monkeypatch):
+    session = protected(epsilon=5).dp.session
+    true, heads = session._ledger.heads(), iter(range(100))
+    calls = [{**true, "other": "1"}, true, true, true]
+    monkeypatch.setattr(session._ledger, "heads", lambda: calls.pop(0))
+    assert true[session.name] in session.report()
+    assert calls == []
+    monkeypatch.setattr(session._ledger, "heads", lambda: {**true, "other": str(next(heads))})
+    with pytest.raises(LedgerBusyError, match="ask for the report again"):
+        session.report()
+
+
+def test_a_closed_session_still_reports(asked):
+    asked.session.close()
+    assert asked.released[0]._text() in asked.session.report()
+
+
+# --- what is warned of, by rule
+
+
+PERSON = PrivacyUnit("pid", 2, 2, 2)
+
+
+def warned(budget: Budget, unit: PrivacyUnit = PERSON) -> str:
+    return " ".join(short for short, _ in certificate_texts.warnings(filter_for(budget), unit, [], []))
+
+
+def test_the_rules_of_warnings():
+    delta = Fraction(1, 10**6)
+    assert warned(Budget.of(10, delta)) == "Rows may be left out of answers"
+    ((_, full),) = certificate_texts._of_terms(filter_for(Budget.of(1)), PrivacyUnit("pid", 1))
+    assert "Of one 'pid' at most 1 row counts, and none where 'pid' is missing" in full
+    assert "left out" not in warned(Budget.of(1), PrivacyUnit())
+    assert "The total is large: epsilon=10.01" in warned(Budget.of(Fraction("10.01")))
+    assert "Delta is large" not in warned(Budget.of(1, Fraction(999, 10**6)))
+    assert "Delta is large: delta=0.001" in warned(Budget.of(1, Fraction(1, 1000)))
+    assert "not on a proof alone" in warned(Budget.of(1, delta, 0, "gdp"))
+    assert "Rows are protected" in warned(Budget.of(1), PrivacyUnit())
+    replaced = PrivacyUnit("pid", 2, 2, 2, NeighboringRelation.REPLACE_ONE)
+    assert "Presence is not hidden" in warned(Budget.of(1), replaced)
+    answers = [SimpleNamespace(assumes=text) for text in ("a total order", None, "a total order")]
+    found = certificate_texts.of_uses([], answers)
+    assert found == [("An answer rests on an assumption", "The guarantee of an answer below assumes a total order.")]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "told"), [(11, "59,875"), (20, "4.86e+8"), (10**6, "3.04e+434294")], ids=["11", "20", "largest"]
+)
+def test_the_factor_of_a_large_epsilon(epsilon, told):
+    (_, full), _ = certificate_texts._of_terms(filter_for(Budget.of(epsilon)), PrivacyUnit("pid", 1))
+    assert f"e^epsilon = {told} times" in full
+
+
+def test_each_accountant_names_its_theorem():
+    names = {
+        "hybrid": "hybrid filter",
+        "rdp": "Rényi differential privacy",
+        "zcdp": "Zero-concentrated",
+        "gdp": "Gaussian differential privacy",
+    }
+    delta = Fraction(1, 10**6)
+    for accountant, name in names.items():
+        reserved = 0 if accountant == "gdp" else None
+        assert name in certificate_texts.theorem(filter_for(Budget.of(1, delta, reserved, accountant)))[0]
+    assert "Pure" in certificate_texts.theorem(filter_for(Budget.of(1)))[0]
+    planned = Budget.of(3, delta).planned(((Fraction(1, 10), 5),))
+    assert "declared beforehand" in certificate_texts.theorem(filter_for(planned))[0]
+
+
+@pytest.mark.parametrize(
+    "terms", [{"plan": {0.1: 5}}, {"accountant": "zcdp"}, {"accountant": "gdp"}, {"neighbors": "replace_one"}]
+)
+def test_every_kind_of_budget_has_a_page(terms):
+    delta = {} if "neighbors" in terms else {"delta": 1e-6}
+    df = protected(epsilon=3, **delta, **terms)
+    df.dp(**({"rho": 0.01} if terms.get("accountant") == "gdp" else {"epsilon": 0.1})).count()
+    page = Page(df.dp.session.report())
+    assert str(df.dp.session.spent) in page.texts["dd"]
+
+
+# --- for whoever cannot see it, or reads it elsewhere
+
+
+def test_headings_tables_and_drawings_are_accessible(asked):
+    page = Page(asked.page)
+    assert page.all("html")[0]["lang"] == "en"
+    assert page.texts["title"][0].startswith("Privacy certificate of ")
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert all(head["scope"] in ("col", "row") for head in page.all("th"))
+    assert len(page.all("caption")) == len(page.all("table")) == asked.page.count("<table")
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    for drawing in page.all("svg"):
+        assert drawing["role"] == "img"
+        assert set(drawing["aria-labelledby"].split()) <= set(ids)
+    assert len(page.all("desc")) == len(page.all("svg"))
+
+
+def test_it_fetches_nothing_and_runs_nothing(asked):
+    page = Page(asked.page)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & {
+        tag for tag, _ in page.elements
+    }
+    for _, attributes in page.elements:
+        assert not {"src", "href", "srcset", "data"} & set(attributes)
+        assert not any(name.startswith("on") for name in attributes)
+    style = asked.page.split("<style>")[1].split("</style>")[0]
+    assert not re.search(r"url\(|@import|@font-face|http", style)
+    assert {"default-src 'none'; style-src 'unsafe-inline'"} == {
+        m["content"] for m in page.all("meta") if "http-equiv" in m
+    }
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("ink", "paper"),
+    [
+        ("ink", "paper"),
+        ("ink", "panel"),
+        ("ink", "warned"),
+        ("muted", "paper"),
+        ("warning", "warned"),
+        ("warning", "paper"),
+    ],
+)
+def test_texts_stand_out_from_their_ground(theme, ink, paper):
+    """WCAG 2.2, level AA: 4.5 to 1."""
+    low, high = sorted((luminance(theme[ink]), luminance(theme[paper])))
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+# --- drawings
+
+
+def test_the_package_names_it():
+    assert "report" in dir(pandas_dp.Session)
+
+
+def test_a_prompt_shows_a_page_in_one_line(asked):
+    assert repr(asked.page) == (
+        f"<certificate, {len(asked.page):,} characters of HTML; session.report('report.html') writes it, print() shows it>"
+    )
+    assert str(asked.page).startswith("<!DOCTYPE html>")

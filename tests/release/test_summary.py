@@ -1,0 +1,155 @@
+"""What is said of a release: kept in a ledger file, read back with care, drawn and listed."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import sqlite3
+import weakref
+from contextlib import closing
+from html import unescape
+
+import pandas as pd
+import pytest
+from support.frames import people, protected
+from support.pages import Page
+
+from pandas_dp.books.certificate import certificate
+from pandas_dp.books.certificate_page import visible
+from pandas_dp.books.certificate_style import plot
+from pandas_dp.core.ledger import open_ledger
+from pandas_dp.release import summary
+
+KEYS = ["x", "y", "z"]
+
+
+def test_a_file_keeps_what_was_said_of_its_answers(tmp_path):
+    path = tmp_path / "visits.dpledger"
+    df = people()
+    df.dp.protect(epsilon=50, ledger=path, name="visits", table="visits", version="1")
+    number = df.dp(epsilon=2).count()
+    df.dp(epsilon=2).histogram("age", bins=[0, 40, 120])
+    session = df.dp.session
+    live = unescape(session.report())
+    session.close()
+    session._ledger.close()
+    ledger = open_ledger(path)
+    page = unescape(certificate(ledger, "visits"))
+    assert number._text() in page
+    assert page.count("<svg") == 1
+    assert page[page.index("<h3>Questions") :] == live[live.index("<h3>Questions") :]
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE answers SET result = CAST('x' AS BLOB)",
+        "UPDATE answers SET digest = CAST('x' AS BLOB)",
+        "DELETE FROM answers",
+    ],
+)
+def test_what_was_said_and_is_damaged_is_left_out(tmp_path, damage):
+    path = tmp_path / "visits.dpledger"
+    df = people()
+    df.dp.protect(epsilon=5, ledger=path, name="visits")
+    released = df.dp(epsilon=2).count()
+    df.dp.session._ledger.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(damage)
+    ledger = open_ledger(path)
+    page = unescape(certificate(ledger, "visits"))
+    assert released._text() not in page
+    assert "not on this page" in page
+    ledger.close()
+
+
+BARS = {"name": "n", "unit": "", "values": [1], "lower": None, "upper": None}
+ODD = {
+    "no dict": "[]",
+    "no JSON": "{",
+    "deep": "[" * 10**5,
+    "a name more": {"html": ""},
+    "numbers for texts": {"text": 3},
+    "a longer row": {"head": ["a"], "rows": [["x", "y"]]},
+    "a drawing of texts": {"labels": ["a"], "drawings": [BARS | {"values": ["<svg>"]}]},
+    "a drawing of nothing": {"labels": ["a"], "drawings": [BARS | {"values": [None]}]},
+    "a bool": {"labels": ["a"], "drawings": [BARS | {"values": [True]}]},
+    "ends of another length": {"labels": ["a"], "drawings": [BARS | {"lower": [], "upper": [1]}]},
+    "bars of another length": {"labels": ["a", "b"], "drawings": [BARS]},
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_text_that_was_never_written_is_not_read(name):
+    sound = {"text": "", "mechanism": "", "lineage": "", "computed": None, "assumes": None, "notes": [], "cautions": []}
+    sound |= {"labels": [], "drawings": [], "head": [], "rows": []}
+    odd = ODD[name]
+    assert summary.read(json.dumps(sound | {"labels": ["a"], "drawings": [BARS]})) is not None
+    assert summary.read(odd if isinstance(odd, str) else json.dumps(sound | odd)) is None
+    assert summary.read(None) is None
+
+
+def drawn(values, lower=None, upper=None, labels=None):
+    ends = [None if end is None else pd.Series(end) for end in (lower, upper)]
+    labels = [str(i) for i in range(len(values))] if labels is None else labels
+    drawing = summary.drawing(("n", pd.Series(values), *ends))
+    return "" if drawing is None else plot(drawing, labels, "1", visible)
+
+
+def test_bars_and_whiskers_lie_where_their_values_are():
+    svg = drawn([10.0, -10.0], [5.0, -10.0], [10.0, -5.0])
+    assert re.findall(r'<rect [^>]* y="([\d.]+)"', svg) == ["12.0", "89.0"]  # from the top, and from the middle down
+    assert re.findall(r'height="([\d.]+)"', svg) == ["77.0", "77.0"]
+    assert svg.count('class="whisker"') == 2
+    assert "from -10 to 10, with their intervals as whiskers" in svg
+
+
+@pytest.mark.parametrize("values", [[float("nan")], [float("inf"), float("nan")], [pd.Timestamp("2013")], ["a"], []])
+def test_what_cannot_be_drawn_is_left_out(values):
+    assert drawn(values, labels=["x"] * len(values)) == ""
+
+
+@pytest.mark.parametrize("values", [[0.0], [0.0, 0.0], [1e308, -1e308], [5e-324], [1.0, float("inf")], [-3.0]])
+def test_drawings_of_odd_values_hold_finite_numbers(values):
+    svg = drawn(values)
+    assert svg
+    assert not re.search(r'="-?(nan|inf)', svg)
+
+
+def test_durations_and_missing_ends_are_drawn():
+    assert "(h)" in drawn(pd.to_timedelta(["1h", "2h"]), pd.to_timedelta(["1h", "1h"]), pd.to_timedelta(["2h", "3h"]))
+    assert (
+        drawn(pd.array([1, 2], "Int64"), pd.array([1, None], "Int64"), pd.array([1, None], "Int64")).count("whisker")
+        == 2
+    )
+
+
+def test_vectors_of_every_kind_have_their_tables():
+    df = protected(epsilon=1000)
+    df.dp(epsilon=100).groupby("city", keys=KEYS).median("when", bounds=("2013-01-01", "2014-01-01"))
+    df.dp(epsilon=100).groupby("city", keys=KEYS).mode("sex", keys=["f", "m"])
+    df.dp(epsilon=100).median("when", bounds=("2013-01-01", "2014-01-01"))
+    long = df.dp(epsilon=100).histogram("age", bins=range(121))
+    text = df.dp.session.report()
+    page = Page(text)
+    assert len(long) == 120
+    assert "80 more entries are not shown" in text
+    assert len(page.all("svg")) == 1
+
+
+def test_the_function_of_a_user_is_let_go():
+    held = pd.DataFrame({"x": [1.0]})
+    alive = weakref.ref(held)
+
+    def function(block, more=held):
+        return float(more["x"].iloc[0])
+
+    df = protected(epsilon=1000)
+    released = df.dp(epsilon=100).sample_and_aggregate(function, bounds=(0, 9), blocks=5, aggregator="mean")
+    text = released._text()
+    del function, held, released
+    gc.collect()
+    assert alive() is None
+    assert text in unescape(df.dp.session.report())
