@@ -83,8 +83,8 @@ def test_a_scan_of_lost_files_is_refused_before_anything_is_charged(damage, tmp_
 
 
 def test_a_scan_that_nobody_protected_opens_no_budget_of_its_own_for_lost_files(tmp_path, monkeypatch):
-    monkeypatch.setattr("pandas_dp.session.opening._ever", [])
-    monkeypatch.setattr("pandas_dp.session.opening._refusals", [])
+    monkeypatch.setattr("pandas_dp.session.registry._ever", [])
+    monkeypatch.setattr("pandas_dp.session.registry._refusals", [])
     path = people(tmp_path / "a.parquet")
     scan = pandas_dp.scan_parquet(path)
     path.unlink()

@@ -14,7 +14,7 @@ from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, explained
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.unknown_names import missing_question
-from pandas_dp.session import opening
+from pandas_dp.session import opening, registry
 from pandas_dp.session.ledger_files import Witness
 from pandas_dp.session.session import Session
 
@@ -181,7 +181,7 @@ class Accessor(Portions):
         price, again = numbers.offer(epsilon, delta, rho, within, confidence, fresh)
         return _questions()(self._frame, price, again, ahead=Ahead(known, str(price) if within is not None else None))
 
-    @opening.noting_refusals  # a call that does not fit is refused as well
+    @registry.noting_refusals  # a call that does not fit is refused as well
     @explained
     def protect(
         self,
@@ -336,7 +336,7 @@ class Accessor(Portions):
     @property
     def session(self) -> Session | None:
         """The session that answers for this frame, or None: what is spent, left and was asked."""
-        return opening.session_of(self._frame)
+        return registry.session_of(self._frame)
 
     def __getattr__(self, name: str) -> Any:
         """Say how a question is put, where one is asked without its price."""

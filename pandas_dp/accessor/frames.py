@@ -10,7 +10,7 @@ import pandas as pd
 from pandas_dp.core import gate
 from pandas_dp.errors import StepFailedError
 from pandas_dp.facts.argument_help import explain, uncopied
-from pandas_dp.session import opening, portions
+from pandas_dp.session import portions, registry
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.steps.methods import RowSteps, take_steps
 from pandas_dp.tables import frames
@@ -27,7 +27,7 @@ class Frames(RowSteps[pd.DataFrame]):
     __reduce__ = uncopied
 
     def _empty(self) -> pd.DataFrame:
-        return opening.table_of(self._frame).empty
+        return registry.table_of(self._frame).empty
 
     def _given(self, frame: pd.DataFrame) -> pd.DataFrame:
         """What the user gets for a frame: itself, but for a scanned table and a Dask DataFrame."""
@@ -38,7 +38,7 @@ class Frames(RowSteps[pd.DataFrame]):
 
     def _apply(self, done: tuple[Step, ...]) -> pd.DataFrame:
         """Apply steps to the rows as they were protected and keep the result protected."""
-        table = opening.table_of(self._frame)
+        table = registry.table_of(self._frame)
         table.check_steps(done)
         table.check()
         rows = gate.guarded(lambda: applied(done, table.source), StepFailedError)

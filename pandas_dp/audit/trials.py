@@ -17,7 +17,7 @@ from pandas_dp.core.randomness import random_words
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.schema import Schema
 from pandas_dp.release.values import Release
-from pandas_dp.session import opening
+from pandas_dp.session import registry
 from pandas_dp.session.session import Session
 from pandas_dp.tables.frames import check_schema
 
@@ -90,7 +90,7 @@ class Trials:
         if self._used:
             self._count += 1
             self._ledger.open(self._name, self._budget, self._unit)
-        session = opening._new(Session(self._ledger, self._name, self._unit))
+        session = registry.enter(Session(self._ledger, self._name, self._unit))
         try:
             frame = table.copy(deep=False)
             session._tables.attach(
@@ -101,7 +101,7 @@ class Trials:
             if self._used:
                 self._keep(session._state)
         finally:
-            opening.throwaway(session)
+            registry.throwaway(session)
 
     @property
     def _name(self) -> str:

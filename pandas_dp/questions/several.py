@@ -26,7 +26,7 @@ from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import Release
-from pandas_dp.session.opening import table_of
+from pandas_dp.session.registry import table_of
 
 MILLION = 10**6
 FACTOR, HALVINGS = 1024.0, 24  # an error is searched between 1/1024 and 1024 times the wanted one, to 7 digits

@@ -19,7 +19,7 @@ from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.public_only import is_private, listed
 from pandas_dp.questions.rows import PreparedFrame
-from pandas_dp.session.opening import table_of
+from pandas_dp.session.registry import table_of
 from pandas_dp.session.streams import OracleStream, Stream, ThresholdStream
 
 S = TypeVar("S", bound=Stream)

@@ -23,7 +23,7 @@ from pandas_dp.facts.public_only import legible
 from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.facts.schema_files import has_dtype
 from pandas_dp.release.values import Release
-from pandas_dp.session import opening
+from pandas_dp.session import opening, registry
 from pandas_dp.session.session import Session
 from pandas_dp.tables.frames import SessionTables, check_schema
 
@@ -116,7 +116,7 @@ def mock(
     check_schema(facts, frame)
     ledger = Ledger(None)
     ledger.open(NAME, TOTAL, bounded)
-    session = opening._new(PracticeSession(ledger, NAME, bounded))
+    session = registry.enter(PracticeSession(ledger, NAME, bounded))
     session._tables.attach(session, frame, facts, rows=unit is None and not bounded.add_remove)
     return frame
 

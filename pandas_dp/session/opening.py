@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import threading
 import warnings
-from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
-from pandas_dp.core.gate import check_outside
-from pandas_dp.core.ledger import Ledger, open_ledger
+from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.core.records import plain
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     LedgerError,
-    NoSessionError,
-    UnknownSessionError,
-    UnverifiedFrameError,
     did_you_mean,
 )
 from pandas_dp.facts.argument_help import example
@@ -32,43 +25,20 @@ from pandas_dp.facts.names import check_name
 from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
-from pandas_dp.session import implicit, ledger_files
-from pandas_dp.session.session import PART, Session, implicits
-from pandas_dp.tables import frames, readers
+from pandas_dp.session import implicit, ledger_files, registry
+from pandas_dp.session.registry import enter, find, marked, rejoin
+from pandas_dp.session.session import PART, Session
+from pandas_dp.tables import frames
 from pandas_dp.tables.frames import check_frame
-from pandas_dp.tables.protected import DERIVED, Table
 
 ANOTHER = (
     "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
     "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
     "table='visits', version='2026-11-28')"
 )
-
-_sessions: dict[str, Session] = {}  # by id
-# ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or an empty text
-_ended: dict[str, str] = {}
-_lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
 # budgets that this process opened, whose terms it may type anew
 _opened_here: set[tuple[str | None, str, int]] = set()
 _warned: set[tuple[str | None, str]] = set()  # budgets of which it was said that another object is other content
-_ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
-_refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
-REFUSED = (
-    "the last df.dp.protect(...) was refused, and without it nothing is answered: correct it as its error said and type it "
-    "again, such as df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
-)
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _new_lock() -> None:
-    """A child of a fork must not wait for a thread that it does not have."""
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_lock)
 
 
 def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
@@ -129,14 +99,14 @@ def protect(
     implicit.check(unit, budget.accountant)
     opened = ledger_files.attach(open_ledger(ledger), witness)
     check_name(plain(name), opened.heads())
-    with _lock:
-        session = _find(opened, name)
+    with registry.lock:
+        session = find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
         if opened.open(name, budget, unit, mistaken=here in _opened_here):
             _opened_here.add(here)
         if session is None:
-            session = _new(Session(opened, name, unit))
+            session = enter(Session(opened, name, unit))
         session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
         other = _taken_on(frame, session, lineage, reason, facts, table, version, public)
         warn = other and lineage == "source" and (opened.path, name) not in _warned
@@ -176,7 +146,7 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     """
     if reason is not None and (not isinstance(reason, str) or not reason.strip()):
         raise ArgumentTypeError(f"reason must say why other people stand in this frame: {line}")
-    mark, known = _marked(frame), frames.lookup(frame)
+    mark, known = marked(frame), frames.lookup(frame)
     very = known is not None and not known.session._implicit and not known.session._closed
     frames.check_free(frame, session, claimed=reason is not None and not very)
     if known is not None and very:
@@ -217,49 +187,6 @@ def _public_rows(frame: pd.DataFrame, rows: Any, unit: PrivacyUnit) -> bool | in
     return rows if isinstance(rows, bool) else positive_int(rows, "rows")
 
 
-def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Make ``protect`` end implicit sessions where it is refused, for whatever reason.
-
-    None is opened any more in this process, for no frame. One that answers for this frame waits until ``protect`` succeeds.
-    """
-
-    @wraps(method)
-    def watched(accessor: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        check_outside()  # whether a user's function calls it may depend on a row, and would show
-        try:
-            return method(accessor, *args, **kwargs)
-        except BaseException:
-            with _lock:
-                _refusals[:] = ["protect"]
-                table = frames.lookup(accessor._frame)
-                if table is not None and table.session._implicit:
-                    table.session._doubted = True
-            raise
-
-    return watched
-
-
-def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> Session:
-    """Open the session of a part that its whole has paid for, or find it."""
-    full = session.name + PART + name
-    with _lock:
-        known = _find(session._ledger, full)
-        if known is not None and known._whole is session:
-            return known
-        session._ledger.open(full, budget, unit)
-        return _new(type(session)(session._ledger, full, unit, whole=session))
-
-
-def rejoin(ledger: Ledger, name: str, unit: PrivacyUnit) -> Session:
-    """Return the open session of a budget that is on record, or a new one, on the terms on record."""
-    check_outside()
-    with _lock:
-        session = _find(ledger, name) or _new(Session(ledger, name, unit))
-        session._settle(unit)
-        implicit.carry(session, None)
-        return session
-
-
 def join(
     frame: pd.DataFrame,
     session: Session,
@@ -286,111 +213,10 @@ def join(
     frames.check_schema(facts, frame)
     public = _public_rows(frame, rows, session.unit)
     implicit.check(session.unit, session.budget.accountant)
-    with _lock:
+    with registry.lock:
         lineage = _lineage(frame, session, reason, "df2.dp.protect(session=session, reason='...')")
         _taken_on(frame, session, lineage, reason, facts, table, version, public)
     return session
-
-
-def _marked(frame: pd.DataFrame) -> Session | None:
-    """The open session of whose tables a frame bears the mark; of an implicit one that which took over its answers."""
-    mark = (mark_of(frame) or "").removesuffix(DERIVED)
-    session = implicits[mark]._successor if mark in implicits else _sessions.get(mark)
-    while session is None and mark in _ended:  # a part that is closed leaves its frames to the whole
-        mark = _ended[mark]
-        session = _sessions.get(mark)
-    while session is not None and session._closed:
-        session = session._whole
-    return None if session is None or session._implicit else session
-
-
-def _find(ledger: Ledger, name: str) -> Session | None:
-    same = [s for s in _sessions.values() if s._ledger is ledger and s.name == name and not s._closed]
-    return same[-1] if same else None
-
-
-def _new(session: Session) -> Session:
-    for known in [s for s in _sessions.values() if s._closed]:
-        whole = _sessions.pop(known.id)._whole
-        _ended[known.id] = "" if whole is None else whole.id
-    _sessions[session.id] = session
-    _ever[:] = _ever or [session.id]
-    return session
-
-
-def throwaway(session: Session) -> None:
-    """Close a session on made-up data and forget it, with its parts: thousands of them shall leave nothing behind."""
-    for known in [s for s in _sessions.values() if s is session or s._whole is session]:
-        known.close()
-        _sessions.pop(known.id, None)
-
-
-def owners(frame: pd.DataFrame) -> list[Session | None]:
-    """The session behind a table that bears its mark; None: one that this process does not know."""
-    mark = mark_of(frame)
-    return [] if mark is None else [_sessions.get(mark.removesuffix(DERIVED))]
-
-
-def table_of(frame: pd.DataFrame) -> Table:
-    """Return the protected table of a frame; without any session, open the implicit one.
-
-    Raises
-    ------
-    UnverifiedFrameError, UnknownSessionError, NoSessionError
-    """
-    check_outside()
-    table = frames.lookup(frame)
-    if table is not None:
-        if (table.session._whole or table.session)._doubted:
-            raise NoSessionError(REFUSED)
-        if table.replaced:
-            raise NoSessionError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
-        return table
-    mark = mark_of(frame)
-    mark = None if mark is None else mark.removesuffix(DERIVED)
-    if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
-        raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
-    if mark is not None and mark not in _sessions:
-        raise UnknownSessionError(
-            "this frame carries the mark of a session of another process; name the ledger of that session: "
-            "df.dp.protect(session=pandas_dp.open_session('visits.dpledger')), or with its terms "
-            "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
-        )
-    scan = frames.scan_of(frame)
-    if scan is not None and scan.refusal is not None:
-        raise NoSessionError(scan.refusal)
-    check_frame(frame, PrivacyUnit())
-    with _lock:
-        if _ever:
-            raise UnverifiedFrameError
-        if _refusals:
-            raise NoSessionError(REFUSED)
-        opened = _open_implicitly(frame)
-    warnings.warn(implicit.WARNING, UserWarning, stacklevel=5)
-    return opened
-
-
-def _open_implicitly(frame: pd.DataFrame) -> Table:
-    known = readers.frames.of(frame)
-    for folder in (".", known.folder if known is not None else "."):
-        for name in sorted(glob.glob("*.dpledger", root_dir=folder))[:1]:
-            raise NoSessionError(
-                f"there is a ledger here, {name!r}, and no session: run the cell with df.dp.protect(..., ledger={name!r}) first"
-            )
-    ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
-    ledger.open("data", Budget.of(implicit.EPSILON), PrivacyUnit())
-    session = _new(Session(ledger, "data", PrivacyUnit(), implicit=True))
-    session._tables.attach(session, frame, None)
-    opened = frames.lookup(frame)
-    if opened is None:
-        raise UnverifiedFrameError
-    return opened
-
-
-def session_of(frame: pd.DataFrame) -> Session | None:
-    """Return the open session that answers for this very object, or None."""
-    table = frames.lookup(frame)
-    return table.session if table is not None and not table.replaced else None
 
 
 @example("pandas_dp.open_session('visits.dpledger', name='data')")

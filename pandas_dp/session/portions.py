@@ -22,7 +22,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import refuse_private
-from pandas_dp.session import opening
+from pandas_dp.session import registry
 from pandas_dp.session.session import PART, Session
 from pandas_dp.steps import steps
 from pandas_dp.tables import frames as tables
@@ -36,7 +36,7 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     """Return the frame on a part of its budget; see ``df.dp.allot``."""
     if not isinstance(name, str) or not name.strip() or PART in name or MARK in name:
         raise ArgumentTypeError("name must be a text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
-    total, table = numbers.positive_epsilon(epsilon), opening.table_of(frame)
+    total, table = numbers.positive_epsilon(epsilon), registry.table_of(frame)
     session = table.session
     check_name(plain(session.name + PART + name), session._ledger.heads())
     text = f"allot({name!r}, epsilon={show(total)})"
@@ -50,7 +50,7 @@ def partition(
 ) -> dict[Hashable, pd.DataFrame]:
     """Return a frame for each key, on a part of the budget; see ``df.dp.partition``."""
     refuse_private("partition", [("keys", keys)])
-    total, table = numbers.positive_epsilon(epsilon), opening.table_of(frame)
+    total, table = numbers.positive_epsilon(epsilon), registry.table_of(frame)
     session, empty = table.session, table.empty
     line = f"df.dp.partition({by!r}, ['A', 'B'], epsilon=1)"
     if not isinstance(by, str) or by not in empty:
@@ -85,7 +85,7 @@ def partition(
     part = _part(session, label, total, sides * total, PrivacyUnit(), text, others)
     frames = {}
     for i, (key, condition) in enumerate(zip(keyed.keys, conditions, strict=True)):
-        mine = part if i == 0 else opening.part_of(session, others[i - 1], Budget.of(total), PrivacyUnit())
+        mine = part if i == 0 else registry.part_of(session, others[i - 1], Budget.of(total), PrivacyUnit())
         frames[key] = tables.derive(mine, made(condition), table, condition)
     return frames
 
@@ -121,4 +121,4 @@ def _part(
     session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True)
     also = [session.name + PART + other for other in others]
     session._ledger.open(session.name + PART + name, Budget.of(total), unit, also=also)
-    return opening.part_of(session, name, Budget.of(total), unit)
+    return registry.part_of(session, name, Budget.of(total), unit)

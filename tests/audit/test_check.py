@@ -17,7 +17,7 @@ import pytest
 
 import pandas_dp
 from pandas_dp.audit import check
-from pandas_dp.session import opening
+from pandas_dp.session import registry
 
 RNG = np.random.default_rng()  # any seed: no test depends on it
 TABLE = pd.DataFrame({"age": [20.0, 40.0, 90.0], "pid": ["a", "b", "c"], "sex": ["f", "m", "f"]})
@@ -119,15 +119,15 @@ def test_a_function_that_changes_its_frame_meets_the_table_as_it_was():
 
 
 def test_an_audit_leaves_nothing_behind():
-    sessions = {name: session for name, session in opening._sessions.items() if not session._closed}
+    sessions = {name: session for name, session in registry._sessions.items() if not session._closed}
 
     def parts(df: pd.DataFrame) -> Any:
         df.dp.allot("part", epsilon=0.5)
         return df.dp(epsilon=0.5).count()
 
     assert check(parts, TABLE, NEIGHBOR, samples=FEW).claimed == 1
-    assert opening._sessions == sessions
-    assert opening.owners(TABLE) == []
+    assert registry._sessions == sessions
+    assert registry.owners(TABLE) == []
     assert "pandas_dp" not in TABLE.attrs
 
 

@@ -157,7 +157,7 @@ from support.frames import people
 people().dp.protect(epsilon=1, ledger={ledger!r})
 held, done = threading.Event(), threading.Event()
 def hold():
-    with opening._lock:
+    with registry.lock:
         held.set()
         done.wait()
 threading.Thread(target=hold).start()

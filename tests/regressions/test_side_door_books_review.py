@@ -10,7 +10,7 @@ import pytest
 from support.frames import fresh, people
 
 import pandas_dp
-from pandas_dp.session import opening
+from pandas_dp.session import opening, registry
 
 
 def opened_and_closed(sessions: int) -> None:
@@ -42,8 +42,8 @@ def left_behind(sessions: int) -> int:
 def test_closed_sessions_leave_their_ids_behind_and_nothing_else(monkeypatch):
     """They left a megabyte for every eighty of them: their releases, with intervals and queries."""
     assert left_behind(100) < 200_000
-    assert len([session for session in opening._sessions.values() if session._closed]) <= 2  # the last, and its part
-    kept, new = [], opening._new
+    assert len([session for session in registry._sessions.values() if session._closed]) <= 2  # the last, and its part
+    kept, new = [], registry.enter
     monkeypatch.setattr(opening, "_new", lambda session: kept.append(session) or new(session))
     assert left_behind(100) > 600_000  # as it was, with the same measure
 
@@ -55,7 +55,7 @@ def test_frames_of_closed_sessions_are_told_so_however_many_came_later():
     part = df.dp.allot("part", epsilon=0.5)
     session.close()
     opened_and_closed(3)
-    assert session.id in opening._ended
+    assert session.id in registry._ended
     for frame in (df, made, part, df.copy()):
         with pytest.raises(pandas_dp.NoSessionError, match="closed"):
             frame.dp(epsilon=0.1).count()
@@ -79,4 +79,4 @@ def test_refused_protects_are_a_flag(monkeypatch):
     for _ in range(3):
         with pytest.raises(pandas_dp.ArgumentValueError):
             people().dp.protect(epsilon=-1)
-    assert opening._refusals == ["protect"]
+    assert registry._refusals == ["protect"]

@@ -20,7 +20,7 @@ from pandas_dp.errors import (
     NoSessionError,
     UnverifiedFrameError,
 )
-from pandas_dp.session import opening
+from pandas_dp.session import registry
 from pandas_dp.session.session import Session
 
 
@@ -121,7 +121,7 @@ def test_a_session_that_ends_ends_all_that_was_made_of_it(how):
     priced = {name: frame.dp(epsilon=0.01) for name, frame in frames.items()}
     stream, spent = part.dp(epsilon=0.1).above_threshold(100), {name: one.spent for name, one in sessions.items()}
     spent["part"] = spent["step of a part"] = part.dp.session.spent
-    (opening.throwaway if how == "throwaway" else Session.close)(df.dp.session)
+    (registry.throwaway if how == "throwaway" else Session.close)(df.dp.session)
     if how == "another table":
         protected(people(), epsilon=3)  # which forgets closed sessions but for their ids
     for name, frame in frames.items():
@@ -355,7 +355,7 @@ def test_what_a_crash_left_paid_is_not_paid_again(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("pandas_dp.session.opening.part_of", crash)
+        patch.setattr("pandas_dp.session.registry.part_of", crash)
         with pytest.raises(KeyboardInterrupt):
             df.dp.allot("a", epsilon=1)
     assert df.dp.session.spent == "epsilon=1"

@@ -1,0 +1,198 @@
+"""Sessions of this process: which are open, which one answers for a frame, and the one that a first question opens."""
+
+from __future__ import annotations
+
+import glob
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import pandas as pd
+
+from pandas_dp.core.budget import Budget
+from pandas_dp.core.gate import check_outside
+from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.errors import (
+    NoSessionError,
+    UnknownSessionError,
+    UnverifiedFrameError,
+)
+from pandas_dp.facts.public_only import mark_of
+from pandas_dp.session import implicit
+from pandas_dp.session.session import PART, Session, implicits
+from pandas_dp.tables import frames, readers
+from pandas_dp.tables.frames import check_frame
+from pandas_dp.tables.protected import DERIVED, Table
+
+_sessions: dict[str, Session] = {}  # by id
+# ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or an empty text
+_ended: dict[str, str] = {}
+lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
+_ever: list[str] = []  # the id of the first session of this process: from then on nothing is protected implicitly
+_refusals: list[str] = []  # nor after a protect(...) that was refused: whoever typed it wanted other terms
+REFUSED = (
+    "the last df.dp.protect(...) was refused, and without it nothing is answered: correct it as its error said and type it "
+    "again, such as df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
+)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _new_lock() -> None:
+    """A child of a fork must not wait for a thread that it does not have."""
+    global lock
+    lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
+
+
+def noting_refusals(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Make ``protect`` end implicit sessions where it is refused, for whatever reason.
+
+    None is opened any more in this process, for no frame. One that answers for this frame waits until ``protect`` succeeds.
+    """
+
+    @wraps(method)
+    def watched(accessor: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        check_outside()  # whether a user's function calls it may depend on a row, and would show
+        try:
+            return method(accessor, *args, **kwargs)
+        except BaseException:
+            with lock:
+                _refusals[:] = ["protect"]
+                table = frames.lookup(accessor._frame)
+                if table is not None and table.session._implicit:
+                    table.session._doubted = True
+            raise
+
+    return watched
+
+
+def part_of(session: Session, name: str, budget: Budget, unit: PrivacyUnit) -> Session:
+    """Open the session of a part that its whole has paid for, or find it."""
+    full = session.name + PART + name
+    with lock:
+        known = find(session._ledger, full)
+        if known is not None and known._whole is session:
+            return known
+        session._ledger.open(full, budget, unit)
+        return enter(type(session)(session._ledger, full, unit, whole=session))
+
+
+def rejoin(ledger: Ledger, name: str, unit: PrivacyUnit) -> Session:
+    """Return the open session of a budget that is on record, or a new one, on the terms on record."""
+    check_outside()
+    with lock:
+        session = find(ledger, name) or enter(Session(ledger, name, unit))
+        session._settle(unit)
+        implicit.carry(session, None)
+        return session
+
+
+def marked(frame: pd.DataFrame) -> Session | None:
+    """The open session of whose tables a frame bears the mark; of an implicit one that which took over its answers."""
+    mark = (mark_of(frame) or "").removesuffix(DERIVED)
+    session = implicits[mark]._successor if mark in implicits else _sessions.get(mark)
+    while session is None and mark in _ended:  # a part that is closed leaves its frames to the whole
+        mark = _ended[mark]
+        session = _sessions.get(mark)
+    while session is not None and session._closed:
+        session = session._whole
+    return None if session is None or session._implicit else session
+
+
+def find(ledger: Ledger, name: str) -> Session | None:
+    """The open session of a budget, if this process has one."""
+    same = [s for s in _sessions.values() if s._ledger is ledger and s.name == name and not s._closed]
+    return same[-1] if same else None
+
+
+def enter(session: Session) -> Session:
+    """Know a new session, and let go of those that are closed."""
+    for known in [s for s in _sessions.values() if s._closed]:
+        whole = _sessions.pop(known.id)._whole
+        _ended[known.id] = "" if whole is None else whole.id
+    _sessions[session.id] = session
+    _ever[:] = _ever or [session.id]
+    return session
+
+
+def throwaway(session: Session) -> None:
+    """Close a session on made-up data and forget it, with its parts: thousands of them shall leave nothing behind."""
+    for known in [s for s in _sessions.values() if s is session or s._whole is session]:
+        known.close()
+        _sessions.pop(known.id, None)
+
+
+def owners(frame: pd.DataFrame) -> list[Session | None]:
+    """The session behind a table that bears its mark; None: one that this process does not know."""
+    mark = mark_of(frame)
+    return [] if mark is None else [_sessions.get(mark.removesuffix(DERIVED))]
+
+
+def table_of(frame: pd.DataFrame) -> Table:
+    """Return the protected table of a frame; without any session, open the implicit one.
+
+    Raises
+    ------
+    UnverifiedFrameError, UnknownSessionError, NoSessionError
+    """
+    check_outside()
+    table = frames.lookup(frame)
+    if table is not None:
+        if (table.session._whole or table.session)._doubted:
+            raise NoSessionError(REFUSED)
+        if table.replaced:
+            raise NoSessionError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
+        return table
+    mark = mark_of(frame)
+    mark = None if mark is None else mark.removesuffix(DERIVED)
+    if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
+        raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
+    if mark is not None and mark not in _sessions:
+        raise UnknownSessionError(
+            "this frame carries the mark of a session of another process; name the ledger of that session: "
+            "df.dp.protect(session=pandas_dp.open_session('visits.dpledger')), or with its terms "
+            "df.dp.protect(epsilon=..., ledger='visits.dpledger')"
+        )
+    scan = frames.scan_of(frame)
+    if scan is not None and scan.refusal is not None:
+        raise NoSessionError(scan.refusal)
+    check_frame(frame, PrivacyUnit())
+    with lock:
+        if _ever:
+            raise UnverifiedFrameError
+        if _refusals:
+            raise NoSessionError(REFUSED)
+        opened = _open_implicitly(frame)
+    warnings.warn(implicit.WARNING, UserWarning, stacklevel=5)
+    return opened
+
+
+def _open_implicitly(frame: pd.DataFrame) -> Table:
+    known = readers.frames.of(frame)
+    for folder in (".", known.folder if known is not None else "."):
+        for name in sorted(glob.glob("*.dpledger", root_dir=folder))[:1]:
+            raise NoSessionError(
+                f"there is a ledger here, {name!r}, and no session: run the cell with df.dp.protect(..., ledger={name!r}) first"
+            )
+    ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
+    ledger.open("data", Budget.of(implicit.EPSILON), PrivacyUnit())
+    session = enter(Session(ledger, "data", PrivacyUnit(), implicit=True))
+    session._tables.attach(session, frame, None)
+    opened = frames.lookup(frame)
+    if opened is None:
+        raise UnverifiedFrameError
+    return opened
+
+
+def session_of(frame: pd.DataFrame) -> Session | None:
+    """Return the open session that answers for this very object, or None."""
+    table = frames.lookup(frame)
+    return table.session if table is not None and not table.replaced else None
