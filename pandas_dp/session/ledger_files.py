@@ -1,13 +1,9 @@
-"""What a ledger file is beside its charges: one that an older version wrote, a back-up, an older copy put back.
+"""What a ledger file is beside its charges: a back-up, an older copy put back.
 
 A file cannot tell that a newer one was there. So a *witness* outside it remembers how far it was: names of empty files in the
 state directory of this account, and, where the owner has one, a counter elsewhere. Both are told of every entry once it is on
 the disk, so they never know of more than a sound file has. To an older copy, or the second of two that were used, nothing is
 charged where the witness is; it may be read. Where there is no witness nothing is refused for lack of one.
-
-A journal beside a file holds old pages of it, and SQLite puts them back whenever it finds one. Where the file was charged
-elsewhere meanwhile that would take paid charges back. So a file that is whole as it lies there keeps what it has, and old pages
-are put back only into a file that is not, by the very transaction that was cut short.
 """
 
 from __future__ import annotations
@@ -16,13 +12,10 @@ import atexit
 import os
 import re
 import sqlite3
-import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from functools import partial
-from io import FileIO
-from pathlib import Path
 from typing import Protocol
 
 from pandas_dp.core import files, records, store
@@ -31,21 +24,11 @@ from pandas_dp.core.budget import State
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import SMALLEST_EPSILON, PrivacyLoss
 from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError, PandasDPError
+from pandas_dp.session.ledger_forms import RESTORE, prepare
 
-RESTORE = "pandas-dp ledger restore visits.dpledger --spent-since epsilon=0.5"
-CONVERTED = {
-    True: "an older version kept a log of charges beside this file; its log was here and is in it now",
-    False: "an older version kept a log of charges beside this file; none was here, and what one held is not known",
-}
-TORN = (
-    "a charge was cut short in this ledger file, and the journal beside it is of another moment: nothing was changed. Bring "
-    f"the journal that was beside it then, or a back-up, and type {RESTORE}"
-)
-LOCKS, LOCKED = 0x40000000, 512  # the bytes of a file that SQLite locks
 MOST = 1000  # entries of a program after which it removes what is remembered of others that are smaller
 # budget, number of its last entry, and its digest or nothing
 KEPT = re.compile("([1-9][0-9]{0,17})-([1-9][0-9]{0,17})-([0-9a-f]{64}|)")
-
 Seen = tuple[int, str]  # number and digest of the last entry of one budget, an empty one where it was not looked up
 
 
@@ -60,15 +43,6 @@ class Witness(Protocol):
 
         Called after each entry, so between a charge and its draw: if this raises, nothing is released and the charge stays.
         """
-
-
-def prepare(path: str) -> None:
-    """Look at a ledger file before it is opened: convert one of an older version, and notice a charge that was cut short."""
-    new, journal = files.check_file(path), f"{path}-journal"
-    if files.left(journal):
-        _finish(path, journal)
-    if not new or files.left(journal):
-        _convert(path)
 
 
 def look(ledger: Ledger) -> None:
@@ -248,124 +222,6 @@ def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
         return ""
 
     return ledger._store.transact(store.READ, compare)
-
-
-def _convert(path: str) -> None:
-    """Take everything into the file that an older version left in a log beside it, and write no log any more.
-
-    Under an exclusive lock, which waits until nobody else has the file open. The entries that say so come first, in the older
-    form: where this dies halfway the next one begins anew, and nothing is lost.
-    """
-    log = files.left(f"{path}-wal")
-    connection = store.connect(path)
-    try:
-        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-        connection.execute("BEGIN IMMEDIATE")  # takes back a charge that was cut short, too
-        if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):  # else somebody else was faster
-            migrate(connection, log, path)
-        connection.execute("COMMIT")
-        connection.execute("PRAGMA journal_mode=DELETE")
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise LedgerBusyError("another process has the ledger open; nothing was charged. Ask again") from error
-        raise LedgerError(records.DAMAGED) from error
-    finally:
-        connection.close()
-
-
-def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
-    """Bring a file of an older version to this one, within the transaction around it: all of it or nothing.
-
-    Its identifier follows from its place and its first entry, so that an older copy of it, put back there, is noticed. One at
-    another place is not: two ledgers that were made in the same second have equal first entries.
-    """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version < 3:
-        connection.execute(records.ANSWERS)
-    if version < 4:
-        connection.execute(records.META)
-        first = connection.execute("SELECT head FROM entries WHERE sequence = 1 ORDER BY budget LIMIT 1").fetchone()
-        named = records.fingerprint(repr((path, first)).encode("utf-8", "surrogateescape")).hex()[:32]
-        records.mark(connection, "", named)
-        connection.create_function("plain", 1, lambda text: records.fingerprint(text) if type(text) is bytes else None)
-        connection.create_function("placed", 4, records.digest)
-        for table in records.STORED:  # one that is damaged stays so
-            new, old = f"placed('{table}', budget, sequence, result)", "plain(result)"
-            connection.execute(f"UPDATE {table} SET digest = {new} WHERE digest = {old}")  # noqa: S608 - two words
-        connection.execute(f"PRAGMA user_version = {records.SCHEMA_VERSION}")
-    for row in records.rows(connection):
-        records.append(connection, row, "converted", CONVERTED[log], "")
-
-
-def _finish(path: str, journal: str) -> None:
-    """Empty the journal of a charge that was cut short where the file is whole without it; else SQLite puts its pages back.
-
-    A whole file has every entry up to its last one: it is as before the charge, or as after it, or was charged elsewhere since.
-    Beside the journal of another moment only its charges must be whole. Nobody charges meanwhile: the bytes are locked that
-    SQLite locks. Systems without POSIX's locks leave all to SQLite.
-
-    Raises
-    ------
-    LedgerError
-        The charges are not whole, and the journal is not of the transaction that the file is in the middle of.
-    """
-    if not hasattr(os, "lockf"):
-        return
-    end, name = time.monotonic() + store.BUSY_SECONDS, f"{Path(path).as_uri()}?mode=ro&immutable=1"  # as it lies there
-    # all locks of this process go when anything closes the file: the connection is closed last
-    with closing(sqlite3.connect(name, uri=True)) as connection, open(path, "r+b", buffering=0) as file:
-        while not _locked(file):
-            if not files.left(journal):  # of somebody who is charging
-                return
-            if time.monotonic() > end:
-                raise LedgerBusyError("another process holds the ledger's lock; nothing was charged. Ask again")
-            time.sleep(store.NAP)
-        if not files.left(journal):
-            return
-        whole = _whole(connection, pages=True)
-        if not whole and _belongs(file, journal):
-            return
-        if not whole and not _whole(connection, pages=False):
-            raise LedgerError(TORN)
-        os.fsync(file.fileno())
-        with open(journal, "r+b") as beside:
-            beside.truncate()
-            os.fsync(beside.fileno())
-    if not whole:  # where things are found is written anew, if it can be
-        with suppress(sqlite3.Error), closing(store.connect(path)) as connection:
-            connection.execute("REINDEX")
-
-
-def _locked(file: FileIO) -> bool:
-    """Take all of SQLite's locks on a file, unless somebody has one."""
-    file.seek(LOCKS)
-    with suppress(OSError):
-        os.lockf(file.fileno(), os.F_TLOCK, LOCKED)
-        return True
-    return False
-
-
-def _whole(connection: sqlite3.Connection, pages: bool) -> bool:
-    with suppress(sqlite3.Error, UnicodeDecodeError, LedgerError):
-        records.identify(connection)
-        records.verify(connection, pages)
-        return True
-    return False
-
-
-def _belongs(file: FileIO, journal: str) -> bool:
-    """Whether a journal is of the transaction that a file is in the middle of.
-
-    Each transaction raises a counter in the first page, which it writes first, and whose old form is in its journal.
-    """
-    held = Path(journal).read_bytes()
-    start, size = (int.from_bytes(held[i : i + 4], "big") for i in (20, 24))
-    for at in range(start, len(held), size + 8):  # its number, a page, a sum
-        if held[at : at + 4] == b"\0\0\0\1":
-            file.seek(24)
-            gone = int.from_bytes(file.read(4), "big") - int.from_bytes(held[at + 28 : at + 32], "big")
-            return gone % 2**32 in (0, 1)
-    return False
 
 
 def _place(identifier: str) -> str:

@@ -14,7 +14,7 @@ from support.ledgers import ONE, UNIT, ask, older
 from pandas_dp.core import records, store
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError
-from pandas_dp.session import ledger_files
+from pandas_dp.session import ledger_files, ledger_forms
 
 
 def snapshot(folder):
@@ -221,7 +221,7 @@ def test_x23_an_older_ledger_without_a_log_says_that_nothing_is_known_of_one(pat
 def test_x23_a_crash_in_the_middle_of_the_change_leaves_what_can_be_changed(path, monkeypatch, table):
     """Before the change is committed, and after it, when the file has still the older form."""
     older(path)
-    migrate = ledger_files.migrate
+    migrate = ledger_forms.migrate
 
     def dies(*given):
         migrate(*given)
