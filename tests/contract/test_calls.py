@@ -132,11 +132,11 @@ def test_help_shows_the_arguments():
 
 
 def test_the_warning_of_the_implicit_session_names_the_line_of_the_user(monkeypatch):
-    from pandas_dp.session import opening
+    from pandas_dp.session import registry
     from pandas_dp.session.session import implicits
 
-    monkeypatch.setattr(opening, "_ever", [])
-    monkeypatch.setattr(opening, "_refusals", [])
+    monkeypatch.setattr(registry, "_ever", [])
+    monkeypatch.setattr(registry, "_refusals", [])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         pd.DataFrame({"x": [1]}).dp(epsilon=1).count()

@@ -75,7 +75,7 @@ def test_a_closed_session_still_tells_all_to_who_holds_it(tmp_path):
 
 
 def test_refused_protects_are_a_flag(monkeypatch):
-    monkeypatch.setattr(opening, "_refusals", [])
+    monkeypatch.setattr(registry, "_refusals", [])
     for _ in range(3):
         with pytest.raises(pandas_dp.ArgumentValueError):
             people().dp.protect(epsilon=-1)

@@ -100,14 +100,12 @@ def test_one_function_writes_all_files():
     }
     assert {name: calls for name, calls in found.items() if calls} == {
         "core/store.py": ["os.open"],  # the ledger itself, never where something is
-        # how far ledgers were, never where something is, then moved; a line added to that; a ledger that is locked, and the
-        # journal beside it that is emptied
-        "ledger_files.py": ["open"] * 3 + ["os.open"] * 2,
-        "report/files.py": ["open"],
-        "report/certificate.py": ["replace_file"],
-        "report/csv_text.py": ["replace_file"],
-        "report/base.py": ["write_csv"],
-        "report/vectors.py": ["write_csv"],
+        "session/ledger_files.py": ["os.open"],  # how far ledgers were, never where something is
+        "session/ledger_forms.py": ["open"] * 2,  # a ledger that is locked, and the journal beside it that is emptied
+        "books/certificate.py": ["replace_file"],
+        "release/csv.py": ["open", "replace_file"],
+        "release/base.py": ["write_csv"],
+        "release/values.py": ["write_csv"],
         "commands/answer_files.py": ["replace_file"] * 3 + ["to_parquet"],  # the last into memory
     }
     assert writes(ast.parse("open(path, 'w')\npath.write_text('x')")) == ["open", "write_text"]

@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas_dp
 from pandas_dp.questions.frame import PricedFrame
 
-FILE = Path(pandas_dp.__file__).parent / "priced" / "column_forms.py"
+FILE = Path(pandas_dp.__file__).parent / "questions" / "column_forms.py"
 SETTINGS = Path(__file__).parents[2] / "pyproject.toml"  # the package may be installed elsewhere
 NAMES = (
     *("sum", "mean", "var", "std", "median", "quantile", "min", "max", "histogram", "ecdf", "value_counts", "describe"),
