@@ -230,7 +230,7 @@ def test_x23_a_crash_in_the_middle_of_the_change_leaves_what_can_be_changed(path
         raise sqlite3.OperationalError("died")
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_files, "migrate", dies)
+        patch.setattr(ledger_forms, "migrate", dies)
         with pytest.raises(LedgerError):
             open_ledger(path)
     with closing(sqlite3.connect(path)) as connection:
