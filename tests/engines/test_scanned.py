@@ -47,7 +47,7 @@ from pandas_dp.engines.scanned import ScannedView
 def looks(looks: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Here batches and buckets of units have few rows."""
     monkeypatch.setattr(scans, "BATCH", 40)
-    monkeypatch.setattr(scans, "WHOLE", 1500)
+    monkeypatch.setattr(scans, "WHOLE", 3500)
     return looks
 
 
