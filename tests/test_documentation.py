@@ -96,6 +96,7 @@ RUN = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("page", RUN)
 def test_a_page_runs(page, tmp_path):
     """In a fork of an interpreter that has imported the package."""

@@ -87,6 +87,7 @@ MIXTURES = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("losses", MIXTURES)
 @pytest.mark.parametrize("delta", [F(1, 10**6), F(1, 10**2)])
 def test_renyi_divergences_are_converted_at_about_the_best_order(losses, delta):

@@ -189,6 +189,7 @@ ORACLES = [
 UNITS = [PrivacyUnit(), PrivacyUnit("u", 4, 4, 4), PrivacyUnit(relation=NeighboringRelation.REPLACE_ONE)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 @pytest.mark.parametrize("oracle", ORACLES, ids=["pmw", "pmw 7", "median", "median 2"])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(3), Fraction(1000)])

@@ -155,6 +155,7 @@ def test_intervals_cover_bins_and_ranges(form, price, relation, monkeypatch):
     assert np.all(np.abs(values.mean(axis=0) - true) < 6 * sigma / np.sqrt(RUNS))  # unbiased; normal to 2e-9 a bin
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("price", PRICES, ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("form", [FORMS[0], FORMS[3]], ids=["tree", "haar"])
 def test_intervals_cover_shares(form, price, monkeypatch):

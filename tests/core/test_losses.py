@@ -26,6 +26,7 @@ def divergence(order, epsilon, steps, shift) -> Decimal:
     return (norm * (inner + ends)).ln()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("steps", [1, 2, 3, 40])
 def test_divergence_of_discrete_laplace(steps):
     with localcontext(Context(prec=60)):

@@ -47,7 +47,7 @@ from pandas_dp.tables import parquet
 def looks(looks: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Here batches and buckets of units have few rows."""
     monkeypatch.setattr(parquet, "BATCH", 40)
-    monkeypatch.setattr(parquet, "WHOLE", 1500)
+    monkeypatch.setattr(parquet, "WHOLE", 3500)
     return looks
 
 

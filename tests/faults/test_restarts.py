@@ -112,6 +112,7 @@ def test_a_restart_pays_nothing_for_what_was_answered_and_growing_data_goes_on_w
     assert total == 2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "read",
     [
@@ -129,6 +130,7 @@ def test_x9_x10_the_same_people_read_in_another_way_go_on_with_the_budget(proces
     assert process(code) == ["epsilon=1.5"]  # without a version nothing is free in another process
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("terms", "said"),
     [

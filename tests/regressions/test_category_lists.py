@@ -78,6 +78,7 @@ EQUAL = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("cell", "equals", "wanted"), EQUAL, ids=lambda one: str(one)[:20])
 def test_a_step_is_the_same_whichever_of_equal_cells_is_listed(cell, equals, wanted):
     for first in equals:

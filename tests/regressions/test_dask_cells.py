@@ -309,6 +309,7 @@ def of_csv(line: str, path: Path, **options: Any) -> Any:
 OPTIONS = {"day": {}, "age": {"dtype": {"age": "int64", "price": "float64"}}, "price": {"include_path_column": True}}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("column", OPTIONS)
 def test_no_line_of_csv_is_seen(column, tmp_path: Path):
     """Dask guesses dtypes from the first lines, and its reader refuses blocks of others."""

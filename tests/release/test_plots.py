@@ -267,6 +267,7 @@ UNITS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", UNITS)
 def test_each_unit_has_a_panel(figures, name):
     ask, wanted = UNITS[name]

@@ -95,7 +95,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("name", "unit"), CASES)
 @settings(max_examples=20)
 @given(FILES, st.integers(1, 9))

@@ -68,6 +68,7 @@ def test_map_is_monotone_and_looks_at_one_row(grid, values, wide):
     assert offsets.tolist() == [int(grid.offsets(array[i : i + 1])[0]) for i in range(array.size)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("grid", GRIDS, ids=range(len(GRIDS)))
 def test_every_dtype_is_mapped_to_the_nearest_point(grid, dtype):

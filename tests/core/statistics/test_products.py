@@ -114,6 +114,7 @@ def test_lattices_that_could_wrap_are_refused():
         Products(("x", "y"), (Lattice(Fraction(1), 0, 2**22),) * 2)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("k", [None, 1, 3])
 def test_sums_follow_from_their_definition(k):
     """By Python's integers, in more rows than a block holds; units of six rows."""

@@ -192,6 +192,7 @@ def test_sensitivities_are_attained(relation):
         assert moved == stated, (make(lattice), moved, stated)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relation", list(NeighboringRelation))
 @pytest.mark.parametrize("cells", [10, 11])
 def test_a_row_moves_a_block_mean_by_half_the_bounds(relation, cells):

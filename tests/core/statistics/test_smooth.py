@@ -69,6 +69,7 @@ def definition(rows, q, beta, one_way) -> float:
     return max(local(other, q, one_way) * math.exp(-float(beta) * d) for other, d in steps)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("q", LEVELS)
 def test_replace_one_is_the_definition(q, beta):
