@@ -178,15 +178,24 @@ def _kind(dtype: Any) -> str:
 
 
 class ProtectedFrame(pd.DataFrame):
-    """Rows that steps made of a protected table: printed without them. What pandas makes of it is a plain frame."""
+    """Rows that steps made of a protected table: printed without them. What pandas makes of it is a plain frame.
+
+    Nor does pandas give back the very object because of its rows, which would be answered where another one is refused:
+    ``groupby(...).sample`` does where there is no row, ``clip`` where a column of bounds has no value.
+    """
 
     @property
     def _constructor(self) -> Any:
         return pd.DataFrame
 
     def groupby(self, *args: Any, **kwargs: Any) -> Any:
-        """Group a copy: what gives back what was grouped exactly if it has no row, as ``sample``, gives no protected object."""
+        """Group a copy."""
         return self.copy(deep=False).groupby(*args, **kwargs)
+
+    def clip(self, *args: Any, **kwargs: Any) -> Any:
+        """Give a copy where nothing is clipped."""
+        made = super().clip(*args, **kwargs)
+        return made.copy(deep=False) if made is self else made
 
     def __repr__(self) -> str:
         """Name the columns; nothing is said of the rows."""

@@ -216,12 +216,22 @@ except pandas_dp.ArgumentValueError as error:
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
 
 
-@pytest.mark.parametrize("ages", [[30, 40, 50], [30, 40, 77]])
-def test_whether_a_sample_is_refused_does_not_follow_from_the_rows(ages):
-    """Of no row pandas gives back the very object that was grouped."""
-    df = pd.DataFrame({"age": ages * 10, "sex": ["F", "M", "F"] * 10})
+@pytest.mark.parametrize("age", [50.0, 77.0])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: d.dp.query("age == 77").groupby("sex").sample(n=1),
+        lambda d: (late := d.dp.assign(low=lambda t: t["age"].where(t["age"] == 77)).dp.drop("sex")).clip(
+            lower=late["low"], axis=0
+        ),
+        lambda d: (late := d.dp.query("age == 77").dp.drop("sex")).clip(upper=late["age"].max()),
+    ],
+)
+def test_whether_what_pandas_made_is_refused_does_not_follow_from_the_rows(make, age):
+    """Where there is no row, or no bound, pandas gives back the very object that was grouped or clipped."""
+    df = pd.DataFrame({"age": [30.0, age] * 10, "sex": ["F", "M"] * 10})
     session = df.dp.protect(epsilon=3, name=fresh())
-    made = df.dp.query("age == 77").groupby("sex").sample(n=1)
+    made = make(df)
     with pytest.raises(UnverifiedFrameError):
         made.dp(epsilon=1).count()
     made.dp.protect(session=session)
