@@ -179,6 +179,18 @@ def test_the_number_of_rows_left_in_a_protected_object_is_not_public(way, said):
     assert told[: len(told) // 2] == told[len(told) // 2 :]
 
 
+def test_a_version_of_rows_that_were_left_has_no_public_number_of_rows():
+    """Nor has an object that was not protected before and stands for that version."""
+    df, other, name = table(), table(), fresh()
+    df.dp.protect(**ROWS, name=name)
+    cut(df)
+    for frame, rows in ((df, None), (other, True)):
+        frame.dp.protect(**ROWS, name=name, table="t", version="2", rows=rows)
+        assert frame.dp.preview(epsilon=1).count().price == "epsilon=1"
+        with pytest.raises(ArgumentValueError, match="shows the number of rows"):
+            frame.dp(epsilon=1).randomized_response("sex", keys=["F", "M"])
+
+
 def test_terms_typed_anew_leave_the_rows_as_they_were():
     """As for the same terms: of what was written into an object meanwhile nothing is seen."""
     for again in ({"epsilon": 2}, {"epsilon": 1}):
