@@ -96,9 +96,9 @@ class UnverifiedFrameError(PandasDPError):
     """The frame is not one a session protects. The text is the same for every frame."""
 
     TEXT = (
-        "this DataFrame object is not protected, or was changed since: a session answers the very object that was "
-        "protected and frames made from it by df.dp steps, such as df.dp.query('age >= 65') in place of "
-        "df[df['age'] >= 65]. A frame changed in place has to be protected again; for one made in another way type "
+        "this DataFrame object is not protected: a session answers the very object that was protected, as its rows were "
+        "then, and frames made from it by df.dp steps, such as df.dp.query('age >= 65') in place of df[df['age'] >= 65]. "
+        "What is written into a frame later changes no answer: make it a step, too. For a frame made in another way type "
         "session.adopt(frame, reason='...'); for another whole table about the same people, "
         "frame.dp.protect(session=session); for unrelated data, frame.dp.protect(epsilon=3, name='other')"
     )

@@ -23,6 +23,7 @@ from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.public_only import is_private, listed
 from pandas_dp.release.plots import axes_of, load_pyplot
+from pandas_dp.tables.frames import elsewhere
 
 __all__ = ["Sensitivities", "sensitivities"]
 
@@ -314,7 +315,7 @@ def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
 
 def _numbers(values: Any) -> list[Fraction]:
     """Exact numbers, refused where they are known to be protected, shape (n,)."""
-    if is_private(values):
+    if is_private(values) or (isinstance(values, pd.Series) and elsewhere(values.to_frame(), None) is not None):
         raise ArgumentTypeError(
             f"these values are protected, and sensitivities() would show them; teach with public numbers: {LINE}"
         )

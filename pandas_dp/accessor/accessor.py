@@ -242,6 +242,7 @@ class Accessor(Portions):
             Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
         rows : True or int, optional
             With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for nothing.
+            True speaks of the rows that an object has when it is first protected.
         reason : str, optional
             Why a frame made from a table of an open budget may have another one. On record and on the certificate.
         witness : object with ``last(chain)`` and ``saw(chain, entries, head)``, optional
@@ -264,7 +265,8 @@ class Accessor(Portions):
         The session answers for the rows as they are now. What is written into the frame later is not seen, nor whether
         anything was: prepare rows before, or by steps such as ``df.dp.fillna(...)``. Protecting the same object again changes
         nothing of what it answers, unless columns came or went or a new version is typed. Another object is another table,
-        unless it bears the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since.
+        unless it bears the same table and version, or `pandas_dp.read_parquet` read both from a file that nobody wrote since,
+        while the session is open.
         What pandas makes of a protected frame joins the same budget as ``vouched``, and no other one without a `reason`. What
         an implicit session spent is charged to this budget, also beyond its total; with a `unit` it is only noted.
 

@@ -129,9 +129,9 @@ def scan_parquet(path: Any) -> ScannedTable:
 
     Files must stay as they are: each question compares the times of their last change before it is charged, and whatever
     cannot be read after that fails with one fixed text, its price spent. That and when files are written, and which there are,
-    is public. Scanned again in this process while nobody has written them, they are the same table, whose answers are stored;
-    see `pandas_dp.read_parquet`. A file that is read by an open session joins no other budget. A question that takes longer
-    than 2 s says on a terminal how far it is, anew each time files are read.
+    is public. Scanned again while their session is open and nobody has written them, they are the same table, whose answers are
+    stored; see `pandas_dp.read_parquet`. A file that is read by an open session joins no other budget. A question that takes
+    longer than 2 s says on a terminal how far it is, anew each time files are read.
 
     Examples
     --------

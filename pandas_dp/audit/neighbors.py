@@ -12,7 +12,7 @@ from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.session import registry
 from pandas_dp.session.mock import PracticeSession
-from pandas_dp.tables.frames import check_frame
+from pandas_dp.tables.frames import check_frame, elsewhere
 
 LINE = "check(question, table, table.iloc[:-1], epsilon=1)"
 
@@ -40,10 +40,11 @@ def check_made_up(frame: Any, name: str, unit: PrivacyUnit, line: str) -> None:
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentTypeError(f"{name} must be a DataFrame: {line}")
     check_frame(frame, unit)
-    if any(not isinstance(session, PracticeSession) for session in registry.owners(frame)):
+    owners = [*registry.owners(frame), *filter(None, [elsewhere(frame, None)])]
+    if any(not isinstance(session, PracticeSession) for session in owners):
         raise ArgumentValueError(
-            f"{name} is a protected table, or was made of one, and an audit shows what it holds. Audit with made-up "
-            f"tables: table = pandas_dp.mock(schema, rows=20), then {line}"
+            f"{name} is a protected table, or was made of one or of its files, and an audit shows what it holds. Audit with "
+            f"made-up tables: table = pandas_dp.mock(schema, rows=20), then {line}"
         )
 
 

@@ -94,8 +94,8 @@ def protect(
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, unit)
     frames.check_schema(facts, frame)
-    public = _public_rows(frame, rows, unit)
     frames.check_typed(table, version)
+    public = _public_rows(frame, rows, unit, table, version)
     implicit.check(unit, budget.accountant)
     opened = ledger_files.attach(open_ledger(ledger), witness)
     check_name(plain(name), opened.heads())
@@ -165,7 +165,9 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
     return "source"
 
 
-def _public_rows(frame: pd.DataFrame, rows: Any, unit: PrivacyUnit) -> bool | int | None:
+def _public_rows(
+    frame: pd.DataFrame, rows: Any, unit: PrivacyUnit, table: str | None, version: str | None
+) -> bool | int | None:
     """What ``rows=`` says of the number of rows."""
     if rows is None:
         return None
@@ -179,11 +181,13 @@ def _public_rows(frame: pd.DataFrame, rows: Any, unit: PrivacyUnit) -> bool | in
         raise ArgumentValueError(
             "rows=True: this frame was made from a protected table, so how many rows it has is not public: leave rows= out"
         )
-    known = frames.lookup(frame)
-    if rows is True and known is not None and list(known.source.columns) != list(frame.columns):
-        raise ArgumentValueError(
-            "rows=True: this frame was changed since it was protected, so how many rows it has is not public: leave rows= out"
-        )
+    if rows is True and frames.was_source(frame) and frames.scan_of(frame) is None:
+        known = frames.kept(frame, "source", table, version)
+        if known is None or known.again or known.session._implicit:
+            raise ArgumentValueError(
+                "rows=True: this object was protected before, and may hold other rows by now, whose number is not public: type "
+                "the number that is, rows=1000, or leave rows= out"
+            )
     return rows if isinstance(rows, bool) else positive_int(rows, "rows")
 
 
@@ -211,7 +215,7 @@ def join(
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, session.unit)
     frames.check_schema(facts, frame)
-    public = _public_rows(frame, rows, session.unit)
+    public = _public_rows(frame, rows, session.unit, table, version)
     implicit.check(session.unit, session.budget.accountant)
     with registry.lock:
         lineage = _lineage(frame, session, reason, "df2.dp.protect(session=session, reason='...')")

@@ -166,6 +166,8 @@ def table_of(frame: pd.DataFrame) -> Table:
         raise NoSessionError(scan.refusal)
     check_frame(frame, PrivacyUnit())
     with lock:
+        if frames.lookup(frame) is not None:  # by now, as another thread asked it first
+            return table_of(frame)
         if _ever:
             raise UnverifiedFrameError
         if _refusals:

@@ -56,7 +56,10 @@ def check_alike(table: Table, first: Table, name: str | None, version: str | Non
 
 
 def inherited(schema: Schema, frame: pd.DataFrame) -> Schema:
-    """Facts that were said of another table, without those that do not fit a column of this one: nobody said them of it."""
+    """Facts that were said of another table, without those that do not fit the kind of a column: nobody said them of it.
+
+    Dtypes are not compared, since one missing value makes another one.
+    """
     kept = Schema({})
     for name in schema:
         if name not in frame.columns or _fits(schema[name], frame[name].dtype, name):
@@ -69,7 +72,7 @@ def _fits(facts: ColumnFacts, dtype: Any, name: str) -> bool:
         check_facts(facts, kind_of(dtype), name)
     except (ArgumentTypeError, ArgumentValueError):
         return False
-    return facts.dtype is None or has_dtype(dtype, facts.dtype)
+    return True
 
 
 _tables: ByObject[Table] = ByObject()
@@ -125,8 +128,22 @@ def was_source(frame: pd.DataFrame) -> bool:
     return _sources.of(frame) is not None
 
 
+def kept(frame: pd.DataFrame, lineage: str, table: str | None, version: str | None) -> Table | None:
+    """What an object stands for, if it goes on to do so: no columns came or went, and no new version is typed.
+
+    Of what was written into it since, names of columns alone are public.
+    """
+    known = lookup(frame)
+    if known is None or (version is not None and known.token != _typed(lineage, table, version)):
+        return None
+    return known if list(known.source.columns) == list(frame.columns) else None
+
+
 def read_token(frame: pd.DataFrame) -> str | None:
-    """The name that the package's readers gave to an unchanged file, if this very object comes from one."""
+    """The name that the package's readers gave to an unchanged file, if this very object comes from one.
+
+    It says where a frame comes from, not what it holds by now, so nothing is stored under it.
+    """
     scan, read = scan_of(frame), readers.frames.of(frame)
     return scan.token if scan is not None else read.token if read is not None else None
 
@@ -258,15 +275,19 @@ class SessionTables:
     by_name : dict
         The latest by lineage and name.
     versions : dict
-        By typed version or file: the table that was protected first, while anything holds it.
+        By typed version or file: the table that was protected first, while anything holds it. A file means nothing beside
+        this: not after the session, nor in another process.
     typed : set of str
-        Tokens under which rows were held once.
+        Tokens of versions under which rows were held once.
+    first : dict
+        The first table of a version or file by those that stand for it, which hold it.
     """
 
     def __init__(self) -> None:
         self.by_name: dict[str, Table] = {}
         self.versions: weakref.WeakValueDictionary[str, Table] = weakref.WeakValueDictionary()
         self.typed: set[str] = set()
+        self.first: weakref.WeakKeyDictionary[Table, Table] = weakref.WeakKeyDictionary()
 
     @property
     def schema(self) -> Schema:
@@ -286,16 +307,15 @@ class SessionTables:
     ) -> bool:
         """Answer for a frame; whether it counts as other content than the table of this name before.
 
-        The very object stays as it was: of what was written into it since, names of columns alone are public.
+        The very object stays as it was, also on other terms; see `kept`.
         """
-        known = lookup(frame)
-        if known is not None and known.session is session and not known.replaced:
-            typed = version is not None and known.token != _typed(lineage, table, version)
-            if not typed and list(known.source.columns) == list(frame.columns):
-                known.schema = known.schema if schema is None else schema
-                known.rows_public = known.rows_public if rows is None else rows
-                return False
-        return self.hold(session, frame, lineage, schema, table, version, rows)
+        known = kept(frame, lineage, table, version)
+        known = known if known is not None and known.session is session else None
+        if known is not None and not known.replaced:
+            known.schema = known.schema if schema is None else schema
+            known.rows_public = known.rows_public if rows is None else rows
+            return False
+        return self.hold(session, frame, lineage, schema, table, version, rows, known)
 
     def hold(
         self,
@@ -306,38 +326,44 @@ class SessionTables:
         table: str | None,
         version: str | None,
         rows: bool | int | None = None,
+        known: Table | None = None,
     ) -> bool:
-        """Answer for a frame as it is now, or, under a version that is known, as the first one was; see `attach`."""
+        """Answer for a frame as it is now, or as it was `known`, or, under a version that is known, as the first one was."""
         held, scan = self.by_name.get(f"{lineage}:{table}"), scan_of(frame)
-        # an object that was put in before and is put in anew has other columns by now, and may have other rows
-        read = read_token(frame) if lookup(frame) is None else None
-        token = _typed(lineage, table, version) if version is not None else read
-        first = self.versions.get(token or "")
+        typed = None if version is None else _typed(lineage, table, version)
+        # of an object that was put in before other rows may be there by now, as in what pandas made of a table
+        whole = lineage == "source" and (lookup(frame) is None or known is not None)
+        key = typed or (read_token(frame) if whole else None)
+        first = self.versions.get(key or "")
         if version is None and first is not None and first.kinds != kinds_of(frame):
-            token = first = None  # a file that was read, and columns put in or taken out since
+            key = first = None  # a file that was read, and columns put in or taken out since
         if schema is None:
             schema = inherited(held.schema if held is not None else self.schema, frame)
+        source = frame if known is None else known.source
+        token = typed or new_token()
         made = Table(
             session,
             # a shallow copy without the labels of rows, which may fail as cells do
-            frame.set_axis(pd.RangeIndex(len(frame))).set_flags(allows_duplicate_labels=True),
-            token or new_token(),
+            source.set_axis(pd.RangeIndex(len(source))).set_flags(allows_duplicate_labels=True),
+            token,
             # under a version whose rows were let go others may stand, which parts must not take for the same
-            token if token and token not in self.typed else new_token(),
+            token if token not in self.typed else new_token(),
             lineage,
             () if scan is None else scan.steps,
             rows or False,
             scan,
             schema,
+            again=known.again if known is not None else scan is None and was_source(frame),
         )
         if first is not None and not first.replaced:
             check_alike(made, first, table, version)
             said = rows if rows is not None else first.rows_public
             name = "the file" if version is None else f"version {version!r} of {table or session.name!r}"
             made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(name=name),))
-        elif token is not None:
-            self.typed.add(made.token)
-            self.versions[made.token] = made
+            self.first[made] = first
+        elif key is not None:
+            self.typed.add(token)
+            self.versions[key] = made
         self.by_name[f"{lineage}:{table}"] = made
         remember_source(session, frame, whole=lineage == "source" and ATTRIBUTE not in frame.attrs)
         frame.attrs[ATTRIBUTE] = session.id

@@ -187,8 +187,8 @@ class Scan:
 
     @property
     def token(self) -> str | None:
-        """See `Source`."""
-        return self.files.token
+        """See `Source`; after steps they are other rows."""
+        return None if self.steps else self.files.token
 
     @property
     def names(self) -> frozenset[Any]:

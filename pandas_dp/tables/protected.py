@@ -40,8 +40,7 @@ class Table:
     source : DataFrame
         Shallow copy-on-write copy of the frame as it was protected: costs no memory, and later writes are not in it.
     token : str
-        Public name under which answers are stored: the owner's table and version, one that the package's readers gave to an
-        unchanged file, or a random one that ends with the process.
+        Public name under which answers are stored: the owner's table and version, or a random one that ends with the process.
     content : str
         Public name of these very rows, which parts of a partition bear: the owner's table and version, which stand for the
         rows first protected under them, or a random one.
@@ -52,6 +51,8 @@ class Table:
     schema : Schema
     rows_public : bool or int
         What the owner said of the number of rows: that it is public, or which number is; False: it is not shown.
+    again : bool
+        Whether the object had been protected before: that the number of its rows is public was said of those it had then.
     scan : Source or None
         Where the rows are, if not in `source`, which then has none.
     kinds : dict
@@ -76,6 +77,7 @@ class Table:
     kinds: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     replaced: bool = False
+    again: bool = False
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)
     _columns: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
@@ -102,7 +104,7 @@ class Table:
     def public_rows(self) -> int | None:
         """The number of rows before any step, where the owner said that it is public."""
         if self.rows_public is True:
-            return len(self.source) if self.scan is None else self.scan.rows
+            return None if self.again else len(self.source) if self.scan is None else self.scan.rows
         return self.rows_public or None
 
     def check(self) -> None:
@@ -176,11 +178,24 @@ def _kind(dtype: Any) -> str:
 
 
 class ProtectedFrame(pd.DataFrame):
-    """Rows that steps made of a protected table: printed without them. What pandas makes of it is a plain frame."""
+    """Rows that steps made of a protected table: printed without them. What pandas makes of it is a plain frame.
+
+    Nor does pandas give back the very object because of its rows, which would be answered where another one is refused:
+    ``groupby(...).sample`` does where there is no row, ``clip`` where a column of bounds has no value.
+    """
 
     @property
     def _constructor(self) -> Any:
         return pd.DataFrame
+
+    def groupby(self, *args: Any, **kwargs: Any) -> Any:
+        """Group a copy."""
+        return self.copy(deep=False).groupby(*args, **kwargs)
+
+    def clip(self, *args: Any, **kwargs: Any) -> Any:
+        """Give a copy where nothing is clipped."""
+        made = super().clip(*args, **kwargs)
+        return made.copy(deep=False) if made is self else made
 
     def __repr__(self) -> str:
         """Name the columns; nothing is said of the rows."""

@@ -70,7 +70,8 @@ class Read:
     Attributes
     ----------
     token : str or None
-        The name of what stands in the file, the same while it is not written; None where that cannot be told.
+        The name of what stood in the file, the same while it is not written; None where that cannot be told. What stands in
+        the frame by now is not known.
     names : frozenset
         What tells the file from others, see `names_of`; empty for public data.
     folder : str
@@ -278,8 +279,9 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
 
     Notes
     -----
-    Read again in this process, in the same way, from a file that nobody has written since, it is the same table to
-    ``df.dp.protect``: questions that were answered are answered from the store. A file that was written is new content, also
+    Read again while its session is open, in the same way, from a file that nobody has written since, it is the same table to
+    ``df.dp.protect``, the one that was first protected of it: questions that were answered are answered from the store. After
+    ``session.close()`` and in other processes it is new content; there type a ``version``. So is a file that was written, also
     where every byte is as it was: contents are never compared, for whether they are equal is private. **When a file is written
     is therefore public.** Where a program writes it only if something changed, read it with pandas and type a ``version`` that
     follows from the day or the number of the run.

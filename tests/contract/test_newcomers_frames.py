@@ -104,6 +104,8 @@ def test_columns_added_under_replace_one_leave_the_number_of_rows_public_where_t
     for spent, frame in enumerate((df, kept, other), 1):
         frame.dp(epsilon=1).count()
         assert session.spent == f"epsilon={spent}"
-    df.dp.protect(session=session, rows=True)
-    assert df.dp(epsilon=1).count() == len(df)
+    with pytest.raises(ArgumentValueError, match="was protected before, and may hold other rows"):
+        df.dp.protect(session=session, rows=True)
+    df.dp.protect(session=session, rows=8)
+    assert df.dp(epsilon=1).count() == 8
     assert session.spent == "epsilon=3"

@@ -112,7 +112,7 @@ def test_a_frame_that_was_cut_where_it_lies_has_no_public_number_of_rows():
         warnings.simplefilter("ignore")  # of pandas, which will not do it in place some day
         df.drop(df.index[df["age"] == 31], inplace=True)
     df["one"] = 1
-    with pytest.raises(ArgumentValueError, match="was changed since it was protected"):
+    with pytest.raises(ArgumentValueError, match="this object was protected before"):
         df.dp.protect(**terms)
 
 
