@@ -37,7 +37,7 @@ def as_declared(table: pa.Table) -> pd.DataFrame:
     for place, dtype in enumerate(wanted):
         held = frame.dtypes.iloc[place]
         if isinstance(dtype, pd.ArrowDtype):  # as the metadata of pandas say
-            frame.isetitem(place, frame.iloc[:, place].astype(dtype))
+            frame.isetitem(place, frame.iloc[:, place].astype(dtype).array)
         elif isinstance(held, pd.ArrowDtype):
             frame.isetitem(place, _cells(frame.iloc[:, place].array.__arrow_array__()))
     if attributes := (table.schema.metadata or {}).get(

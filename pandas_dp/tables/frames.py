@@ -22,7 +22,7 @@ from pandas_dp.facts.checks import check_facts
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.public_only import ATTRIBUTE
 from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.facts.schema_files import has_dtype
+from pandas_dp.facts.schema_files import has_dtype, made_of
 from pandas_dp.tables import readers
 from pandas_dp.tables.parquet import Source
 from pandas_dp.tables.protected import DERIVED, ProtectedFrame, Table, kinds_of
@@ -229,7 +229,7 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
             if facts.dtype is not None and not has_dtype(dtype, facts.dtype):
                 raise ArgumentTypeError(
                     f"the column has dtype {dtype}, not {facts.dtype!r}: df[{column!r}] = df[{column!r}].astype("
-                    f"{facts.dtype!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
+                    f"{made_of(facts.dtype)!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
                 )
             check_facts(facts, kind, column)
         except (ArgumentTypeError, ArgumentValueError) as error:

@@ -160,7 +160,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     refused = ""
     try:
         if by_schema:
-            pa.array(pd.array([], dtype="period[D]"))  # after which Arrow knows the types that pandas adds to its own
+            pa.array(pd.PeriodIndex([], freq="D"))  # after which Arrow knows the types that pandas adds to its own
             frame = as_declared((_parquet if reader is pd.read_parquet else _feather)(_local(path), options))
         else:
             frame = reader(path, **options)

@@ -306,7 +306,7 @@ def test_no_option_gives_dtypes_that_cells_decide(option, tmp_path):
         ({"ignore_prefixes": ["notes"], "partitioning": None}, []),
         ({"ignore_prefixes": ["notes"], "partitioning": pa.dataset.partitioning(flavor="hive")}, ["str"]),
     ],
-    ids=str,
+    ids=["inferred", "none", "hive"],
 )
 def test_no_directory_gives_dtypes_that_cells_decide(given, more, tmp_path):
     for path in both(tmp_path, "parquet"):
