@@ -154,5 +154,5 @@ class StepFailedError(PandasDPError):
         super().__init__(text)
 
 
-class DataFileError(PandasDPError):
-    """A command cannot read its data file, or write its answers. The text says nothing of what the file holds."""
+class DataFileError(PandasDPError, OSError):
+    """A file of data cannot be read, or one with answers not written. The text says nothing of what the file holds."""
