@@ -27,7 +27,9 @@ _NOT_A_TRUTH = (
 
 def unknown_column(argument: str, name: object, names: Iterable[object]) -> ArgumentValueError:
     """Return the error for a name that is no column, with the closest one that is."""
-    return ArgumentValueError(f"{argument}: there is no column {quote(name)}{did_you_mean(name, names)}")
+    error = ArgumentValueError(f"{argument}: there is no column {quote(name)}{did_you_mean(name, names)}")
+    error._unknown = name
+    return error
 
 
 def _operator(build: Callable[..., Expression], op: str, *, reflected: bool = False) -> Callable[..., Any]:

@@ -205,6 +205,17 @@ def check_names(names: pd.Index[Any]) -> None:
         raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
 
 
+def late(frame: pd.DataFrame, name: object) -> str | None:
+    """What is said of a column that a frame was given after it was protected; None of any other one."""
+    table = lookup(frame)
+    if table is None or name not in frame.columns or name in table.empty.columns:
+        return None
+    return (
+        f"{name!r} was put into this frame after it was protected, so it is not there: make it by df.dp.assign(...), or type "
+        "df.dp.protect(epsilon=...) once more"
+    )[:400]
+
+
 def check_typed(table: Any, version: Any) -> None:
     """Check the owner's names of a table and its version."""
     line = "protect(..., table='visits', version='2026-11-28')"
