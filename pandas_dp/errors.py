@@ -40,6 +40,7 @@ class PandasDPError(Exception):
     _needs: tuple[str, str, str, str] | None = (
         None  # of a line that the call which was typed can say better; see `calls.Line`
     )
+    _unknown: object = None  # the name of what is no column, of which the frame may know more
 
     def _render_traceback_(self) -> list[str]:
         """Show a notebook the lines that led here, not those of the package: IPython asks for this."""
@@ -154,5 +155,5 @@ class StepFailedError(PandasDPError):
         super().__init__(text)
 
 
-class DataFileError(PandasDPError):
-    """A command cannot read its data file, or write its answers. The text says nothing of what the file holds."""
+class DataFileError(PandasDPError, OSError):
+    """A file of data cannot be read, or one with answers not written. The text says nothing of what the file holds."""

@@ -98,9 +98,8 @@ def test_the_command_line_refuses_them_too(line, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as done:
         main(line.split())
     assert done.value.code == 2
-    assert "the budget 'visits' exists: type name='visits'" in capsys.readouterr().err.replace(chr(34), "'").replace(
-        " = ", "="
-    )
+    typed = "--name visits" if line == QUERY else "name='visits'"
+    assert f"the budget 'visits' exists: type {typed}\n" in capsys.readouterr().err
     ledger = open_ledger("l.dpledger")
     assert list(ledger.heads()) == ["visits"]
     ledger.close()

@@ -24,6 +24,10 @@ class Frames(RowSteps[pd.DataFrame]):
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
 
+    def _late(self, name: object) -> str | None:
+        """See `frames.late`."""
+        return frames.late(self._frame, name)
+
     __reduce__ = uncopied
 
     def _empty(self) -> pd.DataFrame:

@@ -63,7 +63,7 @@ def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
     ------
     ArgumentTypeError, ArgumentValueError
         Not the name of an ordinary file.
-    OSError
+    DataFileError
         It cannot be written; a file that was there is as it was.
     """
     if path is None:

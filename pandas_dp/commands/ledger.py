@@ -88,8 +88,6 @@ def run(options: argparse.Namespace) -> int:
             print(line)
     except LedgerError as error:
         raise LedgerError(f"{options.file}: {error}") from None
-    except OSError as error:
-        raise LedgerError(f"{options.out} cannot be written: {error.strerror}") from None
     return DONE
 
 

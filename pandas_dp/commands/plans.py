@@ -41,7 +41,6 @@ from pandas_dp.accessor.accessor import dp
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.records import plain
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import numbers
 from pandas_dp.facts.names import check_name
@@ -140,7 +139,7 @@ class BudgetTerms:
 
     def check_name(self, ledger: Ledger) -> None:
         """Refuse a name that cannot be told from one in the ledger."""
-        check_name(plain(self.name), ledger.heads())
+        check_name(self.name, ledger.heads())
 
     def protect(self, frame: pd.DataFrame, schema: Schema, ledger: str, table: str, version: str | None) -> Session:
         """Protect a frame on this budget, which is opened where the ledger has none.
@@ -158,6 +157,12 @@ class BudgetTerms:
         return dp(frame).protect(**self.given, schema=schema, ledger=ledger, table=table, version=version)
 
 
+def refuse_in_code(query: Query) -> None:
+    """Refuse a question that is asked in code alone."""
+    if (why := IN_CODE.get(query._calls[-1].name)) is not None:
+        raise ArgumentValueError(why)
+
+
 def existing_ledger(path: str | os.PathLike[str] | None) -> Ledger | None:
     """Return the ledger in a file, or None where there is none yet; none is made."""
     return open_ledger(path) if path is not None and os.path.isfile(path) else None
@@ -171,7 +176,12 @@ INDEX = "index"  # the file that lists the answers
 DEVICE = re.compile(
     r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.ASCII | re.IGNORECASE
 )  # what Windows has no file of
-STREAMS = ("above_threshold", "oracle")
+STREAM = "a stream takes questions one after another: open it in code"
+IN_CODE = {  # what is asked in code alone, and why
+    "above_threshold": STREAM,
+    "oracle": STREAM,
+    "randomized_response": "randomized_response() shows the number of rows, which is never public here: ask it in code",
+}
 QUERY = '[[queries]] name = "rows", price = { epsilon = 0.5 }, ask = "count()"'
 LONGEST = 200  # characters of a name or version
 
@@ -269,7 +279,7 @@ def check_text(text: Any, what: str) -> str:
     ArgumentTypeError
     """
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or not text.isprintable():
-        raise ArgumentTypeError(f'{what} must be a short text, such as version = "2026-11-28"')
+        raise ArgumentTypeError(f'{what} must be a short text, such as {what.split()[-1].lstrip("-")} = "2026-11-28"')
     return text
 
 
@@ -343,8 +353,7 @@ def _query(entry: Mapping[str, Any], split: bool) -> PlannedQuery:
             query = asked(Query.from_dict({"price": price, "calls": entry["calls"]}))
         except AttributeError as error:
             raise ArgumentValueError(str(error)) from None
-    if query._calls[-1].name in STREAMS:
-        raise ArgumentValueError("a stream takes questions one after another: open it in code")
+    refuse_in_code(query)
     weight, within = (
         None if entry.get(name) is None else json_values.decoded(entry[name]) for name in ("weight", "within")
     )

@@ -10,22 +10,36 @@ from typing import Any
 
 from pandas_dp.commands import data_files
 from pandas_dp.commands.dry_run import rehearse, typed
-from pandas_dp.commands.exits import CODES, DONE, DRY
-from pandas_dp.commands.plans import STREAMS, UNIT, BudgetTerms, check_text, existing_ledger
+from pandas_dp.commands.exits import CODES, DONE, DRY, told
+from pandas_dp.commands.plans import UNIT, BudgetTerms, check_text, existing_ledger, refuse_in_code
 from pandas_dp.core.privacy import NeighboringRelation
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import exact_number
+from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
 from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.json_values import read_decimal
 from pandas_dp.queries.query import Query
 from pandas_dp.queries.texts import EXAMPLE, read_query
 
 PRICES = ("epsilon", "delta", "rho", "within", "confidence")
-LINE = "pandas-dp query visits.parquet \"mean('age', bounds=(0, 120))\" --epsilon 0.5 --ledger visits.dpledger --name visits"
+LINE = (
+    "pandas-dp query visits.parquet \"mean('age', bounds=(0, 120))\" --epsilon 0.5 --ledger visits.dpledger --name visits "
+    "--total 3"
+)
 TEXT = "ask one question of a table in a file"
 # what errors name as the line to type: a price, and the terms of a budget
 PRICED, OPENED = re.compile(r"df\.dp\(([^()]*)\)(\.)?"), re.compile(r"(?<![\w.])(?:df\.dp\.)?protect\(([^()]*)\)")
-QUOTE = "'"
+ANOTHER = (
+    "{name!r} answers for another table already; without --version a file counts as new content, so every question is charged "
+    "again. Is it the same table? Add --version 2026-11-28 to each call"
+)
+GIVEN = re.compile(r"(?<![-\w])(\w+) ?= ?('[^']*'|\"[^\"]*\"|[\w.+-]+)$")  # an argument, as it ends a message
+IN_CODE = {
+    "df.dp.session.extend(": "in code, pandas_dp.open_session('visits.dpledger').extend(",
+    ", then df.dp.session.close() and protect again": ", then open this one",
+}
+QUOTES = "'\""
+NAMED = (*PRICES, *UNIT, "name", "table", "version")
 HELP = {
     "max_rows": "how many rows of one unit count; needed with --unit",
     "max_groups": "in how many groups of an answer one unit counts",
@@ -35,7 +49,7 @@ HELP = {
 
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
-    query = commands.add_parser("query", help=TEXT, description=f"{TEXT}: {LINE} --total 3", epilog=CODES)
+    query = commands.add_parser("query", help=TEXT, description=f"{TEXT}: {LINE}", epilog=CODES)
     query.add_argument("data", metavar="FILE", help=f"the table: {', '.join(data_files.FORMATS)}")
     query.add_argument("ask", metavar="QUESTION", help=f'as behind df.dp(...): "{EXAMPLE}"')
     query.add_argument("--epsilon", help="price of the question: smaller is more private and noisier")
@@ -75,8 +89,8 @@ def run(options: argparse.Namespace) -> int:
         )
     price = {name: _number(getattr(options, name), name) for name in PRICES if getattr(options, name) is not None}
     query = read_query(options.ask, price)
-    if query._calls[-1].name in STREAMS:
-        raise ArgumentValueError("a stream takes questions one after another: open it in code")
+    refuse_in_code(query)
+    rows = None if options.rows is None else positive_int(options.rows, "--rows")
     terms = _terms(options)
     schema = Schema({}) if options.schema is None else Schema.from_toml(options.schema)
     table = terms.name if options.table is None else check_text(options.table, "--table")
@@ -88,14 +102,18 @@ def run(options: argparse.Namespace) -> int:
         return [("", query)]
 
     with data_files.dtypes_told(options.data):
-        seen = rehearse(terms, empty, schema, where, question, options.rows)
+        seen = rehearse(terms, empty, schema, where, question, rows)
     if options.dry_run:
         print(in_shell(repr(seen.questions[0].preview)))
         return DONE if seen.paid else DRY
     frame = data_files.same_frame(options.data, schema, empty)
+    ledger = existing_ledger(options.ledger)
+    again = version is None and ledger is not None and ledger.budget(terms.name) is not None
     terms.protect(frame, schema, *where)
     release = query(frame)
     print(_ascii(release.to_json()) if options.json else repr(release))
+    if again:
+        told(ANOTHER.format(name=terms.name), DONE)
     return DONE
 
 
@@ -121,6 +139,9 @@ def in_shell(text: str) -> str:
     >>> in_shell("unit needs max_rows: protect(epsilon=3, unit='pid', max_rows=10)")
     'unit needs max_rows: --total 3 --unit pid --max-rows 10'
     """
+    for code, here in IN_CODE.items():
+        text = text.replace(code, here)
+    text = GIVEN.sub(lambda found: _option(found[1], found[2]) if found[1] in NAMED else found[0], text)
     text = PRICED.sub(lambda found: _options(found[1], found[0], {}) + (" with " if found[2] else ""), typed(text))
     return OPENED.sub(lambda found: _options(found[1], found[0], {"epsilon": "total", "delta": "total-delta"}), text)
 
@@ -130,7 +151,11 @@ def _options(arguments: str, text: str, names: dict[str, str]) -> str:
     pairs = [pair.partition("=") for pair in arguments.split(", ")]
     if not all(name.isidentifier() and value for name, _, value in pairs):
         return text
-    return " ".join(f"--{names.get(n, n).replace('_', '-')} {shlex.quote(value.strip(QUOTE))}" for n, _, value in pairs)
+    return " ".join(_option(names.get(name, name), value) for name, _, value in pairs)
+
+
+def _option(name: str, value: str) -> str:
+    return f"--{name.replace('_', '-')} {shlex.quote(value.strip(QUOTES))}"
 
 
 def _ascii(text: str) -> str:
@@ -153,10 +178,14 @@ def _number(text: str, name: str) -> Any:
 def _terms(options: argparse.Namespace) -> BudgetTerms:
     """The terms of the command line, or where it has no total those on record."""
     said: dict[str, Any] = {term: getattr(options, term) for term in (*UNIT, "neighbors")}
-    said |= {"delta": None if options.total_delta is None else _number(options.total_delta, "total-delta")}
+    if options.total_delta is not None:
+        said["delta"] = _number(options.total_delta, "total-delta")
+        small_delta(said["delta"], "--total-delta")
     said = {term: value for term, value in said.items() if value is not None}
     if options.total is not None:
-        return BudgetTerms.of({"name": options.name, "epsilon": _number(options.total, "total"), **said})
+        total = _number(options.total, "total")
+        positive_epsilon(total, "--total")
+        return BudgetTerms.of({"name": options.name, "epsilon": total, **said})
     if said:
         raise ArgumentTypeError(
             "the terms of a budget are named with its total: add --total 3, or leave them out to go on with it"

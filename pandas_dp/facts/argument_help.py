@@ -145,6 +145,8 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
                 why, *missing, otherwise = error._needs
                 needing = Call(method.__name__, args[1:], kwargs).needing(plain, *missing)
                 error.args = (f"{why}: {args[0]._before}{needing}{otherwise}",)
+            if error._unknown is not None and args and (late := getattr(args[0], "_late", None)) is not None:
+                error.args = (late(error._unknown) or str(error),)
             # tools that show the locals of a traceback, as loggers of errors do, would show the table
             traceback.clear_frames(error.__traceback__)
             del args, kwargs

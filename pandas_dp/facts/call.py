@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from pandas_dp.facts.public_only import Array
+
 # equal ones are the same argument
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
 QUICK = {str, int, float, bool, type(None)}  # which need no second look
@@ -98,7 +100,7 @@ def _frozen(value: Any) -> Any:
         return pd.DataFrame, _frozen(value.columns), tuple(_frozen(value.iloc[:, k]) for k in range(value.shape[1]))
     if isinstance(value, Mapping):
         return dict, tuple((key, _frozen(entry)) for key, entry in value.items())
-    if isinstance(value, list | tuple | range | np.ndarray | pd.Index | pd.Series):
+    if isinstance(value, list | tuple | range | Array):
         return tuple(map(_frozen, value))
     if isinstance(value, np.generic):
         return _frozen(value.item())
@@ -118,10 +120,10 @@ def shown(value: Any) -> str:
         return f"{{{', '.join(f'{key!r}: {shown(entry)}' for key, entry in value.items())}}}"
     if isinstance(value, pd.PeriodIndex) and len(value):
         return periods_text(value)
-    if isinstance(value, np.ndarray | pd.Index | pd.Series):
-        return shown(value.tolist())
     if isinstance(value, pd.DataFrame):
         return "DataFrame"
+    if isinstance(value, Array):
+        return shown(value.tolist())
     if isinstance(value, pd.Timestamp | pd.Timedelta):
         return f"pd.{value!r}"
     if isinstance(value, pd.api.typing.Expression):  # every attribute of it is an expression, too
@@ -168,6 +170,8 @@ def argument_text(value: Any) -> str:
         return periods_text(value)
     if isinstance(value, pd.DataFrame):
         return f"DataFrame({listing(tuple(value.itertuples(index=False, name=None)))})"
+    if isinstance(value, Array):
+        return argument_text(value.tolist())
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{name!r}: {argument_text(entry)}' for name, entry in value.items())}}}"
     return "function" if callable(value) else value_text(value)

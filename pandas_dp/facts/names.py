@@ -7,10 +7,11 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from pandas_dp.core.records import plain as kept
 from pandas_dp.errors import ArgumentValueError
 
-# of these categories nothing is seen: controls, formats, characters that do not exist, spaces of every width
-UNSEEN = ("Cc", "Cf", "Cn", "Zs", "Zl", "Zp")
+# of these categories nothing is seen: controls, formats, halves of a character, such as do not exist, spaces of every width
+UNSEEN = ("Cc", "Cf", "Cs", "Cn", "Zs", "Zl", "Zp")
 # nor of these letters and marks: fillers, blanks, what chooses among the forms of the character before
 BLANKS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
@@ -46,7 +47,7 @@ def check_name(name: str, known: Iterable[str], argument: str = "name") -> None:
     pandas_dp.errors.ArgumentValueError: the budget 'visits' exists: type name='visits'
     """
     known = list(known)
-    if name in known:
+    if kept(name) in known:
         return
     wanted = canonical(name)
     same = next((other for other in known if canonical(other) == wanted), None)
@@ -54,9 +55,10 @@ def check_name(name: str, known: Iterable[str], argument: str = "name") -> None:
         raise ArgumentValueError(f"the budget {same!r} exists: type {argument}={same.rpartition('::')[2]!r}")
     plain = _plain(name)
     if name != plain:
+        typed = plain.rpartition("::")[2] or "visits"
         raise ArgumentValueError(
             f"{argument} must be written so that it can be told from others: without characters that are not seen, spaces at "
-            f"its ends or two in a row, or letters of another width, {argument}={plain or 'visits'!r}"
+            f"its ends or two in a row, or letters of another width, {argument}={typed!r}"
         )
 
 

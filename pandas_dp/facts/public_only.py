@@ -7,7 +7,7 @@ shares that of a public one after ``df.dropna()`` follows from its cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, MappingView, Set
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from pandas.api.extensions import ExtensionArray
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 ATTRIBUTE = "pandas_dp"  # in ``attrs``: the mark of a protected table, and of what pandas makes of one
-Held = pd.DataFrame | pd.Series | pd.Index | np.ndarray | ExtensionArray
+Array = pd.Series | pd.Index | np.ndarray | ExtensionArray
+Held = pd.DataFrame | Array
 EXAMPLES = {
     "keys": "keys=['A', 'B']",
     "bins": "bins=range(0, 101, 10)",
@@ -113,12 +114,15 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
 
 
 DEEPEST = 10  # lists within lists, such as one that holds itself
-HOLDS = (np.generic, pa.Scalar, np.ndarray, list, tuple, set, frozenset, dict)
+UNORDERED = (Set, MappingView)
+HOLDS = (np.generic, pa.Scalar, np.ndarray, list, tuple, dict, *UNORDERED)
 TYPED = {"b": "bool", "i": "int", "u": "int", "U": "str", "S": "bytes", "M": "pd.Timestamp", "m": "pd.Timedelta"}
 
 
-def check_typed(value: Any, where: str = "") -> None:
+def check_typed(value: Any, where: str = "", name: str = "") -> None:
     """Refuse scalars of NumPy and Arrow where public facts are typed: nobody types one, and what is computed of rows is one.
+
+    Sets are refused as well as arguments, which have a `name`: in each process they list their entries in another order.
 
     What is typed is published in the text of the question, so ``lambda d: d.age > df.age.mean()`` would publish the mean.
     Arrays are looked at as a whole, whatever they hold: edges and keys are made in arrays, and one value of a column is none.
@@ -130,6 +134,13 @@ def check_typed(value: Any, where: str = "") -> None:
         It says where, if `where` does, and the type, never the value.
     """
     scalar = _scalar(value)
+    if isinstance(scalar, UNORDERED):
+        if not name:  # a constant of a step, where .isin({'a', 'b'}) alone takes one, and asks the same in any order
+            return
+        view = isinstance(scalar, MappingView)
+        why = "changes with its dict" if view else "has another order in each process, which would be another question"
+        line = f"{f'{name}=' if scalar is value else ''}{'list' if view else 'sorted'}(...)"
+        raise ArgumentTypeError(f"{where}a {type(scalar).__name__} {why}: {line}")
     if scalar is not None:
         library, kind = ("np", scalar.dtype.kind) if isinstance(scalar, np.generic) else ("pa", "")
         found = f"{library}.{type(scalar).__name__} is a {'NumPy' if kind else 'pyarrow'} scalar"
@@ -145,25 +156,28 @@ def entries(given: Iterable[Any], name: str) -> Iterable[Any]:
     if isinstance(given, Held | tuple):
         return given
     kept = tuple(given)
-    check_typed(kept, f"{name} must be typed, and ")
+    check_typed(kept, f"{name} must be typed, and ", name)
     return kept
 
 
 def check_all_typed(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
     """Do that for the arguments of a call, by their names."""
     for name, value in arguments:
-        check_typed(value, f"{call}: {name} must be typed, and ")
+        check_typed(value, f"{call}: {name} must be typed, and ", name)
 
 
-def _scalar(value: Any, depth: int = 0) -> np.generic | pa.Scalar | None:
-    """A scalar of NumPy or Arrow: the value itself or one in it; None for none, and so deep that no call takes it."""
+def _scalar(value: Any, depth: int = 0) -> Any:
+    """A scalar of NumPy or Arrow, or a set: the value itself or one in it; None for none, and so deep that no call takes it."""
     if isinstance(value, np.generic | pa.Scalar):
         return value
+    if isinstance(value, UNORDERED):
+        found = _scalar(tuple(value), depth)  # type: ignore[arg-type]  # views can be looked through
+        return value if found is None else found
     if isinstance(value, np.ndarray):
         return _scalar(value[()]) if value.ndim == 0 else None
     if isinstance(value, dict):
         return _scalar([*value, *value.values()], depth)
-    if not isinstance(value, list | tuple | set | frozenset) or depth > DEEPEST:
+    if not isinstance(value, list | tuple) or depth > DEEPEST:
         return None
     odd = {kind for kind in set(map(type, value)) if issubclass(kind, HOLDS)}  # of millions of keys most are plain
     return next(

@@ -177,3 +177,11 @@ def has_dtype(dtype: Any, name: str, parsed: bool = False) -> bool:
         return bool(known == dtype or with_missing(known) == dtype)
     except (TypeError, ValueError, NotImplementedError):  # no name that pandas knows, or none that it can read
         return False
+
+
+def made_of(name: str) -> str:
+    """The name of the dtype to make of a column that shall go by this one: that which missing cells do not keep from it."""
+    try:
+        return str(with_missing(pd.api.types.pandas_dtype(name)))
+    except (TypeError, ValueError, NotImplementedError):
+        return name

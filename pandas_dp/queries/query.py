@@ -16,6 +16,7 @@ from pandas_dp.facts.call import ITEM, Call, kept, shown
 from pandas_dp.facts.public_only import check_all_typed, refuse_private
 from pandas_dp.queries import json_values
 from pandas_dp.questions.unknown_names import missing_question
+from pandas_dp.steps.trace import ANY, trace
 
 DEFAULTS: dict[str, Any] = {
     "epsilon": None,
@@ -50,6 +51,7 @@ class Query:
     __slots__ = ("_calls", "_terms")
 
     def __init__(self, terms: Mapping[str, Any], calls: tuple[Call, ...] = ()) -> None:
+        check_all_typed("query", terms.items())
         numbers.offer(**(DEFAULTS | dict(terms)))
         self._terms, self._calls = dict(terms), calls
 
@@ -235,6 +237,9 @@ class Query:
             given = (*zip(own.parameters, args, strict=False), *options.items())
             check_all_typed(name, given)
             refuse_private(name, given)
+            for _, value in given:
+                if isinstance(value, pd.api.typing.Expression):  # its text shows what stands in it
+                    trace(value, ANY, name)  # type: ignore[arg-type]  # it is evaluated as pandas does it
             return Query(self._terms, (*self._calls, Call(name, kept(args), kept(options))))
 
         record.__name__, record.__doc__ = name, method.__doc__

@@ -55,11 +55,19 @@ def read_query(text: Any, price: Mapping[str, Any]) -> Query:
     """
     made = Query(price)
     for call in _calls(_tree(text)):
+        if made._stage is None:
+            raise ArgumentValueError(f"a text asks one question, and its steps stand before it: {_written(made)}")
+        if call.name.startswith("_"):
+            raise ArgumentValueError(f"there is no question {call.name!r}: {EXAMPLE}")
         try:
             made = made._then(call)
         except AttributeError as error:  # as for attributes of an object; in a text it is a wrong value
             raise ArgumentValueError(str(error)) from None
     return asked(made)
+
+
+def _written(query: Query) -> str:
+    return "".join(map(str, query._calls)).removeprefix(".")
 
 
 def asked(query: Query) -> Query:

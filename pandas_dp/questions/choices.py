@@ -290,7 +290,9 @@ def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Express
     except (ArgumentTypeError, ArgumentValueError) as error:
         text = str(error) if str(error).startswith("score: ") else f"score: {error}"
         more = "" if isinstance(score, str) else ". A score of the whole table needs its sensitivity: sensitivity=1"
-        raise type(error)(f"{text}{more}") from None
+        refused = type(error)(f"{text}{more}")
+        refused._unknown = error._unknown
+        raise refused from None
     if kind not in NUMERIC:
         raise ArgumentTypeError(f"score must give numbers or conditions, not {kind.value}: {SELECT}")
     return tree

@@ -121,6 +121,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         self._known = known
         return known
 
+    def _late(self, name: object) -> str | None:
+        """See `frames.late`."""
+        return frames.late(self._frame, name)
+
     def _kind(self, column: str) -> Kind:
         if not isinstance(column, str):
             raise ArgumentTypeError(
@@ -136,13 +140,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             raise ArgumentValueError(
                 f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
             )
-        if column not in names and column in self._frame.columns:
-            raise ArgumentValueError(
-                f"{column!r} was put into this frame after it was protected, so it is not there: make it by "
-                f"df.dp.assign(...), or type df.dp.protect(epsilon=...) once more"[:400]
-            )
         if column not in names:
-            raise ArgumentValueError(f"no column named {column!r}"[:200] + did_you_mean(column, names))
+            known = f"no column named {column!r}"[:200] + did_you_mean(column, names)
+            raise ArgumentValueError(self._late(column) or known)
         # taken out of a frame again and again it would cost more than many queries
         held = frame[column] if table is None or self._steps else table.column(column)
         return kind_of(held.dtype)

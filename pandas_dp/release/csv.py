@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
 
 CSV = ".to_csv(path), with intervals and cautions; .table().to_csv(path, ...) is pandas' own, with every digit"
 MARK = "# "
@@ -36,7 +36,7 @@ def write_csv(
 
     Raises
     ------
-    ArgumentTypeError, ArgumentValueError, OSError
+    ArgumentTypeError, ArgumentValueError, DataFileError
         For another path, and for options that say how a file is opened; see also `replace_file`.
     """
     refused = {"mode", "compression", "storage_options", "errors"} & options.keys()
@@ -76,7 +76,7 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     ------
     ArgumentValueError
         A folder or device, or a ledger, whose budgets could be spent once more if it were lost.
-    OSError
+    DataFileError
         It cannot be written; a file that was there is as it was.
     """
     name = os.fspath(path)
@@ -98,9 +98,9 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     except ValueError:  # a character that no name can have
         raise ArgumentValueError("path must be the name of a file: 'report.html'") from None
     except OSError as error:
-        if error.filename is not None:
-            error.filename, error.filename2 = name, None  # as the caller wrote it
-        raise
+        raise DataFileError(
+            f"path: {name!r} cannot be written ({error.strerror or error}); what was there is as it was"
+        ) from None
     finally:
         with suppress(OSError, ValueError):
             os.unlink(temporary)

@@ -13,7 +13,6 @@ from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
-from pandas_dp.core.records import plain
 from pandas_dp.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -98,7 +97,7 @@ def protect(
     public = _public_rows(frame, rows, unit, table, version)
     implicit.check(unit, budget.accountant)
     opened = ledger_files.attach(open_ledger(ledger), witness)
-    check_name(plain(name), opened.heads())
+    check_name(name, opened.heads())
     with registry.lock:
         session = find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
@@ -286,7 +285,7 @@ def open_session(ledger: str | os.PathLike[str], name: str = "data") -> Session:
     opened = open_ledger(path)
     terms = opened.budget(name)
     if terms is None:
-        check_name(plain(name), opened.heads())
+        check_name(name, opened.heads())
         close = did_you_mean(name, [known for known in opened.heads() if PART not in known])
         raise LedgerError(f"the ledger has no budget named {name!r}{close}; to open one type once {line}")
     return rejoin(opened, name, terms[1])

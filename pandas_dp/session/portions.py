@@ -15,7 +15,6 @@ import pandas as pd
 
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
-from pandas_dp.core.records import plain
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
@@ -38,7 +37,7 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
         raise ArgumentTypeError("name must be a text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
     total, table = numbers.positive_epsilon(epsilon), registry.table_of(frame)
     session = table.session
-    check_name(plain(session.name + PART + name), session._ledger.heads())
+    check_name(session.name + PART + name, session._ledger.heads())
     text = f"allot({name!r}, epsilon={show(total)})"
     table.check()
     part = _part(session, name, total, total, session.unit, text)

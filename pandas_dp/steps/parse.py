@@ -175,7 +175,9 @@ class _Reader:
             return self._read(node)
         except (ArgumentTypeError, ArgumentValueError) as error:
             prefix = f"{self.argument}: "
-            raise type(error)(str(error) if str(error).startswith(prefix) else prefix + str(error)) from None
+            if str(error).startswith(prefix):
+                raise
+            raise type(error)(prefix + str(error)) from None
         except RecursionError:
             raise ArgumentValueError(f"{self.argument}: the expression is nested too deeply") from None
 

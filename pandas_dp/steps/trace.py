@@ -27,7 +27,9 @@ _NOT_A_TRUTH = (
 
 def unknown_column(argument: str, name: object, names: Iterable[object]) -> ArgumentValueError:
     """Return the error for a name that is no column, with the closest one that is."""
-    return ArgumentValueError(f"{argument}: there is no column {quote(name)}{did_you_mean(name, names)}")
+    error = ArgumentValueError(f"{argument}: there is no column {quote(name)}{did_you_mean(name, names)}")
+    error._unknown = name
+    return error
 
 
 def _operator(build: Callable[..., Expression], op: str, *, reflected: bool = False) -> Callable[..., Any]:
@@ -105,7 +107,9 @@ class TracedColumn:
                 "a Series, Index or array from outside is data that nobody checked, and it would have to be matched "
                 "to the rows. Use columns of this table, as in lambda d: d.x > d.y, and public constants"
             )
-        if isinstance(value, list | tuple | set | frozenset):
+        if isinstance(value, set | frozenset):
+            return value
+        if isinstance(value, list | tuple):
             return [TracedColumn._open(item) for item in value]
         if isinstance(value, dict):
             return {name: TracedColumn._open(item) for name, item in value.items()}
@@ -212,20 +216,23 @@ class TracedAccessor:
 
 
 class _Names:
-    """``frame.columns`` while tracing: says yes to every name, so that the frame itself can refuse unknown ones."""
+    """Says yes to every name: as ``frame.columns`` while tracing, so that the frame itself can refuse unknown ones."""
 
     def __contains__(self, name: object) -> bool:
         return True
 
 
+ANY = _Names()
+
+
 class TracedFrame:
     """A table without rows or data, while a function is traced."""
 
-    def __init__(self, names: frozenset[str], argument: str) -> None:
-        self._names = names
+    def __init__(self, names: frozenset[str] | _Names, argument: str) -> None:
+        self._names: Any = names
         self._argument = argument
 
-    columns = _Names()
+    columns = ANY
 
     def __getitem__(self, name: object) -> TracedColumn:
         if not isinstance(name, str):
@@ -252,7 +259,7 @@ class TracedFrame:
     __array__ = _refuse("a table does not become an array: name its columns, as in d.x")
 
 
-def trace(function: Callable[[Any], Any], names: frozenset[str], argument: str) -> Expression:
+def trace(function: Callable[[Any], Any], names: frozenset[str] | _Names, argument: str) -> Expression:
     """Run a function, or a ``pd.col`` expression, on a traced frame and return the tree of what it computed.
 
     Raises

@@ -22,7 +22,7 @@ from pandas_dp.facts.checks import check_facts
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.public_only import ATTRIBUTE
 from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.facts.schema_files import has_dtype
+from pandas_dp.facts.schema_files import has_dtype, made_of
 from pandas_dp.tables import readers
 from pandas_dp.tables.parquet import Source
 from pandas_dp.tables.protected import DERIVED, ProtectedFrame, Table, kinds_of
@@ -222,6 +222,17 @@ def check_names(names: pd.Index[Any]) -> None:
         raise ArgumentValueError("column names must be unique: df.columns = ['a', 'b', ...]")
 
 
+def late(frame: pd.DataFrame, name: object) -> str | None:
+    """What is said of a column that a frame was given after it was protected; None of any other one."""
+    table = lookup(frame)
+    if table is None or name not in frame.columns or name in table.empty.columns:
+        return None
+    return (
+        f"{name!r} was put into this frame after it was protected, so it is not there: make it by df.dp.assign(...), or type "
+        "df.dp.protect(epsilon=...) once more"
+    )[:400]
+
+
 def check_typed(table: Any, version: Any) -> None:
     """Check the owner's names of a table and its version."""
     line = "protect(..., table='visits', version='2026-11-28')"
@@ -246,7 +257,7 @@ def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
             if facts.dtype is not None and not has_dtype(dtype, facts.dtype):
                 raise ArgumentTypeError(
                     f"the column has dtype {dtype}, not {facts.dtype!r}: df[{column!r}] = df[{column!r}].astype("
-                    f"{facts.dtype!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
+                    f"{made_of(facts.dtype)!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
                 )
             check_facts(facts, kind, column)
         except (ArgumentTypeError, ArgumentValueError) as error:

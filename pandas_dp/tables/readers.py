@@ -6,24 +6,26 @@ beside the program's text: when the file was written.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import inspect
 import os
 import time
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.argument_help import example
+from pandas_dp.tables.arrow_frames import as_declared
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
@@ -32,14 +34,6 @@ SETTLED = (
     2 * 10**9
 )  # nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
 MOST_NOTED = 1000  # files and options: no service that reads many fills its memory with them
-DECLARED: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has missing values
-    pa.bool_(): "boolean",
-    **{
-        pa.type_for_alias(f"{sign}int{bits}"): f"{sign.upper()}Int{bits}"
-        for sign in ("", "u")
-        for bits in (8, 16, 32, 64)
-    },
-}
 LOCAL = ("file", "local")  # schemes of URLs of files on this machine
 BY_VALUE = (type(None), bool, int, float, str, bytes)
 
@@ -145,35 +139,48 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
 
     With `public` the rows are, so that several budgets may have them.
     """
-    line = f"pandas_dp.{reader.__name__}('visits.{reader.__name__.removeprefix('read_')}')"
+    name = reader.__name__
+    line = f"pandas_dp.{name}('visits.{name.removeprefix('read_')}')"
     if not isinstance(path, str | os.PathLike | list | tuple) and not hasattr(path, "read"):
         raise ArgumentTypeError(f"path must be a path, a list of these or an open file: {line}")
+    options = dict(options)
+    of_arrow = reader in (pd.read_parquet, pd.read_feather)
+    if of_arrow and options.get("dtype_backend") is pd.api.extensions.no_default:
+        del options["dtype_backend"]
+    known = list(_options(reader))
+    if unknown := [option for option in options if option not in known]:
+        raise ArgumentTypeError(f"{name}() takes no {unknown[0]}={did_you_mean(unknown[0], known)}: {line}")
+    by_schema = of_arrow and "dtype_backend" not in options and not public
+    if by_schema:
+        _check_schema(path, options, f"{line[:-1]}, dtype_backend='pyarrow')")
     files = [] if any(options.get(name) is not None for name in ("filesystem", "storage_options")) else _files(path)
     before = stamps_of(files)
-    of_arrow = reader in (pd.read_parquet, pd.read_feather)
-    # what Arrow says may quote a cell; so does what pandas says of a line of text, which is left as it is
-    odd: tuple[type[Exception], ...] = OSError, pa.ArrowException if of_arrow else pd.errors.EmptyDataError
+    # what Arrow says, and pandas of what Arrow read, may quote a cell; so does what pandas says of a line of text, which is
+    # left as it is
+    odd: tuple[type[Exception], ...] = (Exception,) if of_arrow else (OSError, pd.errors.EmptyDataError)
     refused = ""
     try:
-        frame = reader(path, **options)
-        if isinstance(frame, pd.DataFrame) and of_arrow and "dtype_backend" not in options and not public:
-            frame = _as_declared(frame, reader, path, options)
+        if by_schema:
+            pa.array(pd.PeriodIndex([], freq="D"))  # after which Arrow knows the types that pandas adds to its own
+            frame = as_declared((_parquet if reader is pd.read_parquet else _feather)(_local(path), options))
+        else:
+            frame = reader(path, **options)
     except FileNotFoundError:
         refused = f"path: there is no file {path!r}: {line}"
     except odd as error:
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
-        refused = (
-            f"path: {path!r} cannot be read{why}. pandas.{reader.__name__}(...) says more, and may quote cells: {line}"
-        )
+        if reader is pd.read_feather and by_schema:
+            line = f"{line[:-1]}, dtype_backend='pyarrow') reads the first version of the format"
+        refused = f"path: {path!r} cannot be read{why}. pandas.{name}(...) says more, and may quote cells: {line}"
     if refused:  # outside of the handler, so that the error carries nothing of Arrow's
         raise ArgumentValueError(refused)
     if not isinstance(frame, pd.DataFrame):
         return frame
     if before and (after := stamps_of(_files(path))):
-        token = note((reader.__name__, tuple(map(os.path.realpath, files)), repr(options)), before, after)
+        token = note((name, tuple(map(os.path.realpath, files)), repr(options)), before, after)
         names = frozenset() if public else names_of(files, before)
-        known = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
-        frames.remember(frame, known)
+        held = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
+        frames.remember(frame, held)
         if names:
             mark = hashlib.sha256(repr(sorted(map(repr, names))).encode("utf-8", "surrogatepass")).hexdigest()[:32]
             _keep(_marked, mark, names)
@@ -181,17 +188,62 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     return frame
 
 
+def _options(reader: Callable[..., Any]) -> Iterator[str]:
+    """The options that a reader takes, those included that pandas hands to Arrow."""
+    for parameter in list(inspect.signature(reader).parameters.values())[1:]:
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            yield parameter.name
+        elif reader is pd.read_parquet:
+            from pyarrow.parquet import read_table  # not every program needs it
+
+            yield from list(inspect.signature(read_table).parameters)[1:]
+
+
+def _check_schema(path: Any, options: dict[str, Any], line: str) -> None:
+    """Refuse what would keep the dtypes from following the schema of the file, and name the line that takes them from it."""
+    if isinstance(path, str) and "://" in path and not options.get("filesystem") and _local(path) == path:
+        raise ArgumentValueError(f"path: of a URL the dtypes of its schema are asked for: {line}")
+    if options.get("storage_options"):
+        raise ArgumentValueError(
+            f"storage_options: of another place the dtypes of the file's schema are asked for: {line}"
+        )
+    if options.get("to_pandas_kwargs"):
+        raise ArgumentValueError(f"to_pandas_kwargs: dtypes are those of the file's schema, or of Arrow: {line}")
+    engine = options.get("engine", "pyarrow")
+    if engine is not pd.api.extensions.no_default and engine not in ("pyarrow", "auto"):
+        raise ArgumentValueError(f"engine: files are read by pyarrow, so leave it out: {line.partition(',')[0]})")
+
+
+def _parquet(source: Any, options: dict[str, Any]) -> pa.Table:
+    from pyarrow.parquet import read_table  # not every program needs it
+
+    of_pandas = {"engine": None, "storage_options": None, "to_pandas_kwargs": None}
+    given = {name: value for name, value in options.items() if name not in of_pandas}
+    return read_table(source, **given | {"use_pandas_metadata": True})
+
+
+def _feather(source: Any, options: dict[str, Any]) -> pa.Table:
+    # never mapped into memory: what is written into the file later would be what is answered about
+    with pa.OSFile(source) if isinstance(source, str) else contextlib.nullcontext(source) as file:
+        table = pa.ipc.open_file(file).read_all()
+    return table if options.get("columns") is None else table.select(list(options["columns"]))
+
+
+def _local(path: Any) -> Any:
+    """A path on this machine as the text that it is opened by, without ``~`` and ``file://``; anything else as it is."""
+    if isinstance(path, list | tuple):
+        return list(map(_local, path))
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str):
+        return path
+    return url2pathname(urlsplit(name).path) if name.split(":")[0].lower() in LOCAL else os.path.expanduser(name)
+
+
 def _files(path: Any) -> list[str]:
     """The files on this machine that a path, a directory or a list of these stands for; none where one is something else."""
     found = []
-    for one in path if isinstance(path, list | tuple) else [path]:
-        name = os.fspath(one) if isinstance(one, str | os.PathLike) else None
-        if not isinstance(name, str):
-            return []
-        name = (
-            os.path.expanduser(name) if name.split(":")[0].lower() not in LOCAL else url2pathname(urlsplit(name).path)
-        )
-        if not os.path.exists(name):
+    for name in _local(path if isinstance(path, list | tuple) else [path]):
+        if not isinstance(name, str) or not os.path.exists(name):
             return []
         found += _below(name) if os.path.isdir(name) else [name]
     return found
@@ -212,40 +264,6 @@ def stamps_of(files: Iterable[str]) -> tuple[Stamp, ...]:
         return tuple(map(stamp, files))
     except OSError:
         return ()
-
-
-def _as_declared(frame: pd.DataFrame, reader: Callable[..., Any], path: Any, options: dict[str, Any]) -> pd.DataFrame:
-    """Give columns of integers, bools and lists the dtype that the file declares, whatever cells are missing.
-
-    Pandas makes floats of integers where one is missing, which rounds those from 2**53 on, also within lists, and objects of
-    bools.
-    """
-    from pyarrow import parquet as pq  # not every program needs it
-
-    source = os.path.expanduser(path) if isinstance(path, str) else path
-    try:
-        if reader is pd.read_parquet:
-            schema = pq.ParquetDataset(source, filesystem=options.get("filesystem")).schema
-        else:
-            schema = pa.ipc.open_file(source).schema
-    except (OSError, TypeError, ValueError, pa.ArrowException):  # at another place, or of a first form without a schema
-        return frame
-    declared = {field.name: DECLARED[field.type] for field in schema if field.type in DECLARED}
-    places = [(place, name) for place, name in enumerate(map(str, frame.columns)) if name in declared]
-    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-    rounded = [name for place, name in places if frame.dtypes.iloc[place].kind == "f"]
-    exact = reader(path, **options | {"columns": rounded, "dtype_backend": "numpy_nullable"}) if rounded else frame
-    for place, name in places:
-        if isinstance(frame.dtypes.iloc[place], np.dtype):
-            column = exact.iloc[:, rounded.index(name)] if name in rounded else frame.iloc[:, place]
-            frame.isetitem(place, column.astype(declared[name]).array)
-    if nested := [name for name in nested if name in set(map(str, frame.columns))]:
-        whole = reader(path, **options | {"columns": nested, "dtype_backend": "pyarrow"})
-        for place, name in enumerate(map(str, frame.columns)):
-            if name in nested:
-                cells = (None if cell is pd.NA else cell for cell in whole.iloc[:, nested.index(name)].array)
-                frame.isetitem(place, pd.Series(cells, dtype=object).array)
-    return frame
 
 
 def _by_value(option: Any) -> bool:
@@ -287,8 +305,9 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     follows from the day or the number of the run.
 
     Columns of integers have dtypes such as ``Int64``, those of bools ``boolean``, and nested cells are Python's, as the file
-    declares them: where a cell is missing pandas would make floats, which round large numbers, and objects. Of a URL or with
-    ``filesystem=`` say ``dtype_backend="numpy_nullable"``. Labels of rows stay as pandas reads them.
+    declares them: where a cell is missing pandas would make floats, which round large numbers, and objects. A cell that
+    Python has no value for, such as a date in the year 10000, is missing. Of a URL, or with ``storage_options=`` or
+    ``to_pandas_kwargs=``, say ``dtype_backend="pyarrow"``. Labels of rows decide nothing, whatever they are read as.
 
     A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
     part of the question. What pandas makes of the frame is another table, and takes no other budget than the file.
@@ -339,7 +358,7 @@ def read_feather(path: Any, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     path : str or path
-        Where it is of the first version of the format, say ``dtype_backend="numpy_nullable"``: it has no schema.
+        Of a URL, and of a file of the first version of the format, say ``dtype_backend="pyarrow"``.
     **options
         Of ``pandas.read_feather``.
 

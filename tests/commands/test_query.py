@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from fractions import Fraction
 
 import pandas as pd
@@ -198,6 +199,8 @@ def test_a_budget_with_a_delta_or_a_plan_goes_on_on_its_own_terms(ask):
             "--name",
             "visits",
             *price,
+            "--version",
+            "1",
             before=line + "df.dp.session.close()",
         )
         assert (done.returncode, done.stderr) == (0, "")
@@ -227,6 +230,94 @@ def test_unlisted_keys_are_told_as_options(capsys, tmp_path):
         main(["query", str(tmp_path / "a.parquet"), "value_counts('sex')", *given])
     assert end.value.code == 2
     assert "let the price find them: --epsilon 1 --delta 1e-6 with value_counts('sex')" in capsys.readouterr().err
+
+
+USUAL = {"--epsilon": "0.5", "--ledger": "visits.dpledger", "--name": "visits", "--total": "3", "--total-delta": "1e-3"}
+QUESTION, OPTIONS = r"([\w]+\(.*\))", r"(--[a-z-]+[ =][^;,]+?)"
+ADVISED = {  # a question, options beside the usual ones, and where the refusal says what to type
+    "no price": ("count()", {"--epsilon": None}, f"a price: {OPTIONS}$"),
+    "no name": ("count()", {"--name": None}, f"add {OPTIONS}, as in"),
+    "a whole line": ("count()", {"--ledger": None}, "as in pandas-dp query (.*)$"),
+    "no total": ("count()", {"--total": None, "--total-delta": None}, f"its total: {OPTIONS}, and"),
+    "two questions": ("count().mean('age')", {}, f": {QUESTION}$"),
+    "two prices": ("count()", {"--within": "5"}, f": {OPTIONS}$"),
+    "a text as total": ("count()", {"--total": "much"}, f"such as {OPTIONS}$"),
+    "a total below zero": ("count()", {"--total": "-1"}, f"such as {OPTIONS}$"),
+    "a delta above one": ("count()", {"--total-delta": "3"}, f"such as {OPTIONS}$"),
+    "a price below zero": ("count()", {"--epsilon": "-1"}, f"such as {OPTIONS}$"),
+    "a delta of the question above one": ("count()", {"--delta": "3"}, f"such as {OPTIONS}$"),
+    "rows below zero": ("count()", {"--rows": "-1"}, f"such as {OPTIONS}$"),
+    "rows of a unit below zero": ("count()", {"--unit": "pid", "--max-rows": "-1"}, f"such as {OPTIONS}$"),
+    "a unit alone": ("count()", {"--unit": "pid"}, f"needs max_rows: {OPTIONS};"),
+    "a unit whose rows nobody knows": (
+        "rows_per_unit()",
+        {"--unit": "pid", "--total-delta": None},
+        r"first: (--total 0\.1 .*) with rows",
+    ),
+    "no unit": ("rows_per_unit()", {}, f"a column: {OPTIONS}$"),
+    "an empty version": ("count()", {"--version": ""}, f"such as {OPTIONS}$"),
+    "an empty table": ("count()", {"--table": ""}, f"such as {OPTIONS}$"),
+    "a name of a part": ("count()", {"--name": "a::b"}, f"of a budget: {OPTIONS}$"),
+    "a name with a space": ("count()", {"--name": " a"}, f", {OPTIONS}$"),
+    "half a surrogate": ("count()", {"--name": "a\ud800"}, f", {OPTIONS}$"),
+    "keys that nobody lists": ("value_counts('ward')", {}, f"the data: {QUESTION}, or let"),
+    "keys to find": ("value_counts('ward')", {}, f"find them: {OPTIONS} with value_counts"),
+    "found keys": ("unique('ward')", {}, f"with a delta: {OPTIONS} with unique"),
+}
+
+
+@pytest.mark.parametrize("case", ADVISED)
+def test_what_is_advised_can_be_typed(case, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    visits().rename(columns={"cost": "age"}).assign(patient_id=range(400)).to_parquet("visits.parquet")
+    question, more, advised = ADVISED[case]
+
+    given = USUAL | more
+    typed = [f"{name}={value}" for name, value in given.items() if value is not None]
+    with pytest.raises(SystemExit) as end:
+        main(["query", "visits.parquet", question, *typed])
+    told = capsys.readouterr().err.strip()
+    assert end.value.code == 2
+    line = re.search(advised, told)[1]
+    if case == "a whole line":
+        whole = shlex.split(line)
+    else:
+        named = dict(re.findall(r"(--[a-z-]+)[ =]('.*?'|[^\s,]+)", line)) if line.startswith("--") else {}
+        given = {name: value for name, value in (given | named).items() if value is not None}
+        if "two prices" in case:
+            del given["--epsilon"]
+        whole = ["visits.parquet", question if line.startswith("--") else line]
+        whole += [f"{name}={value}" for name, value in given.items()]
+    with pytest.raises(SystemExit) as end:
+        main(["query", *whole])
+    assert (end.value.code, capsys.readouterr().err) == (0, "")
+
+
+@pytest.mark.parametrize("question", ["__class__()", "count().__init__('x')", "_put()"])
+def test_what_python_has_of_every_object_is_no_question(question, capsys, tmp_path):
+    visits().to_parquet(tmp_path / "visits.parquet")
+    with pytest.raises(SystemExit) as end:
+        main(["query", str(tmp_path / "visits.parquet"), question, *map("=".join, USUAL.items())])
+    assert end.value.code == 2
+    assert re.search(
+        r"(there is no question '\w+'|its steps stand before it): \w+\(.*\)$", capsys.readouterr().err.strip()
+    )
+
+
+def test_a_question_that_shows_the_number_of_rows_is_for_code(ask):
+    done = ask("randomized_response('ward', keys=['A', 'B'])", "--epsilon", "0.5", "--total", "3")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "ask it in code" in done.stderr
+    assert "--rows" not in done.stderr
+
+
+def test_asked_again_without_a_version_it_is_said_that_it_is_paid_again(ask):
+    assert ask("count()", "--epsilon", "0.5", *TOTAL).stderr == ""
+    again = ask("count()", "--epsilon", "0.5")
+    assert again.returncode == 0
+    assert "Is it the same table? Add --version 2026-11-28 to each call" in again.stderr
+    assert ask("count()", "--epsilon", "0.5", "--version", "2026-11-28").stderr == ""
+    assert spent(ask.path / "books") == Fraction(3, 2)
 
 
 def test_the_version_is_told(capsys):

@@ -157,7 +157,7 @@ def test_a_twin_that_opens_the_path_is_noticed(tmp_path, monkeypatch):
 def test_a_file_that_cannot_be_written_is_as_it_was(tmp_path, monkeypatch):
     place = tmp_path / "out.csv"
     place.write_text("old")
-    with pytest.raises(FileNotFoundError, match=r"'.*nowhere.out\.csv'"):
+    with pytest.raises(pandas_dp.PandasDPError, match=r"'.*nowhere.out\.csv' cannot be written \(No such file"):
         number(tmp_path / "nowhere" / "out.csv")
     monkeypatch.setattr("os.replace", lambda *names: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):

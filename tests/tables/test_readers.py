@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute
+import pyarrow.dataset
+import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 from support.frames import fresh, people
 
 import pandas_dp
-from pandas_dp import ArgumentValueError
+from pandas_dp import ArgumentValueError, PandasDPError
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.tables import frames
 
@@ -196,12 +201,225 @@ def test_what_is_not_remembered(tmp_path):
 def test_a_file_that_is_gone_after_it_was_read_is_not_remembered(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     people()[["age"]].to_parquet(path)
-    whole = pd.read_parquet
+    whole = pq.read_table
 
     def gone(name, **options):
-        frame = whole(name, **options)
+        table = whole(name, **options)
         Path(name).unlink()
-        return frame
+        return table
 
-    monkeypatch.setattr(pd, "read_parquet", gone)
+    monkeypatch.setattr(pq, "read_table", gone)
     assert frames._names(pandas_dp.read_parquet(path)) == frozenset()
+
+
+def both(folder, form):
+    """Folders that differ in one row, which lacks all its cells in the second."""
+    for place, last in enumerate(((2, True, [3], "b", date(2026, 11, 29)), (None,) * 5)):
+        table = pa.table(
+            {
+                "int": pa.array([1, last[0]], pa.int64()),
+                "bool": pa.array([True, last[1]], pa.bool_()),
+                "list": pa.array([[1], last[2]], pa.list_(pa.int64())),
+                "text": pa.array(["a", last[3]], pa.string()),
+                "day": pa.array([date(2026, 11, 29), last[4]], pa.date32()),
+            }
+        )
+        (folder / str(place) / "city=x").mkdir(parents=True)
+        paths = [folder / str(place) / f"a.{form}", folder / str(place) / "city=x" / f"b.{form}"]
+        for path in paths:
+            if form == "parquet":
+                pq.write_table(table, path)
+            else:
+                with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+                    writer.write_table(table)
+        paths[0].with_name("notes.txt").write_text("no table")
+        yield paths[0]
+
+
+DTYPES = ["Int64", "boolean", "object", "str", "object"]
+PLACES = {
+    "url": lambda path: path.as_uri(),
+    "host": lambda path: path.as_uri().replace("file://", "file://localhost"),
+    "home": lambda path: f"~/{path.relative_to(Path.home())}",
+    "tuple": lambda path: (path,),
+    "open": lambda path: io.BytesIO(path.read_bytes()),
+}
+GIVEN = {
+    "columns": {"columns": ["int", "bool", "list", "text", "day"]},
+    "no backend": {"dtype_backend": pd.api.extensions.no_default},
+    "no storage": {"storage_options": None},
+    "threads": {"use_threads": False},
+}
+OF_PARQUET = {
+    "filesystem": {"filesystem": pa.fs.LocalFileSystem()},
+    "engine": {"engine": "pyarrow"},
+    "filters": {"filters": [("text", "!=", "z")]},
+    "nothing for pandas": {"to_pandas_kwargs": None},
+    "mapped": {"memory_map": True},
+    "buffered": {"buffer_size": 1000},
+    "unread ahead": {"pre_buffer": False},
+    "int96": {"coerce_int96_timestamp_unit": "us"},
+    "metadata": {"use_pandas_metadata": False},
+    "depth": {"schema_depth_limit": 100, "thrift_string_size_limit": 10**6, "thrift_container_size_limit": 10**6},
+    "checked": {"page_checksum_verification": True, "arrow_extensions_enabled": False},
+    "schema": {
+        "schema": pa.schema(
+            {
+                "int": pa.int64(),
+                "bool": pa.bool_(),
+                "list": pa.list_(pa.int64()),
+                "text": pa.string(),
+                "day": pa.date32(),
+            }
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+@pytest.mark.parametrize("place", PLACES)
+def test_no_place_of_a_file_gives_dtypes_that_cells_decide(place, form, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    reader = getattr(pandas_dp, f"read_{form}")
+    for path in both(tmp_path, form):
+        if form == "feather" and place == "tuple":
+            with pytest.raises(ArgumentValueError, match="cannot be read"):
+                reader(PLACES[place](path))
+        else:
+            assert [str(dtype) for dtype in reader(PLACES[place](path)).dtypes] == DTYPES
+
+
+@pytest.mark.parametrize("option", GIVEN | OF_PARQUET)
+def test_no_option_gives_dtypes_that_cells_decide(option, tmp_path):
+    for form in ("parquet", "feather") if option in GIVEN else ("parquet",):
+        for path in both(tmp_path / form, form):
+            frame = getattr(pandas_dp, f"read_{form}")(path, **(GIVEN | OF_PARQUET)[option])
+            assert [str(dtype) for dtype in frame.dtypes][:5] == DTYPES
+            assert isinstance(frame["list"].iloc[0], list)
+            assert type(frame["list"].iloc[0][0]) is int
+
+
+@pytest.mark.parametrize(
+    ("given", "more"),
+    [
+        ({"ignore_prefixes": ["notes"]}, ["category"]),
+        ({"ignore_prefixes": ["notes"], "partitioning": None}, []),
+        ({"ignore_prefixes": ["notes"], "partitioning": pa.dataset.partitioning(flavor="hive")}, ["str"]),
+    ],
+    ids=["inferred", "none", "hive"],
+)
+def test_no_directory_gives_dtypes_that_cells_decide(given, more, tmp_path):
+    for path in both(tmp_path, "parquet"):
+        with pytest.raises(ArgumentValueError, match="cannot be read"):
+            pandas_dp.read_parquet(path.parent)
+        frame = pandas_dp.read_parquet(path.parent, **given)
+        assert [str(dtype) for dtype in frame.dtypes] == DTYPES + more
+        assert len(frame) == 4
+
+
+@pytest.mark.parametrize(
+    ("reader", "path", "given", "line"),
+    [
+        ("parquet", "https://example.org/a.parquet", {}, "dtype_backend='pyarrow')"),
+        ("feather", "s3://bucket/a.feather", {}, "dtype_backend='pyarrow')"),
+        ("parquet", "memory://a.parquet", {"storage_options": {"a": 1}}, "dtype_backend='pyarrow')"),
+        ("parquet", "a.parquet", {"storage_options": {"a": 1}}, "dtype_backend='pyarrow')"),
+        ("parquet", "a.parquet", {"to_pandas_kwargs": {"integer_object_nulls": True}}, "dtype_backend='pyarrow')"),
+        ("parquet", "a.parquet", {"engine": "fastparquet"}, "read_parquet('visits.parquet')"),
+        ("parquet", "a.parquet", {"partition": None}, "did you mean 'partitioning'"),
+        ("feather", "a.feather", {"filters": []}, "read_feather('visits.feather')"),
+        ("csv", "a.csv", {"foo": 1}, "read_csv() takes no foo="),
+        ("csv", "a.csv", {"seperator": ","}, "read_csv('visits.csv')"),
+        ("csv", None, {}, "path must be a path"),
+        ("parquet", 5, {}, "path must be a path"),
+    ],
+)
+def test_what_would_leave_the_schema_is_refused(reader, path, given, line):
+    with pytest.raises(PandasDPError) as error:
+        getattr(pandas_dp, f"read_{reader}")(path, **given)
+    assert line in str(error.value)
+
+
+def test_what_is_typed_instead_of_a_refused_option_reads(tmp_path):
+    for path in both(tmp_path, "parquet"):
+        frame = pandas_dp.read_parquet(path, to_pandas_kwargs={"split_blocks": True}, dtype_backend="pyarrow")
+        assert all(isinstance(dtype, pd.ArrowDtype) for dtype in frame.dtypes)
+    for cells in ([1, 2], [1, None]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a module that Arrow deprecates, which alone knows this form
+            feather.write_feather(pa.table({"c": cells}), tmp_path / "a.feather", version=1)
+            with pytest.raises(ArgumentValueError, match="dtype_backend='pyarrow'"):
+                pandas_dp.read_feather(tmp_path / "a.feather")
+            whole = pandas_dp.read_feather(tmp_path / "a.feather", dtype_backend="pyarrow")
+        assert whole.dtypes.tolist() == ["int64[pyarrow]"]
+
+
+FAR = {
+    pa.date32(): 2**31 - 1,
+    pa.date64(): 2**50,
+    pa.time32("s"): 86_405,
+    pa.time64("us"): 86_400_000_005,
+    pa.time64("ns"): 1,
+    pa.timestamp("s"): 253_402_300_800,  # 10000-01-01 00:00:00
+    pa.timestamp("us"): 2**62,
+    pa.timestamp("s", "Europe/Berlin"): 2**45,
+    pa.timestamp("us", "UTC"): 2**62,
+    pa.duration("s"): 2**60,
+}
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+@pytest.mark.parametrize(
+    "nested", [None, pa.list_, lambda held: pa.struct({"b": held})], ids=["plain", "list", "struct"]
+)
+@pytest.mark.parametrize("held", FAR, ids=str)
+def test_a_cell_that_python_has_not_is_missing(held, nested, form, tmp_path):
+    wrap = {None: lambda cell: cell}.get(nested, lambda cell: [cell] if nested is pa.list_ else {"b": cell})
+    told = []
+    for place, last in enumerate((0, FAR[held])):
+        cells = pa.array([wrap(0), wrap(last)], nested(held) if nested else held)
+        frame = read(write(cells, tmp_path / f"{place}.{form}"))
+        told.append((frame["c"].dtype, repr(frame["c"].iloc[0])))
+    assert told[0] == told[1]
+    if nested:
+        assert pd.isna(frame["c"].iloc[1]) == (not pa.types.is_time(held))  # those are cut to the day
+        frame.dp.protect(epsilon=9, name=fresh())
+        frame.dp(epsilon=1).count("c")
+
+
+@pytest.mark.parametrize("listed", [[1, None], ["a", None], ["a", "a"], [0.0, -0.0], [0.5, float("nan")]], ids=str)
+def test_a_dictionary_may_list_anything(listed, tmp_path):
+    """Pandas refuses to read it as categories where it lists null, or a value twice."""
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array(listed))
+    cells = read(write(array, tmp_path / "a.feather"))["c"]
+    assert isinstance(cells.dtype, pd.CategoricalDtype)
+    assert cells.isna().tolist() == [False, listed[1] is None or listed[1] != listed[1], True]
+
+
+def test_types_that_pandas_does_not_read_as_declared(tmp_path):
+    odd = {
+        "Int64": lambda cells: pa.compute.run_end_encode(pa.array(cells)),
+        "Int8": lambda cells: pa.ExtensionArray.from_storage(pa.bool8(), pa.array(cells, pa.int8())),
+    }
+    for dtype, made in odd.items():
+        for cells in ([1, 1], [1, None]):
+            assert read(write(made(cells), tmp_path / "a.feather"))["c"].dtype == dtype
+
+
+def test_what_a_frame_of_pandas_says_of_its_columns_is_kept(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "period": pd.period_range("2026", periods=2),
+            "interval": pd.interval_range(0, 2),
+            "Float64": pd.array([1.0, None], "Float64"),
+            "of arrow": pd.array([1, None], "int64[pyarrow]"),
+            "day": pd.Series([date(2026, 11, 29), None], dtype="date32[pyarrow]"),
+            "string": pd.array(["a", None], "string[python]"),
+            "time": pd.to_datetime(["2026-11-29", None]).tz_localize("Europe/Berlin"),
+        }
+    )
+    frame.attrs["mine"] = 1
+    frame.to_parquet(tmp_path / "a.parquet")
+    read = pandas_dp.read_parquet(tmp_path / "a.parquet")
+    assert read.dtypes.tolist() == pd.read_parquet(tmp_path / "a.parquet").dtypes.tolist()
+    assert read.attrs["mine"] == 1

@@ -1,0 +1,109 @@
+"""Tables of Arrow as frames of pandas whose dtypes follow from the schema alone.
+
+For all inputs: two tables of one schema, metadata of pandas included, become frames of the same dtypes, but for the lists of
+categories, and none of them raises because of a cell. What Python has no value for, a date in the year 10000, is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+NULLABLE: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has missing values
+    pa.bool_(): pd.BooleanDtype(),
+    **{
+        pa.type_for_alias(name.lower()): pd.api.types.pandas_dtype(name)
+        for name in (f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
+    },
+}
+PERIOD = "pandas.period"  # the one type of whole numbers that pandas has beside those of Arrow
+
+
+def as_declared(table: pa.Table) -> pd.DataFrame:
+    """The frame that pandas makes of a table, with the dtypes that it would have whatever cells are missing.
+
+    Pandas makes floats of integers where one is missing, which rounds those from 2**53 on, also within lists, and objects of
+    bools. Here integers have dtypes such as ``Int64``, bools are ``boolean``, and nested cells are Python's.
+    """
+    columns = list(map(_plain, table.columns))
+    plain = pa.Table.from_arrays(columns, names=table.column_names).replace_schema_metadata(table.schema.metadata)
+    wanted = plain.schema.empty_table().to_pandas().dtypes
+    frame: pd.DataFrame = plain.to_pandas(types_mapper=_dtype)
+    for place, dtype in enumerate(wanted):
+        held = frame.dtypes.iloc[place]
+        if isinstance(dtype, pd.ArrowDtype):  # as the metadata of pandas say
+            frame.isetitem(place, frame.iloc[:, place].astype(dtype).array)
+        elif isinstance(held, pd.ArrowDtype):
+            frame.isetitem(place, _cells(frame.iloc[:, place].array.__arrow_array__()))
+    if attributes := (table.schema.metadata or {}).get(
+        b"PANDAS_ATTRS"
+    ):  # where pandas keeps what a frame says of itself
+        frame.attrs = json.loads(attributes)
+    return frame
+
+
+def _dtype(held: pa.DataType) -> Any:
+    """The dtype of a column, None for that which pandas has for its type; that of Arrow where `_cells` has to follow."""
+    return pd.ArrowDtype(held) if _of_python(held) else NULLABLE.get(held)
+
+
+def _of_python(held: pa.DataType) -> bool:
+    """Whether pandas makes objects of Python of values that Python may not have."""
+    types = pa.types
+    of = held.value_type if types.is_dictionary(held) else held
+    return bool(types.is_nested(of) or types.is_date(of) or types.is_time(of))
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same values in a type that pandas reads whatever they are."""
+    held = column.type
+    if pa.types.is_run_end_encoded(held):
+        return pa.chunked_array(map(pc.run_end_decode, column.chunks), held.value_type)
+    if isinstance(held, pa.BaseExtensionType) and held.storage_type in NULLABLE and held.extension_name != PERIOD:
+        return pa.chunked_array([chunk.storage for chunk in column.chunks], held.storage_type)
+    return _coded(column) if pa.types.is_dictionary(held) and not _of_python(held) else column
+
+
+def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same column with each value once in its dictionary, and no missing one, as categories of pandas have to be."""
+    held, listed = column.type, [chunk.dictionary for chunk in column.chunks]
+    if all(_distinct(values) for values in listed):
+        return column
+    known = _unsigned(pa.chunked_array(listed)).unique()
+    known = known.filter(pc.invert(pc.is_null(known, nan_is_null=True)))
+    codes = pc.index_in(_unsigned(column.cast(held.value_type)), value_set=known)
+    return pa.chunked_array(
+        [pa.DictionaryArray.from_arrays(part, known, ordered=held.ordered) for part in codes.chunks]
+    )
+
+
+def _distinct(values: pa.Array) -> bool:
+    missing = pc.any(pc.is_null(values, nan_is_null=True)).as_py()
+    return not missing and len(_unsigned(values).unique()) == len(values)
+
+
+def _unsigned(values: Any) -> Any:
+    """Values of which none is a zero below zero, which pandas takes for the other one."""
+    return pc.add(values, pa.scalar(0, values.type)) if pa.types.is_floating(values.type) else values
+
+
+def _cells(column: pa.ChunkedArray) -> pd.api.extensions.ExtensionArray:
+    """Objects of Python, missing where it has none."""
+    try:
+        quick = not pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type)
+        found: Iterable[Any] = column.to_pandas() if quick else column.to_pylist()
+    except (ValueError, OverflowError, pa.ArrowException):
+        found = map(_cell, column)
+    return pd.Series(list(found), dtype=object).array
+
+
+def _cell(value: pa.Scalar) -> Any:
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError, pa.ArrowException):
+        return None
