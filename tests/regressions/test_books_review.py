@@ -77,8 +77,7 @@ def test_facts_with_a_dtype_of_another_kind_are_not_said_of_a_joined_table():
     session = df.dp.protect(epsilon=1, name=fresh(), schema={"age": {"bounds": (0, 10), "dtype": "int64"}})
     other = pd.DataFrame({"age": [True, False]})
     other.dp.protect(session=session)
-    with pytest.raises(ArgumentTypeError, match="needs public bounds"):
-        other.dp(epsilon=0.1).mean("age")
+    assert list(session.schema) == []
     with pytest.raises(ArgumentTypeError, match="the column has dtype float64"):
         pd.DataFrame({"age": [1.0]}).dp.protect(session=session, schema={"age": {"dtype": "int64"}})
 
