@@ -58,7 +58,7 @@ def check_alike(table: Table, first: Table, name: str | None, version: str | Non
 def inherited(schema: Schema, frame: pd.DataFrame) -> Schema:
     """Facts that were said of another table, without those that do not fit the kind of a column: nobody said them of it.
 
-    Dtypes are not compared, since one missing value makes another one.
+    Of dtypes kinds alone are compared, since one missing value makes another dtype.
     """
     kept = Schema({})
     for name in schema:
@@ -70,9 +70,10 @@ def inherited(schema: Schema, frame: pd.DataFrame) -> Schema:
 def _fits(facts: ColumnFacts, dtype: Any, name: str) -> bool:
     try:
         check_facts(facts, kind_of(dtype), name)
-    except (ArgumentTypeError, ArgumentValueError):
+        said = facts.dtype
+        return said is None or has_dtype(dtype, said) or kind_of(pd.api.types.pandas_dtype(said)) == kind_of(dtype)
+    except (TypeError, ValueError, NotImplementedError):  # refused, or no dtype that pandas can read
         return False
-    return True
 
 
 _tables: ByObject[Table] = ByObject()

@@ -87,7 +87,9 @@ def test_a_number_of_rows_is_public_by_the_word_of_the_owner_alone(rows):
     session.close()
     with pytest.raises(ArgumentValueError, match="is not public"):
         kept.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=fresh())
-    df.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=fresh())
+    with pytest.raises(ArgumentValueError, match=r"was protected before.*rows=1000"):
+        df.dp.protect(epsilon=3, neighbors="replace_one", rows=True, name=fresh())
+    df.dp.protect(epsilon=3, neighbors="replace_one", rows=100, name=fresh())
     assert df.dp(epsilon=1).count() == 100
 
 

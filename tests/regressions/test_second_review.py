@@ -60,7 +60,7 @@ def test_a_frame_made_by_a_step_is_no_whole_table_when_protected_anew():
         session = made.dp.protect(epsilon=1, neighbors="replace_one", name=fresh())
         made.dp(epsilon=1).count()
         assert session.spent == "epsilon=1"
-    session = df.dp.protect(epsilon=1, neighbors="replace_one", rows=True, name=fresh())
+    session = df.dp.protect(epsilon=1, neighbors="replace_one", rows=100, name=fresh())
     assert df.dp(epsilon=1).count() == 100
     assert session.spent == "epsilon=0"
 
