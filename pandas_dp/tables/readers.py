@@ -140,8 +140,10 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     """
     name = reader.__name__
     line = f"pandas_dp.{name}('visits.{name.removeprefix('read_')}')"
-    if not isinstance(path, str | os.PathLike | list | tuple) and not hasattr(path, "read"):
-        raise ArgumentTypeError(f"path must be a path, a list of these or an open file: {line}")
+    several = reader is pd.read_parquet
+    kinds = (str, os.PathLike, list, tuple) if several else (str, os.PathLike)
+    if not isinstance(path, kinds) and not hasattr(path, "read"):
+        raise ArgumentTypeError(f"path must be a path{', a list of these' if several else ''} or an open file: {line}")
     options = dict(options)
     of_arrow = reader in (pd.read_parquet, pd.read_feather)
     if of_arrow and options.get("dtype_backend") is pd.api.extensions.no_default:
