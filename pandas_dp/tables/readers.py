@@ -171,7 +171,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     except odd as error:
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
         if reader is pd.read_feather and by_schema:
-            line = f"{line[:-1]}, dtype_backend='pyarrow') reads the first version of the format"
+            line += "; one of the first version of the format takes dtype_backend='pyarrow'"
         refused = f"path: {path!r} cannot be read{why}. pandas.{name}(...) says more, and may quote cells: {line}"
     if refused:  # outside of the handler, so that the error carries nothing of Arrow's
         raise ArgumentValueError(refused)
