@@ -7,7 +7,6 @@ categories, and none of them raises because of a cell. What Python has no value 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -40,9 +39,8 @@ def as_declared(table: pa.Table) -> pd.DataFrame:
             frame.isetitem(place, frame.iloc[:, place].astype(dtype).array)
         elif isinstance(held, pd.ArrowDtype):
             frame.isetitem(place, _cells(frame.iloc[:, place].array.__arrow_array__()))
-    if attributes := (table.schema.metadata or {}).get(
-        b"PANDAS_ATTRS"
-    ):  # where pandas keeps what a frame says of itself
+    attributes = (table.schema.metadata or {}).get(b"PANDAS_ATTRS")  # where pandas keeps what a frame says of itself
+    if attributes:
         frame.attrs = json.loads(attributes)
     return frame
 
@@ -72,7 +70,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same column with each value once in its dictionary, and no missing one, as categories of pandas have to be."""
     held, listed = column.type, [chunk.dictionary for chunk in column.chunks]
-    if all(_distinct(values) for values in listed):
+    if not listed or (not pa.types.is_floating(held.value_type) and all(map(_distinct, listed))):
         return column
     known = _unsigned(pa.chunked_array(listed)).unique()
     known = known.filter(pc.invert(pc.is_null(known, nan_is_null=True)))
@@ -83,8 +81,7 @@ def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _distinct(values: pa.Array) -> bool:
-    missing = pc.any(pc.is_null(values, nan_is_null=True)).as_py()
-    return not missing and len(_unsigned(values).unique()) == len(values)
+    return values.null_count == 0 and len(values.unique()) == len(values)
 
 
 def _unsigned(values: Any) -> Any:
@@ -95,11 +92,13 @@ def _unsigned(values: Any) -> Any:
 def _cells(column: pa.ChunkedArray) -> pd.api.extensions.ExtensionArray:
     """Objects of Python, missing where it has none."""
     try:
-        quick = not pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type)
-        found: Iterable[Any] = column.to_pandas() if quick else column.to_pylist()
+        if not pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
+            quick: pd.api.extensions.ExtensionArray = column.to_pandas().array
+            return quick
+        cells = column.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException):
-        found = map(_cell, column)
-    return pd.Series(list(found), dtype=object).array
+        cells = list(map(_cell, column))
+    return pd.Series(cells, dtype=object).array
 
 
 def _cell(value: pa.Scalar) -> Any:

@@ -141,8 +141,10 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     """
     name = reader.__name__
     line = f"pandas_dp.{name}('visits.{name.removeprefix('read_')}')"
-    if not isinstance(path, str | os.PathLike | list | tuple) and not hasattr(path, "read"):
-        raise ArgumentTypeError(f"path must be a path, a list of these or an open file: {line}")
+    several = reader is pd.read_parquet
+    kinds = (str, os.PathLike, list, tuple) if several else (str, os.PathLike)
+    if not isinstance(path, kinds) and not hasattr(path, "read"):
+        raise ArgumentTypeError(f"path must be a path{', a list of these' if several else ''} or an open file: {line}")
     options = dict(options)
     of_arrow = reader in (pd.read_parquet, pd.read_feather)
     if of_arrow and options.get("dtype_backend") is pd.api.extensions.no_default:
@@ -170,7 +172,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     except odd as error:
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
         if reader is pd.read_feather and by_schema:
-            line = f"{line[:-1]}, dtype_backend='pyarrow') reads the first version of the format"
+            line += "; one of the first version of the format takes dtype_backend='pyarrow'"
         refused = f"path: {path!r} cannot be read{why}. pandas.{name}(...) says more, and may quote cells: {line}"
     if refused:  # outside of the handler, so that the error carries nothing of Arrow's
         raise ArgumentValueError(refused)

@@ -20,7 +20,7 @@ from pyarrow import feather
 from support.frames import fresh, people
 
 import pandas_dp
-from pandas_dp import ArgumentValueError, PandasDPError
+from pandas_dp import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.tables import frames
 
@@ -283,7 +283,7 @@ def test_no_place_of_a_file_gives_dtypes_that_cells_decide(place, form, tmp_path
     reader = getattr(pandas_dp, f"read_{form}")
     for path in both(tmp_path, form):
         if form == "feather" and place == "tuple":
-            with pytest.raises(ArgumentValueError, match="cannot be read"):
+            with pytest.raises(ArgumentTypeError, match="path must be a path or an open file"):
                 reader(PLACES[place](path))
         else:
             assert [str(dtype) for dtype in reader(PLACES[place](path)).dtypes] == DTYPES
@@ -330,7 +330,8 @@ def test_no_directory_gives_dtypes_that_cells_decide(given, more, tmp_path):
         ("feather", "a.feather", {"filters": []}, "read_feather('visits.feather')"),
         ("csv", "a.csv", {"foo": 1}, "read_csv() takes no foo="),
         ("csv", "a.csv", {"seperator": ","}, "read_csv('visits.csv')"),
-        ("csv", None, {}, "path must be a path"),
+        ("csv", None, {}, "path must be a path or an open file"),
+        ("csv", ["a.csv"], {}, "path must be a path or an open file"),
         ("parquet", 5, {}, "path must be a path"),
     ],
 )
