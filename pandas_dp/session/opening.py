@@ -27,6 +27,7 @@ from pandas_dp.facts.schema import Schema
 from pandas_dp.session import implicit, ledger_files, registry
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
+from pandas_dp.tables import checks as table_checks
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import check_frame
 
@@ -92,8 +93,8 @@ def protect(
         budget = budget.planned(planned_prices(plan))
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, unit)
-    frames.check_schema(facts, frame)
-    frames.check_typed(table, version)
+    table_checks.check_schema(facts, frame)
+    table_checks.check_typed(table, version)
     public = _public_rows(frame, rows, unit, table, version)
     implicit.check(unit, budget.accountant)
     opened = ledger_files.attach(open_ledger(ledger), witness)
@@ -208,12 +209,12 @@ def join(
         raise ArgumentValueError(
             "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
         )
-    frames.check_typed(table, version)
+    table_checks.check_typed(table, version)
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, session.unit)
-    frames.check_schema(facts, frame)
+    table_checks.check_schema(facts, frame)
     public = _public_rows(frame, rows, session.unit, table, version)
     implicit.check(session.unit, session.budget.accountant)
     with registry.lock:

@@ -7,9 +7,7 @@ memory as it was exactly if nothing was missing.
 
 from __future__ import annotations
 
-import re
 import uuid
-import warnings
 import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,12 +16,11 @@ import pandas as pd
 
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.facts.checks import check_facts
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.public_only import ATTRIBUTE
-from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.facts.schema_files import has_dtype, made_of
+from pandas_dp.facts.schema import Schema
 from pandas_dp.tables import readers
+from pandas_dp.tables.checks import check_alike, inherited
 from pandas_dp.tables.parquet import Source
 from pandas_dp.tables.protected import DERIVED, ProtectedFrame, Table, kinds_of
 from pandas_dp.tables.readers import ByObject
@@ -31,49 +28,7 @@ from pandas_dp.tables.readers import ByObject
 if TYPE_CHECKING:
     from pandas_dp.session.session import Session
 
-CHECKSUM = (
-    "a version that looks like a checksum: if it follows from the rows, an answer that costs nothing tells that none changed. "
-    "Type the day or the number of the run: protect(..., table='visits', version='2026-11-28')"
-)
 ALIAS = "this frame stands for {name}: the rows first protected under that answered"
-
-
-def check_alike(table: Table, first: Table, name: str | None, version: str | None) -> None:
-    """Check that a table has the names and kinds of the one first protected under its version: more is not compared.
-
-    Raises
-    ------
-    ArgumentValueError
-    """
-    if table.kinds == first.kinds:
-        return
-    odd = sorted(one for one in {*table.kinds, *first.kinds} if table.kinds.get(one) != first.kinds.get(one))[0]
-    there = f"is of kind {first.kinds[odd]} there" if odd in first.kinds else "is not there"
-    raise ArgumentValueError(
-        f"version {version!r} of {name!r} has other columns: {odd!r} {there}. Give this table another version, or "
-        "another name: df.dp.protect(..., table='visits', version='2')"
-    )
-
-
-def inherited(schema: Schema, frame: pd.DataFrame) -> Schema:
-    """Facts that were said of another table, without those that do not fit the kind of a column: nobody said them of it.
-
-    Of dtypes kinds alone are compared, since one missing value makes another dtype.
-    """
-    kept = Schema({})
-    for name in schema:
-        if name not in frame.columns or _fits(schema[name], frame[name].dtype, name):
-            kept._columns[name] = schema[name]
-    return kept
-
-
-def _fits(facts: ColumnFacts, dtype: Any, name: str) -> bool:
-    try:
-        check_facts(facts, kind_of(dtype), name)
-        said = facts.dtype
-        return said is None or has_dtype(dtype, said) or kind_of(pd.api.types.pandas_dtype(said)) == kind_of(dtype)
-    except (TypeError, ValueError, NotImplementedError):  # refused, or no dtype that pandas can read
-        return False
 
 
 _tables: ByObject[Table] = ByObject()
@@ -232,37 +187,6 @@ def late(frame: pd.DataFrame, name: object) -> str | None:
         f"{name!r} was put into this frame after it was protected, so it is not there: make it by df.dp.assign(...), or type "
         "df.dp.protect(epsilon=...) once more"
     )[:400]
-
-
-def check_typed(table: Any, version: Any) -> None:
-    """Check the owner's names of a table and its version."""
-    line = "protect(..., table='visits', version='2026-11-28')"
-    for argument, given in (("table", table), ("version", version)):
-        if given is not None and (not isinstance(given, str) or not given):
-            raise ArgumentTypeError(f"{argument} must be a text: {line}")
-    if any(given is not None and re.fullmatch("[0-9a-fA-F]{32,}", given) for given in (table, version)):
-        warnings.warn(CHECKSUM, UserWarning, stacklevel=6)
-
-
-def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:
-    """Check that a schema speaks of this table's columns, in terms that fit their kinds."""
-    for column in schema or ():
-        if column not in frame.columns:
-            close = did_you_mean(column, frame.columns)
-            raise ArgumentValueError(
-                f"schema names {column!r}, which is not a column of this table{close}; leave it out"
-            )
-        facts, dtype = Schema.of(schema)[column], frame[column].dtype
-        try:
-            kind = kind_of(dtype)
-            if facts.dtype is not None and not has_dtype(dtype, facts.dtype):
-                raise ArgumentTypeError(
-                    f"the column has dtype {dtype}, not {facts.dtype!r}: df[{column!r}] = df[{column!r}].astype("
-                    f"{made_of(facts.dtype)!r}) before df.dp.protect(...), or in the schema {{'dtype': {str(dtype)!r}}}"
-                )
-            check_facts(facts, kind, column)
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            raise type(error)(f"schema of {column!r}: {error}") from None
 
 
 def check_no_part(session: Session) -> None:
