@@ -19,7 +19,7 @@ except ImportError:
 
 from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.tables import frames
-from pandas_dp.tables.chunks import Partitions
+from pandas_dp.tables.dask_chunks import Partitions
 
 __all__ = ["DaskAccessor"]
 

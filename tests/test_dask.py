@@ -23,7 +23,7 @@ from support.slowly import CELL, broken, rows_of, slow_rows_of
 
 import pandas_dp.dask
 from pandas_dp import ArgumentValueError, NoSessionError, PandasDPError, QueryFailedError
-from pandas_dp.tables import chunks
+from pandas_dp.tables import dask_chunks
 
 SURE = 10**5  # at this epsilon a count is off with probability 2 exp(-10**5)
 META = rows_of(0).iloc[:0]
@@ -164,13 +164,13 @@ def test_steps_stay_lazy_and_give_dask_frames(here):
 
 def test_only_columns_that_are_read_are_read(here, tmp_path, monkeypatch):
     rows_of(0).to_parquet(tmp_path / "0.parquet")
-    seen, original = [], chunks.Preparation.__call__
+    seen, original = [], dask_chunks.Preparation.__call__
 
     def call(self: Any, rows: pd.DataFrame) -> pd.DataFrame:
         seen.append(list(rows.columns))
         return original(self, rows)
 
-    monkeypatch.setattr(chunks.Preparation, "__call__", call)
+    monkeypatch.setattr(dask_chunks.Preparation, "__call__", call)
     ddf = protected(dd.read_parquet(tmp_path))
     for ask, columns in [
         (lambda d: d.count(), ["pid"]),

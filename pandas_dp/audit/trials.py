@@ -19,7 +19,7 @@ from pandas_dp.facts.schema import Schema
 from pandas_dp.release.values import Release
 from pandas_dp.session import registry
 from pandas_dp.session.session import Session
-from pandas_dp.tables.checks import check_schema
+from pandas_dp.tables.schema_checks import check_schema
 
 NAME = "audit"
 SAME = 20  # first trials on each table: where all raise the same, the question is mistaken

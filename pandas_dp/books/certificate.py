@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pandas_dp.books.certificate_page import document
+from pandas_dp.books.certificate_html import document
 from pandas_dp.books.entries import Answered, read
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.errors import ArgumentTypeError

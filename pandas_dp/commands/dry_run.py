@@ -21,8 +21,8 @@ from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.query import Query
 from pandas_dp.release.preview import Preview
 from pandas_dp.session.session import Session
-from pandas_dp.tables.checks import check_schema
 from pandas_dp.tables.frames import check_frame
+from pandas_dp.tables.schema_checks import check_schema
 
 MOST_CHARACTERS = 300  # of a message that repeats a question
 

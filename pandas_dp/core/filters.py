@@ -1,4 +1,4 @@
-"""How much divergence an (epsilon, delta) pays for: constants of a filter, rounded down.
+"""May one more query be paid? Privacy filters: exact sums of public charges and one test per accountant.
 
 A filter decides before the release, from public numbers alone, while the analyst is free to choose every next
 query and price after having seen all earlier answers. Its state is three sums and a flag, so a decision costs

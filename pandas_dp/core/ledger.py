@@ -19,12 +19,12 @@ from fractions import Fraction
 
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
+from pandas_dp.core.database import DURABLE, READ, Store, guard
 from pandas_dp.core.files import canonical
 from pandas_dp.core.filters import Filter, PureFilter, filter_for
+from pandas_dp.core.ledger_reading import LedgerEntry, Readable
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
-from pandas_dp.core.reading import LedgerEntry, Readable
 from pandas_dp.core.records import Row
-from pandas_dp.core.store import DURABLE, READ, Store, guard
 from pandas_dp.errors import LedgerError
 
 __all__ = ["Ledger", "LedgerEntry", "open_ledger"]

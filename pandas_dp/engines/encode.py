@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.interrupts import stop
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
-from pandas_dp.engines.canonical import Foreign, canonical, forms
+from pandas_dp.engines.categories import Foreign, canonical, forms
 from pandas_dp.engines.cells import comparable, plain_text, shallow
 from pandas_dp.engines.dictionaries import decoded, is_text, places_in
 from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats, holds

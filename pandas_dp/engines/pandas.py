@@ -17,7 +17,7 @@ from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
 from pandas_dp.core.randomness import Fill, random_bytes
-from pandas_dp.engines.canonical import Foreign, forms
+from pandas_dp.engines.categories import Foreign, forms
 from pandas_dp.engines.cells import shallow
 from pandas_dp.engines.encode import MISSING, Coded, Stored, stored
 from pandas_dp.engines.found import combined, found_keys

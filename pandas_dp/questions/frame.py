@@ -13,7 +13,6 @@ from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
-from pandas_dp.questions.bounds import asked, bounded, is_private, square_lattice
 from pandas_dp.questions.choices import ChoiceQuestions
 from pandas_dp.questions.column import PricedColumn, tell
 from pandas_dp.questions.grouping import GroupQuestions
@@ -23,6 +22,7 @@ from pandas_dp.questions.several import SeveralQuestions
 from pandas_dp.questions.statistics import GraphQuestions, LocalQuestions, StatisticQuestions, UnitQuestions
 from pandas_dp.questions.streams import StreamQuestions
 from pandas_dp.questions.tables import RangeQuestions, TableQuestions
+from pandas_dp.questions.unknown_bounds import asked, bounded, is_private, square_lattice
 from pandas_dp.questions.unknown_names import refuse_dates
 from pandas_dp.release.values import Release
 from pandas_dp.steps.methods import take_steps

@@ -15,9 +15,9 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, columns_text
-from pandas_dp.questions.bounds import asked, bounded, rank_lattice, square_lattice
 from pandas_dp.questions.partition import Parts, few
 from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_bounds import asked, bounded, rank_lattice, square_lattice
 from pandas_dp.questions.unknown_names import ONE_COLUMN, missing_question, refuse_dates
 from pandas_dp.release.values import Release
 

@@ -12,8 +12,8 @@ from pandas_dp.core.mechanisms.smooth import DRAWS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.kinds import exact_number
-from pandas_dp.questions.bounds import asked, is_private, open_ended, rank_lattice
 from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_bounds import asked, is_private, open_ended, rank_lattice
 from pandas_dp.release.values import Release
 
 

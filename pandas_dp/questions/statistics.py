@@ -25,9 +25,9 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind, is_missing
 from pandas_dp.facts.public_only import listed
-from pandas_dp.questions.bounds import grid, is_private, open_ended
 from pandas_dp.questions.quantiles import QuantileQuestions, smooth_noise
 from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_bounds import grid, is_private, open_ended
 from pandas_dp.release.values import Release
 
 MOST_COLUMNS = 30

@@ -16,9 +16,9 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.call import LEFT_OUT
 from pandas_dp.facts.labels import CrossLabels, Labels
-from pandas_dp.questions.bounds import bounded, is_private
 from pandas_dp.questions.partition import Parts, parts_of
 from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_bounds import bounded, is_private
 from pandas_dp.questions.unknown_names import refuse_dates
 from pandas_dp.release.values import Release
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
 
-from pandas_dp.core import files, records, store
+from pandas_dp.core import database, files, records
 from pandas_dp.core import ledger as books
 from pandas_dp.core.budget import State
 from pandas_dp.core.ledger import Ledger
@@ -69,7 +69,9 @@ def tell(ledger: Ledger, name: str, entry: int, counter: Callable[[str, int, str
     asked = ledger._ids[name], entry - 1, entry
     heads: dict[int, str] = {}
     with suppress(LedgerBusyError):  # then the number alone is remembered
-        heads = ledger._store.transact(store.READ, lambda connection: dict(connection.execute(query, asked).fetchall()))
+        heads = ledger._store.transact(
+            database.READ, lambda connection: dict(connection.execute(query, asked).fetchall())
+        )
     now, others = (entry, heads.get(entry, "")), []
     with suppress(OSError):  # where nothing can be remembered there is no such folder
         place, budget = _place(ledger._store.identifier), str(ledger._ids[name])
@@ -155,7 +157,7 @@ def backup(ledger: Ledger, to: str) -> None:
         records.mark(connection, f"this file is a back-up of {datetime.now(UTC):%Y-%m-%d %H:%M} UTC: type {RESTORE}")
         connection.execute("COMMIT")
 
-    if os.path.lexists(to) or not store.create(files.canonical(to), write):  # a link would lead to another file
+    if os.path.lexists(to) or not database.create(files.canonical(to), write):  # a link would lead to another file
         raise LedgerError(f"{to} is there already, and a back-up replaces nothing: name a new file")
 
 
@@ -186,9 +188,9 @@ def restore(ledger: Ledger, loss: PrivacyLoss | None, price: str) -> None:
 
     refusal, ledger._store.refusal = ledger._store.refusal, ""
     try:
-        ledger._store.transact(store.DURABLE, write)
+        ledger._store.transact(database.DURABLE, write)
         # after that: of a transaction over several budgets that is cut short some may be charged
-        ledger._store.transact(store.DURABLE, lambda connection: records.mark(connection, ""))
+        ledger._store.transact(database.DURABLE, lambda connection: records.mark(connection, ""))
     except BaseException:
         ledger._store.refusal = refusal
         raise
@@ -221,7 +223,7 @@ def _behind(ledger: Ledger, known: Mapping[str, Seen]) -> str:
             )
         return ""
 
-    return ledger._store.transact(store.READ, compare)
+    return ledger._store.transact(database.READ, compare)
 
 
 def _place(identifier: str) -> str:
@@ -294,6 +296,6 @@ def _at_exit() -> None:
         remember(ledger)
 
 
-store.watches.append(prepare)
+database.watches.append(prepare)
 books.opened.append(look)
 books.closed.append(remember)

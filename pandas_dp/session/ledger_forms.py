@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from io import FileIO
 from pathlib import Path
 
-from pandas_dp.core import files, records, store
+from pandas_dp.core import database, files, records
 from pandas_dp.errors import LedgerBusyError, LedgerError
 
 RESTORE = "pandas-dp ledger restore visits.dpledger --spent-since epsilon=0.5"
@@ -45,7 +45,7 @@ def _convert(path: str) -> None:
     form: where this dies halfway the next one begins anew, and nothing is lost.
     """
     log = files.left(f"{path}-wal")
-    connection = store.connect(path)
+    connection = database.connect(path)
     try:
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         connection.execute("BEGIN IMMEDIATE")  # takes back a charge that was cut short, too
@@ -99,7 +99,10 @@ def _finish(path: str, journal: str) -> None:
     """
     if not hasattr(os, "lockf"):
         return
-    end, name = time.monotonic() + store.BUSY_SECONDS, f"{Path(path).as_uri()}?mode=ro&immutable=1"  # as it lies there
+    end, name = (
+        time.monotonic() + database.BUSY_SECONDS,
+        f"{Path(path).as_uri()}?mode=ro&immutable=1",
+    )  # as it lies there
     # all locks of this process go when anything closes the file: the connection is closed last
     with closing(sqlite3.connect(name, uri=True)) as connection, open(path, "r+b", buffering=0) as file:
         while not _locked(file):
@@ -107,7 +110,7 @@ def _finish(path: str, journal: str) -> None:
                 return
             if time.monotonic() > end:
                 raise LedgerBusyError("another process holds the ledger's lock; nothing was charged. Ask again")
-            time.sleep(store.NAP)
+            time.sleep(database.NAP)
         if not files.left(journal):
             return
         whole = _whole(connection, pages=True)
@@ -120,7 +123,7 @@ def _finish(path: str, journal: str) -> None:
             beside.truncate()
             os.fsync(beside.fileno())
     if not whole:  # where things are found is written anew, if it can be
-        with suppress(sqlite3.Error), closing(store.connect(path)) as connection:
+        with suppress(sqlite3.Error), closing(database.connect(path)) as connection:
             connection.execute("REINDEX")
 
 

@@ -25,8 +25,8 @@ from pandas_dp.facts.schema_files import has_dtype
 from pandas_dp.release.values import Release
 from pandas_dp.session import opening, registry
 from pandas_dp.session.session import Session
-from pandas_dp.tables.checks import check_schema
 from pandas_dp.tables.frames import SessionTables
+from pandas_dp.tables.schema_checks import check_schema
 
 NAME = "practice"
 MARK = Caution("practice: made-up data")

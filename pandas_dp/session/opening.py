@@ -27,8 +27,8 @@ from pandas_dp.facts.schema import Schema
 from pandas_dp.session import implicit, ledger_files, registry
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
-from pandas_dp.tables import checks as table_checks
 from pandas_dp.tables import frames
+from pandas_dp.tables import schema_checks as table_checks
 from pandas_dp.tables.frames import check_frame
 
 ANOTHER = (

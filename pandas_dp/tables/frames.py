@@ -20,10 +20,10 @@ from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.public_only import ATTRIBUTE
 from pandas_dp.facts.schema import Schema
 from pandas_dp.tables import readers
-from pandas_dp.tables.checks import check_alike, inherited
 from pandas_dp.tables.parquet import Source
 from pandas_dp.tables.protected import DERIVED, ProtectedFrame, Table, kinds_of
 from pandas_dp.tables.readers import ByObject
+from pandas_dp.tables.schema_checks import check_alike, inherited
 
 if TYPE_CHECKING:
     from pandas_dp.session.session import Session

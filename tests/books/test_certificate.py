@@ -19,7 +19,7 @@ import pandas_dp
 from pandas_dp.books import certificate_texts
 from pandas_dp.books import entries as books
 from pandas_dp.books.certificate import certificate
-from pandas_dp.books.certificate_page import visible
+from pandas_dp.books.certificate_html import visible
 from pandas_dp.books.certificate_style import DARK, LIGHT
 from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget

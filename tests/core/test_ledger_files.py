@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.ledgers import ONE, UNIT, ask, older
 
-from pandas_dp.core import records, store
+from pandas_dp.core import database, records
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError
 from pandas_dp.session import ledger_files, ledger_forms
@@ -145,7 +145,7 @@ def test_files_that_are_not_our_ledger_are_left_untouched(path, tmp_path, kind):
 
 
 def test_a_lock_held_elsewhere_is_reported_and_costs_nothing(path, monkeypatch):
-    monkeypatch.setattr(store, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.2)
     ledger = open_ledger(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -159,7 +159,7 @@ def test_a_lock_held_elsewhere_is_reported_and_costs_nothing(path, monkeypatch):
 
 
 def test_a_lock_or_an_interrupt_while_connecting_is_no_reason_to_give_up(path, monkeypatch):
-    monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
     ledger = open_ledger(path)
     ledger._store.die("the disk did not confirm a charge")
     other = sqlite3.connect(path, isolation_level=None)
@@ -173,7 +173,7 @@ def test_a_lock_or_an_interrupt_while_connecting_is_no_reason_to_give_up(path, m
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(store.Store, "_look", interrupt)
+        patch.setattr(database.Store, "_look", interrupt)
         with pytest.raises(KeyboardInterrupt):
             ask(ledger, "0.1")
     ask(ledger, "0.1")
@@ -258,7 +258,7 @@ def test_x23_a_copy_of_the_older_form_that_is_put_back_after_the_change_is_notic
 
 
 def test_x23_an_older_ledger_that_is_in_use_is_not_changed(path, monkeypatch):
-    monkeypatch.setattr(store, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.2)
     older(path)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("SELECT * FROM budgets").fetchall()

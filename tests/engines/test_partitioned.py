@@ -31,7 +31,7 @@ from pandas_dp.core.statistics.scores import RowScores
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import PartitionedView, Summary, places
-from pandas_dp.tables import chunks
+from pandas_dp.tables import dask_chunks
 
 CUTS = (0, 7, 7, 64, 200)  # the first, the third and the last part are empty
 FAST = [name for name in SAME if name not in ("medians of a function of groups", "function of groups by noisy size")]
@@ -179,7 +179,7 @@ def test_a_secret_is_asked_of_the_system_for_each_question(monkeypatch):
 def test_rows_of_one_unit_are_never_added_up_by_the_partitions_they_came_in():
     """The twin: each partition would keep max_rows of a unit's rows, and the sum more of them."""
     frame = pd.DataFrame({"uid": [1, 1, 1, 2], "cost": [1.0, 1.0, 1.0, 1.0]})
-    source = chunks.Partitions.of(cut(frame, (1, 2, 3)))
+    source = dask_chunks.Partitions.of(cut(frame, (1, 2, 3)))
     unit, view = PrivacyUnit("uid", 1, 1, 1), source.view(frozenset({"uid", "cost"}), {})
     assert computed(Count(), view, unit).open() == [2]
     assert summed(Count(), unit, [frame.iloc[[row]] for row in range(4)], {}) == [4]

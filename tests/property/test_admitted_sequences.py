@@ -21,9 +21,9 @@ from support.loss_laws import Drawn, delta, gaussian_rho
 from pandas_dp import ArgumentValueError, BudgetExceededError
 from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget
+from pandas_dp.core.database import READ
 from pandas_dp.core.filters import PlanFilter, PureFilter, RenyiFilter
 from pandas_dp.core.ledger import Ledger, open_ledger
-from pandas_dp.core.store import READ
 
 PEOPLE = pd.DataFrame({"pid": np.arange(60) // 3, "age": np.arange(60) % 50, "sex": ["F", "M"] * 30})
 STEP = F(1, 20)  # prices are multiples

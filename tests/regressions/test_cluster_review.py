@@ -16,7 +16,7 @@ from support.frames import fresh
 
 import pandas_dp.dask  # noqa: F401 - gives Dask DataFrames their accessor
 from pandas_dp import ArgumentValueError, QueryFailedError
-from pandas_dp.tables.chunks import Failed, Guarded, Preparation, by_unit
+from pandas_dp.tables.dask_chunks import Failed, Guarded, Preparation, by_unit
 
 SURE = 10**5  # at this epsilon a count is off with probability 2 exp(-10**5)
 HUGE = 2**53

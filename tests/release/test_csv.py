@@ -99,7 +99,7 @@ def test_one_function_writes_all_files():
         path.relative_to(PACKAGE).as_posix(): writes(ast.parse(path.read_text())) for path in PACKAGE.rglob("*.py")
     }
     assert {name: calls for name, calls in found.items() if calls} == {
-        "core/store.py": ["os.open"],  # the ledger itself, never where something is
+        "core/database.py": ["os.open"],  # the ledger itself, never where something is
         "session/ledger_files.py": ["os.open"],  # how far ledgers were, never where something is
         "session/ledger_forms.py": ["open"] * 2,  # a ledger that is locked, and the journal beside it that is emptied
         "books/certificate.py": ["replace_file"],

@@ -16,7 +16,7 @@ from support.frames import people, protected
 from support.pages import Page
 
 from pandas_dp.books.certificate import certificate
-from pandas_dp.books.certificate_page import visible
+from pandas_dp.books.certificate_html import visible
 from pandas_dp.books.certificate_style import plot
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.release import summary

@@ -19,7 +19,7 @@ import pytest
 from support.frames import people
 from support.ledgers import ONE, UNIT, ask, cut_short, journal_of, pure
 
-from pandas_dp.core import files, store
+from pandas_dp.core import database, files
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.errors import ArgumentTypeError, LedgerBusyError, LedgerError, PandasDPError
@@ -163,12 +163,12 @@ def test_restore_goes_on_with_an_old_copy_and_the_newer_one_is_refused_then(path
 
 
 def test_a_failed_restore_changes_nothing(path, monkeypatch):
-    monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
     shutil.copy(path, f"{path}.old")
     charge(path)
     shutil.copy(f"{path}.old", path)
     ledger = open_ledger(path)
-    other = store.connect(str(path))
+    other = database.connect(str(path))
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerError):
         ledger_files.restore(ledger, None, "all")
@@ -324,7 +324,7 @@ def test_a_file_that_is_torn_between_its_sums_and_its_entries_is_not_charged(pat
 
 
 def test_a_journal_waits_for_whoever_is_at_work(path, monkeypatch):
-    monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
     before, after = changes(path)[0]
     put(path, after, journal_of(before, after))
     code = (

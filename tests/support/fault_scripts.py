@@ -14,7 +14,7 @@ import ctypes, os, random, resource, signal, sys, tempfile, threading, time
 sys.path.insert(0, {root!r})
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what runs in its background ignore Ctrl-C
 from fractions import Fraction as F
-from pandas_dp.core import files, store
+from pandas_dp.core import database as store, files
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit

@@ -1,6 +1,7 @@
-"""The exponential function of a rational number, enclosed by two integers.
+"""Exact samplers of one number at a time, in Python integers: discrete Laplace and Gaussian noise, and exponential laws.
 
-This is all the numerical analysis that exact sampling needs. Integers only: no float, no libm, no decimal.
+All the numerical analysis that they need is the exponential function of a rational number, enclosed by two integers: no float,
+no libm, no decimal.
 
 Everything rests on one lazy number: an exponential variable by von Neumann's comparison of uniforms (1951),
 whose fraction is a uniform accepted after a few comparisons and can be given more bits whenever they are

@@ -11,10 +11,10 @@ from typing import Any
 
 from pandas_dp.core import records
 from pandas_dp.core.budget import Budget, Charge, State
+from pandas_dp.core.database import READ, Store
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.records import Row
-from pandas_dp.core.store import READ, Store
 from pandas_dp.errors import LedgerError
 
 PIECE = 10_000  # entries that are read at once
