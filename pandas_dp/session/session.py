@@ -102,6 +102,7 @@ class Session:
         if replaced:
             frames.let_go(self)
             self._tables.by_name.clear()
+            self._tables.versions.clear()
         self.unit = unit
         self._rule = self._ledger.rule(self.name)
 
@@ -237,6 +238,7 @@ class Session:
         for stream in list(self._streams):
             stream.close()
         self._tables.by_name.clear()
+        self._tables.versions.clear()
         frames.forget_session(self)
 
     def _ask(self, query: AskedQuery, table: Table, columns: tuple[str, ...], fresh: bool) -> Release:

@@ -28,6 +28,7 @@ from pandas_dp.tables.schema_checks import check_alike, inherited
 if TYPE_CHECKING:
     from pandas_dp.session.session import Session
 
+MOST_HELD = 8  # versions and files whose first rows a session holds
 ALIAS = "this frame stands for {name}: the rows first protected under that answered"
 
 
@@ -211,19 +212,17 @@ class SessionTables:
     by_name : dict
         The latest by lineage and name.
     versions : dict
-        By typed version or file: the table that was protected first, while anything holds it. A file means nothing beside
-        this: not after the session, nor in another process.
+        By typed version or file: the table that was protected first. The last `MOST_HELD` of them are held until the session
+        ends: when memory is given back follows from the cells of other tables, so nothing that shows may depend on it. A file
+        means nothing beside this: not after the session, nor in another process.
     typed : set of str
         Tokens of versions under which rows were held once.
-    first : dict
-        The first table of a version or file by those that stand for it, which hold it.
     """
 
     def __init__(self) -> None:
         self.by_name: dict[str, Table] = {}
-        self.versions: weakref.WeakValueDictionary[str, Table] = weakref.WeakValueDictionary()
+        self.versions: dict[str, Table] = {}
         self.typed: set[str] = set()
-        self.first: weakref.WeakKeyDictionary[Table, Table] = weakref.WeakKeyDictionary()
 
     @property
     def schema(self) -> Schema:
@@ -296,10 +295,11 @@ class SessionTables:
             said = rows if rows is not None else first.rows_public
             name = "the file" if version is None else f"version {version!r} of {table or session.name!r}"
             made = replace(first, schema=schema, rows_public=said, notes=(ALIAS.format(name=name),))
-            self.first[made] = first
         elif key is not None:
             self.typed.add(token)
             self.versions[key] = made
+            if len(self.versions) > MOST_HELD:
+                del self.versions[next(iter(self.versions))]
         self.by_name[f"{lineage}:{table}"] = made
         remember_source(session, frame, whole=lineage == "source" and ATTRIBUTE not in frame.attrs)
         frame.attrs[ATTRIBUTE] = session.id
