@@ -37,7 +37,7 @@ def program(path, collect):
         report.show()
         del frame, report
         other = pd.DataFrame({"x": [1]})
-        other.dp.protect(session=session, table="other", version="1")
+        other.dp.protect(session=session, **words | ({"version": "2"} if words else {}))
         if collect:
             gc.collect()
         frame = table()
