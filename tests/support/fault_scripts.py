@@ -40,6 +40,8 @@ def release():
 def child(work):
     pid = os.fork()
     if pid == 0:
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # it ends with the process that started it, however that ends
         code = 1
         try:
             work()
