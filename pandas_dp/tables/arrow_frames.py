@@ -1,7 +1,8 @@
 """Tables of Arrow as frames of pandas whose dtypes follow from the schema alone.
 
 For all inputs: two tables of one schema, metadata of pandas included, become frames of the same dtypes, but for the lists of
-categories, and none of them raises because of a cell. What Python has no value for, a date in the year 10000, is missing.
+categories, and none of them raises because of a cell, unless of an interval of which one end is missing or the left one is the
+larger. What Python has no value for is missing: a date in the year 10000, or bytes that are no text.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def as_declared(table: pa.Table) -> pd.DataFrame:
     """The frame that pandas makes of a table, with the dtypes that it would have whatever cells are missing.
 
     Pandas makes floats of integers where one is missing, which rounds those from 2**53 on, also within lists, and objects of
-    bools. Here integers have dtypes such as ``Int64``, bools are ``boolean``, and nested cells are Python's.
+    bools, and of days it makes objects that compare with no text. Here integers have dtypes such as ``Int64``, bools are
+    ``boolean``, days are those of Arrow, and nested cells are Python's.
     """
     columns = list(map(_plain, table.columns))
     plain = pa.Table.from_arrays(columns, names=table.column_names).replace_schema_metadata(table.schema.metadata)
@@ -37,7 +39,7 @@ def as_declared(table: pa.Table) -> pd.DataFrame:
         held = frame.dtypes.iloc[place]
         if isinstance(dtype, pd.ArrowDtype):  # as the metadata of pandas say
             frame.isetitem(place, frame.iloc[:, place].astype(dtype).array)
-        elif isinstance(held, pd.ArrowDtype):
+        elif isinstance(held, pd.ArrowDtype) and _of_python(held.pyarrow_dtype):
             frame.isetitem(place, _cells(frame.iloc[:, place].array.__arrow_array__()))
     attributes = (table.schema.metadata or {}).get(b"PANDAS_ATTRS")  # where pandas keeps what a frame says of itself
     if attributes:
@@ -46,25 +48,47 @@ def as_declared(table: pa.Table) -> pd.DataFrame:
 
 
 def _dtype(held: pa.DataType) -> Any:
-    """The dtype of a column, None for that which pandas has for its type; that of Arrow where `_cells` has to follow."""
-    return pd.ArrowDtype(held) if _of_python(held) else NULLABLE.get(held)
+    """The dtype of a column, None for what pandas has for its type; that of Arrow for days, and where `_cells` follows."""
+    return pd.ArrowDtype(held) if _of_python(held) or pa.types.is_date(held) else NULLABLE.get(held)
 
 
 def _of_python(held: pa.DataType) -> bool:
-    """Whether pandas makes objects of Python of values that Python may not have."""
+    """Whether cells become objects of Python, which may not have their values. Days alone have a dtype that can be asked."""
     types = pa.types
-    of = held.value_type if types.is_dictionary(held) else held
-    return bool(types.is_nested(of) or types.is_date(of) or types.is_time(of))
+    if types.is_dictionary(held):
+        return types.is_date(held.value_type) or _of_python(held.value_type)
+    return bool(types.is_nested(held) or types.is_time(held))
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same values in a type that pandas reads whatever they are."""
     held = column.type
     if pa.types.is_run_end_encoded(held):
-        return pa.chunked_array(map(pc.run_end_decode, column.chunks), held.value_type)
+        return _plain(pa.chunked_array(map(pc.run_end_decode, column.chunks), held.value_type))
+    if _is_text(held):
+        return pa.chunked_array(map(_legible, column.chunks), held)
+    if pa.types.is_dictionary(held) and _is_text(held.value_type):
+        legible = (
+            pa.DictionaryArray.from_arrays(one.indices, _legible(one.dictionary), ordered=held.ordered)
+            for one in column.chunks
+        )
+        return _coded(pa.chunked_array(legible, held))
     if isinstance(held, pa.BaseExtensionType) and held.storage_type in NULLABLE and held.extension_name != PERIOD:
         return pa.chunked_array([chunk.storage for chunk in column.chunks], held.storage_type)
     return _coded(column) if pa.types.is_dictionary(held) and not _of_python(held) else column
+
+
+def _is_text(held: pa.DataType) -> bool:
+    return bool(pa.types.is_string(held) or pa.types.is_large_string(held) or pa.types.is_string_view(held))
+
+
+def _legible(values: pa.Array) -> pa.Array:
+    """Text, missing where its bytes are none: pandas fails on them where it makes objects, as of categories and labels."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.array([_cell(value) for value in values], values.type)
+    return values
 
 
 def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
