@@ -60,6 +60,15 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return record_looks(monkeypatch)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _books_of_a_file():
+    """Each file of tests begins with empty books in memory: whoever opens a budget looks at the names of all."""
+    yield
+    from pandas_dp.core import ledger
+
+    ledger._memory.clear()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """What is collected lives to the end: looking through it for garbage would take a third of the time."""

@@ -23,12 +23,13 @@ from pandas_dp.errors import (
 )
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.session import implicit
-from pandas_dp.session.session import PART, Session, implicits
+from pandas_dp.session.session import PART, Session, closed, implicits
 from pandas_dp.tables import frames, readers
 from pandas_dp.tables.frames import check_frame
 from pandas_dp.tables.protected import DERIVED, Table
 
 _sessions: dict[str, Session] = {}  # by id
+_named: dict[tuple[Ledger, str], Session] = {}  # those of them that were opened last, by the name of their budget
 # ids of closed ones, whose frames are told so; with that of the budget that a part belonged to, or an empty text
 _ended: dict[str, str] = {}
 lock = threading.RLock()  # opening and joining, so that two threads never open two implicit sessions
@@ -109,25 +110,34 @@ def marked(frame: pd.DataFrame) -> Session | None:
 
 def find(ledger: Ledger, name: str) -> Session | None:
     """The open session of a budget, if this process has one."""
-    same = [s for s in _sessions.values() if s._ledger is ledger and s.name == name and not s._closed]
-    return same[-1] if same else None
+    known = _named.get((ledger, name))
+    return None if known is None or known._closed else known
 
 
 def enter(session: Session) -> Session:
     """Know a new session, and let go of those that are closed."""
-    for known in [s for s in _sessions.values() if s._closed]:
-        whole = _sessions.pop(known.id)._whole
-        _ended[known.id] = "" if whole is None else whole.id
-    _sessions[session.id] = session
+    while closed:
+        known = closed.pop()
+        if _forget(known):
+            _ended[known.id] = "" if known._whole is None else known._whole.id
+    _sessions[session.id] = _named[session._ledger, session.name] = session
     _ever[:] = _ever or [session.id]
     return session
 
 
 def throwaway(session: Session) -> None:
     """Close a session on made-up data and forget it, with its parts: thousands of them shall leave nothing behind."""
-    for known in [s for s in _sessions.values() if s is session or s._whole is session]:
-        known.close()
-        _sessions.pop(known.id, None)
+    parts = list(session._parts)
+    session.close()
+    for known in (*parts, session):
+        _forget(known)
+
+
+def _forget(session: Session) -> bool:
+    """Let go of a session; False where that is done."""
+    if _named.get((session._ledger, session.name)) is session:
+        del _named[session._ledger, session.name]
+    return _sessions.pop(session.id, None) is not None
 
 
 def owners(frame: pd.DataFrame) -> list[Session | None]:

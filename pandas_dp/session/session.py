@@ -37,6 +37,7 @@ PART = "::"  # between the name of a budget and that of a part of it
 implicits: dict[
     str, Session
 ] = {}  # by its own id and those of its parts, the one that a process may have: see `implicit`
+closed: list[Session] = []  # since one was opened last
 
 
 @explain
@@ -233,6 +234,7 @@ class Session:
         """
         gate.check_outside()
         self._closed = True
+        closed.append(self)
         for part in list(self._parts):
             part.close()
         for stream in list(self._streams):

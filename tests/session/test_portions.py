@@ -149,6 +149,7 @@ def test_a_part_that_is_opened_as_its_session_ends_is_closed():
     late = Session(session._ledger, part.name, part.unit, whole=session)
     with pytest.raises(NoSessionError, match=CLOSED):
         late.extend(to=2, reason="more")
+    session.close()
 
 
 def test_a_part_ends_alone_and_its_session_goes_on():
