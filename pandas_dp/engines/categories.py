@@ -32,7 +32,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pandas_dp.core.interrupts import stop
-from pandas_dp.engines.cells import BUILTIN, instant
+from pandas_dp.engines.cells import BUILTIN, finest, instant
 
 DEEPEST = 20  # of tuples within tuples
 # by the method of the class itself: a subclass could run code of its own
@@ -100,7 +100,7 @@ def _form(cell: Any, depth: int) -> Any:
         if issubclass(kind, base):
             return _number(complex(plain(cell)))
     if issubclass(kind, dt.timedelta):
-        return _finest(pd.Timedelta(cell))
+        return finest(pd.Timedelta(cell))
     if issubclass(kind, dt.date):
         return _date(cell if issubclass(kind, dt.datetime) else dt.date.fromordinal(dt.date.toordinal(cell)))
     if issubclass(kind, bytes | memoryview):
@@ -124,17 +124,9 @@ def _number(number: complex) -> float | complex:
 
 def _date(cell: dt.date) -> Any:
     stamp = instant(_unfolded(cell))
-    form = _finest(pd.Timestamp(stamp.asm8))
+    form = pd.Timestamp(stamp.asm8)
     return form if stamp.tz is None else form.tz_localize("UTC")
 
 
 def _unfolded(cell: Any) -> Any:
     return cell.replace(fold=0) if getattr(cell, "fold", 0) and not getattr(cell, "nanosecond", 0) else cell
-
-
-def _finest(value: Any) -> Any:
-    """A date or a duration in the finest unit that holds it."""
-    for unit in ("ns", "us", "ms"):
-        with suppress(ValueError):  # out of reach
-            return value.as_unit(unit, round_ok=False)
-    return value.as_unit("s", round_ok=False)

@@ -15,7 +15,7 @@ import weakref
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pandas_dp.core.interrupts import stop
 
 Mask = NDArray[np.bool_]
+Span = TypeVar("Span", pd.Timestamp, pd.Timedelta)
 
 DEEPEST = 50
 MOST = 10_000  # objects within one: a tuple that holds another one twice, 50 deep, is hashed, and copied, 2**50 times
@@ -37,10 +38,18 @@ NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, 
 HIDDEN = (np.void, weakref.ReferenceType)  # whose hash looks at what they do not show
 
 
+def finest(value: Span) -> Span:
+    """A date or a duration in the finest unit that holds it: equal ones have one hash, also in years that Python has not."""
+    for unit in ("ns", "us", "ms"):
+        with suppress(ValueError):  # out of reach
+            return value.as_unit(unit, round_ok=False)
+    return value.as_unit("s", round_ok=False)
+
+
 def instant(cell: Any) -> pd.Timestamp:
     """A date in UTC where it has a time zone: an hour that its clocks show twice has another hash there."""
     stamp = pd.Timestamp(cell)
-    return stamp if stamp.tz is None else stamp.tz_convert("UTC")
+    return finest(stamp if stamp.tz is None else stamp.tz_convert("UTC"))
 
 
 _PLAIN = (np.bool_, bool), (np.integer, int), (np.floating, float), (np.complexfloating, complex)

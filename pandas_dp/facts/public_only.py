@@ -7,7 +7,7 @@ shares that of a public one after ``df.dropna()`` follows from its cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MappingView, Set
+from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -49,9 +49,9 @@ def is_private(value: Any) -> bool:
     """
     if isinstance(value, pd.DataFrame | pd.Series):
         return mark_of(value) is not None
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return any(map(is_private, value.values()))
-    return isinstance(value, list | tuple) and any(is_private(entry) for entry in value if isinstance(entry, Held))
+    return _lists(type(value)) and any(is_private(entry) for entry in value if isinstance(entry, Held))
 
 
 def comparable(value: Any) -> bool:
@@ -115,7 +115,7 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
 
 DEEPEST = 10  # lists within lists, such as one that holds itself
 UNORDERED = (Set, MappingView)
-HOLDS = (np.generic, pa.Scalar, np.ndarray, list, tuple, dict, *UNORDERED)
+HOLDS = (np.generic, pa.Scalar, np.ndarray, Mapping, *UNORDERED)
 TYPED = {"b": "bool", "i": "int", "u": "int", "U": "str", "S": "bytes", "M": "pd.Timestamp", "m": "pd.Timedelta"}
 
 
@@ -175,11 +175,18 @@ def _scalar(value: Any, depth: int = 0) -> Any:
         return value if found is None else found
     if isinstance(value, np.ndarray):
         return _scalar(value[()]) if value.ndim == 0 else None
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return _scalar([*value, *value.values()], depth)
-    if not isinstance(value, list | tuple) or depth > DEEPEST:
+    if not _lists(type(value)) or depth > DEEPEST:
         return None
-    odd = {kind for kind in set(map(type, value)) if issubclass(kind, HOLDS)}  # of millions of keys most are plain
+    odd = {
+        kind for kind in set(map(type, value)) if issubclass(kind, HOLDS) or _lists(kind)
+    }  # of millions most are plain
     return next(
         (found for entry in value if type(entry) in odd and (found := _scalar(entry, depth + 1)) is not None), None
     )
+
+
+def _lists(kind: type) -> bool:
+    """Whether values of a class list others, which may be anything."""
+    return issubclass(kind, Sequence) and not issubclass(kind, str | bytes | range)

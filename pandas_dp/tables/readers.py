@@ -33,7 +33,7 @@ Stamp = tuple[int, int, int, int]
 SETTLED = (
     2 * 10**9
 )  # nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
-MOST_NOTED = 1000  # files and options: no service that reads many fills its memory with them
+MOST_NOTED, MOST_MARKED = 1000, 100_000  # files and options: no service that reads many fills its memory with them
 LOCAL = ("file", "local")  # schemes of URLs of files on this machine
 BY_VALUE = (type(None), bool, int, float, str, bytes)
 
@@ -122,15 +122,15 @@ def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str |
     known = _noted.get(key)
     if known is None or known[0] != after:
         known = after, f"read-{uuid.uuid4().hex}"
-    _keep(_noted, key, known)
+    _keep(_noted, key, known, MOST_NOTED)
     return known[1]
 
 
-def _keep(held: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+def _keep(held: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:
     """Hold a value, and no more than so many, the oldest of which goes."""
     held[key] = value
     held.move_to_end(key)
-    if len(held) > MOST_NOTED:
+    if len(held) > most:
         held.popitem(last=False)
 
 
@@ -185,7 +185,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
         frames.remember(frame, held)
         if names:
             mark = hashlib.sha256(repr(sorted(map(repr, names))).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-            _keep(_marked, mark, names)
+            _keep(_marked, mark, names, MOST_MARKED)
             frame.attrs[MARK] = mark
     return frame
 
@@ -198,7 +198,10 @@ def _options(reader: Callable[..., Any]) -> Iterator[str]:
         elif reader is pd.read_parquet:
             from pyarrow.parquet import read_table  # not every program needs it
 
-            yield from list(inspect.signature(read_table).parameters)[1:]
+            # files that are noted are those that Arrow reads unasked
+            yield from (
+                name for name in list(inspect.signature(read_table).parameters)[1:] if name != "ignore_prefixes"
+            )
 
 
 def _check_schema(path: Any, options: dict[str, Any], line: str) -> None:
@@ -286,7 +289,8 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
         reads, a URL, an open file or a path with ``filesystem=``, is read and not remembered: it is a new table each time, and
         may take another budget.
     **options
-        Of ``pandas.read_parquet``.
+        Of ``pandas.read_parquet``, without ``ignore_prefixes``: of a directory no file is read whose name starts with a dot or
+        an underscore.
 
     Returns
     -------

@@ -5,8 +5,9 @@ In every place where something is typed, before anything is charged; whole array
 
 from __future__ import annotations
 
-from collections import deque
+from collections import UserList, deque
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,8 @@ class Odd:
         def call(*args: Any, **options: Any) -> Any:
             for place in [*range(len(args)), *options]:
                 given = args[place] if isinstance(place, int) else options[place]
-                for odd in (FORTY, [given, np.int64(3)], (TEXT, given), {"a": [DAY]}):
+                held = deque([given, FORTY]), MappingProxyType({"a": UserList([TEXT])})
+                for odd in (FORTY, [given, np.int64(3)], (TEXT, given), {"a": [DAY]}, *held):
                     placed = [odd if i == place else arg for i, arg in enumerate(args)]
                     named = {other: odd if other == place else value for other, value in options.items()}
                     refused(lambda placed=placed, named=named: method(*placed, **named))

@@ -22,7 +22,7 @@ from support.frames import fresh, people
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.facts.kinds import kind_or_none
-from pandas_dp.tables import frames
+from pandas_dp.tables import frames, readers
 
 CELLS = {
     pa.bool_(): True,
@@ -302,9 +302,9 @@ def test_no_option_gives_dtypes_that_cells_decide(option, tmp_path):
 @pytest.mark.parametrize(
     ("given", "more"),
     [
-        ({"ignore_prefixes": ["notes"]}, ["category"]),
-        ({"ignore_prefixes": ["notes"], "partitioning": None}, []),
-        ({"ignore_prefixes": ["notes"], "partitioning": pa.dataset.partitioning(flavor="hive")}, ["str"]),
+        ({}, ["category"]),
+        ({"partitioning": None}, []),
+        ({"partitioning": pa.dataset.partitioning(flavor="hive")}, ["str"]),
     ],
     ids=["inferred", "none", "hive"],
 )
@@ -312,9 +312,32 @@ def test_no_directory_gives_dtypes_that_cells_decide(given, more, tmp_path):
     for path in both(tmp_path, "parquet"):
         with pytest.raises(ArgumentValueError, match="cannot be read"):
             pandas_dp.read_parquet(path.parent)
+        path.with_name("notes.txt").rename(path.with_name("_notes.txt"))
         frame = pandas_dp.read_parquet(path.parent, **given)
         assert [str(dtype) for dtype in frame.dtypes] == DTYPES + more
         assert len(frame) == 4
+
+
+def test_all_files_that_are_read_are_noted(tmp_path):
+    """Which files of a directory have a budget already is known of those that Arrow reads unasked, so it reads no others."""
+    path = next(both(tmp_path, "parquet"))
+    path.with_name("notes.txt").unlink()
+    path.rename(path.with_name("_a.parquet"))
+    with pytest.raises(ArgumentTypeError, match=r"read_parquet\(\) takes no ignore_prefixes="):
+        pandas_dp.read_parquet(path.parent, ignore_prefixes=["."])
+    assert len(pandas_dp.read_parquet(path.parent)) == 2
+
+
+def test_reading_other_files_gives_no_file_a_second_budget(tmp_path, monkeypatch):
+    path = next(both(tmp_path, "parquet"))
+    made = pandas_dp.read_parquet(path).query("int > 0")
+    session = pandas_dp.read_parquet(path).dp.protect(epsilon=1, name="of the file")
+    monkeypatch.setattr(readers, "MOST_NOTED", 3)
+    for other in range(5):
+        (tmp_path / f"{other}.csv").write_text("age\n31\n")
+        pandas_dp.read_csv(tmp_path / f"{other}.csv")
+    with pytest.raises(ArgumentValueError, match=f"already spends from the budget '{session.name}'"):
+        made.dp.protect(epsilon=1, name="another")
 
 
 @pytest.mark.parametrize(
