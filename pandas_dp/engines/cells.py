@@ -42,7 +42,7 @@ def finest(value: Span) -> Span:
     """A date or a duration in the finest unit that holds it: equal ones have one hash, also in years that Python has not."""
     for unit in ("ns", "us", "ms"):
         with suppress(ValueError):  # out of reach
-            return value.as_unit(unit, round_ok=False)
+            return value.as_unit(unit, round_ok=False)  # type: ignore[arg-type]
     return value.as_unit("s", round_ok=False)
 
 

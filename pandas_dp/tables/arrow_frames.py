@@ -94,11 +94,12 @@ def _legible(values: pa.Array) -> pa.Array:
 def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same column with each value once in its dictionary, and no missing one, as categories of pandas have to be."""
     held, listed = column.type, [chunk.dictionary for chunk in column.chunks]
-    if not listed or (not pa.types.is_floating(held.value_type) and all(map(_distinct, listed))):
+    odd = pa.types.is_floating(held.value_type) or _counts_ticks(held.value_type)
+    if not listed or (not odd and all(map(_distinct, listed))):
         return column
-    known = _unsigned(pa.chunked_array(listed)).unique()
+    known = _told(pa.chunked_array(listed)).unique()
     known = known.filter(pc.invert(pc.is_null(known, nan_is_null=True)))
-    codes = pc.index_in(_unsigned(column.cast(held.value_type)), value_set=known)
+    codes = pc.index_in(_told(column.cast(held.value_type)), value_set=known)
     return pa.chunked_array(
         [pa.DictionaryArray.from_arrays(part, known, ordered=held.ordered) for part in codes.chunks]
     )
@@ -108,8 +109,14 @@ def _distinct(values: pa.Array) -> bool:
     return values.null_count == 0 and len(values.unique()) == len(values)
 
 
-def _unsigned(values: Any) -> Any:
-    """Values of which none is a zero below zero, which pandas takes for the other one."""
+def _counts_ticks(held: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(held) or pa.types.is_duration(held))
+
+
+def _told(values: Any) -> Any:
+    """Values that pandas tells apart: it takes a zero below zero for the other one, and the least number of ticks for none."""
+    if _counts_ticks(values.type):
+        return pc.if_else(pc.equal(values.cast(pa.int64()), -(2**63)), pa.scalar(None, values.type), values)
     return pc.add(values, pa.scalar(0, values.type)) if pa.types.is_floating(values.type) else values
 
 

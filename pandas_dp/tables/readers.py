@@ -153,6 +153,8 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     if unknown := [option for option in options if option not in known]:
         raise ArgumentTypeError(f"{name}() takes no {unknown[0]}={did_you_mean(unknown[0], known)}: {line}")
     by_schema = of_arrow and "dtype_backend" not in options and not public
+    if of_arrow and not public and options.get("dtype_backend", "pyarrow") != "pyarrow":
+        raise ArgumentValueError(f"dtype_backend: leave it out, or have the dtypes of Arrow, 'pyarrow': {line}")
     if by_schema:
         _check_schema(path, options, f"{line[:-1]}, dtype_backend='pyarrow')")
     files = [] if any(options.get(name) is not None for name in ("filesystem", "storage_options")) else _files(path)

@@ -346,6 +346,8 @@ def test_reading_other_files_gives_no_file_a_second_budget(tmp_path, monkeypatch
         ("parquet", "https://example.org/a.parquet", {}, "dtype_backend='pyarrow')"),
         ("feather", "s3://bucket/a.feather", {}, "dtype_backend='pyarrow')"),
         ("parquet", "memory://a.parquet", {"storage_options": {"a": 1}}, "dtype_backend='pyarrow')"),
+        ("parquet", "a.parquet", {"dtype_backend": "numpy_nullable"}, "read_parquet('visits.parquet')"),
+        ("feather", "a.feather", {"dtype_backend": "numpy_nullable"}, "read_feather('visits.feather')"),
         ("parquet", "a.parquet", {"storage_options": {"a": 1}}, "dtype_backend='pyarrow')"),
         ("parquet", "a.parquet", {"to_pandas_kwargs": {"integer_object_nulls": True}}, "dtype_backend='pyarrow')"),
         ("parquet", "a.parquet", {"engine": "fastparquet"}, "read_parquet('visits.parquet')"),
@@ -411,13 +413,33 @@ def test_a_cell_that_python_has_not_is_missing(held, nested, form, tmp_path):
         frame.dp(epsilon=1).count("c")
 
 
-@pytest.mark.parametrize("listed", [[1, None], ["a", None], ["a", "a"], [0.0, -0.0], [0.5, float("nan")]], ids=str)
+LEAST = -(2**63)  # ticks that pandas takes for no time
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        pa.array(cells, held)
+        for cells, held in [
+            ([1, None], None),
+            (["a", None], None),
+            (["a", "a"], None),
+            ([0.0, -0.0], None),
+            ([0.5, float("nan")], None),
+            ([0, LEAST], pa.timestamp("us")),
+            ([0, LEAST], pa.timestamp("ns", "Europe/Zurich")),
+            ([0, LEAST], pa.duration("s")),
+        ]
+    ],
+    ids=lambda listed: f"{listed.type} {listed[1].is_valid and listed.cast(pa.string())[1]}",
+)
 def test_a_dictionary_may_list_anything(listed, tmp_path):
     """Pandas refuses to read it as categories where it lists null, or a value twice."""
-    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array(listed))
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), listed)
     cells = read(write(array, tmp_path / "a.feather"))["c"]
     assert isinstance(cells.dtype, pd.CategoricalDtype)
-    assert cells.isna().tolist() == [False, listed[1] is None or listed[1] != listed[1], True]
+    none = not listed[1].is_valid or pa.types.is_temporal(listed.type) or listed[1].as_py() != listed[1].as_py()
+    assert cells.isna().tolist() == [False, none, True]
 
 
 def test_types_that_pandas_does_not_read_as_declared(tmp_path):
