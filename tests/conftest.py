@@ -80,6 +80,11 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores, for a third of the time a worker waits: for a disk, or for a process that it started."""
+    return (os.cpu_count() or 1) + 1
+
+
 def place(item: pytest.Item) -> int:
     """Where a case stands in its list of arguments; of several lists the sum, so that few cases meet all of each."""
     lists = [*item.iter_markers("parametrize")]  # the last one varies fastest

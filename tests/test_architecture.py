@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tokenize
 from functools import cache
 from pathlib import Path
 
@@ -161,10 +159,8 @@ def code_lines(path: Path) -> int:
         first = body[0] if isinstance(body, list) and body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             documented |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-    held: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in (tokenize.OP, tokenize.NAME, tokenize.NUMBER, tokenize.STRING):
-            held |= set(range(token.start[0], token.end[0] + 1))
+    lines = enumerate(text.splitlines(), 1)
+    held = {number for number, line in lines if line.strip() and not line.lstrip().startswith("#")}
     return len(held - documented)
 
 

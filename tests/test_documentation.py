@@ -177,6 +177,7 @@ def test_the_two_commands_of_the_readme():
     ]
 
 
+@pytest.mark.slow
 def test_the_demo_marks_true_answers_and_shows_a_refusal():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

@@ -234,6 +234,7 @@ def test_the_picture(figures, relation):
     assert (local_line.get_ydata()[0], whole.get_ydata()[0]) == (found.local_sensitivity, 100)
 
 
+@pytest.mark.slow
 def test_the_picture_into_given_axes_and_of_extremes(figures):
     _, axes = figures.subplots(2, 1)
     found = sensitivities([5] * 499, (0, 9), beta=20, relation="replace_one")

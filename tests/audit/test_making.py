@@ -50,6 +50,7 @@ def test_what_is_removed_and_replaced():
     assert units["u"].tolist() == ["a", "b", "b"]
 
 
+@pytest.mark.slow
 def test_every_pair_can_be_checked():
     """Accused with probability at most 1e-6 in all."""
     table = TABLE[["x"]].dropna()

@@ -219,6 +219,7 @@ def test_b54_a_million_equal_values(epsilon, extra):
         assert answer == pytest.approx(0, abs=0.01)
 
 
+@pytest.mark.slow
 def test_b56_ties_are_broken_by_the_noise():
     """Two keys with one row each: 2,000 draws, each at probability 1/2; outside 800..1,200 below 1e-18."""
     firsts = 0

@@ -62,6 +62,7 @@ def test_wide_keys_sort_by_two_columns():
     uniform(counts, [(i, j) for i in range(4) for j in range(4)], 20_000)
 
 
+@pytest.mark.slow
 def test_one_units_choice_is_independent_of_the_others():
     """The joint law of two units' choices is the product of the two."""
     owner = np.array([0, 0, 0, 1, 1, 1])
@@ -69,6 +70,7 @@ def test_one_units_choice_is_independent_of_the_others():
     uniform(counts, [(i, j) for i in range(3) for j in range(3, 6)], 18_000)
 
 
+@pytest.mark.slow
 def test_groups_of_a_unit_are_equally_likely_whatever_their_size():
     units = np.zeros(6, dtype=np.int64)
     parts = np.array([0, 0, 0, 0, 1, 2])

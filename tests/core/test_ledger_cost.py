@@ -63,6 +63,7 @@ def test_a_late_charge_costs_what_an_early_one_did(charges, place, tmp_path):
         ledger.close()
 
 
+@pytest.mark.slow
 def test_a_charge_that_counts_the_entries_is_found(tmp_path, monkeypatch):
     """Already after 4,000 charges."""
     append = records.append

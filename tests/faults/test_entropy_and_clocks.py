@@ -72,6 +72,7 @@ def law_of_counts(answers):
     return stats.chisquare(seen, len(answers) * expected).pvalue
 
 
+@pytest.mark.slow
 def test_x19_the_law_stays_the_exact_one(monkeypatch):
     """Alarms falsely at a rate below 1e-6; noise that is a third too narrow is missed at a rate below 1e-9."""
     df = protected(epsilon=10**5)

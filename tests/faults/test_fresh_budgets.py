@@ -191,6 +191,7 @@ def race(threads: int, work) -> None:
         sys.setswitchinterval(interval)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [20, pytest.param(200, marks=pytest.mark.nightly)])
 def test_x7_64_threads_get_exactly_ten_answers(rounds):
     for _ in range(rounds):

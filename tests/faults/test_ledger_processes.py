@@ -181,6 +181,7 @@ def test_x16_a_stopped_process_that_holds_the_lock(tmp_path):
     assert script(tmp_path, STOPPED) == "True 0 0 1/5"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["memory", "file"])
 def test_x17_ctrl_c_at_any_time_frees_the_lock_and_keeps_the_invariant(tmp_path, kind):
     ledger = Ledger(None) if kind == "memory" else open_ledger(tmp_path / "interrupted.dpledger")

@@ -101,6 +101,7 @@ def test_the_report_of_a_session_never_replaces_its_ledger(tmp_path):
     assert open_ledger(tmp_path / "kept.dpledger").state("kept").epsilon * 2 == 1
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_paid_is_shown_whatever_letters_the_terminal_has(call, tmp_path):
     (tmp_path / "cells.csv").write_text("ward\nA\n\u03a9\n")
     question = "groupby('ward', keys=['A', '\u03a9']).size()"

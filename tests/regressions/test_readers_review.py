@@ -86,6 +86,7 @@ def test_schemas_and_partitions_take_lists_too():
         pandas_dp.Schema({"sex": {"keys": {"f", "m"}}})
 
 
+@pytest.mark.slow
 def test_a_set_of_constants_is_one_question_in_every_process():
     """Where no order matters: it is refused nowhere, and asks the same."""
     code = (

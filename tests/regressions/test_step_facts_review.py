@@ -155,6 +155,7 @@ def test_missing_categories_equal_nothing():
     assert evaluated(tree, x=full, y=full) == [True, True]
 
 
+@pytest.mark.slow
 def test_long_maps_are_recorded_by_all_of_their_content():
     keys = range(60)
     stamp = pd.Timestamp("2024-01-01")

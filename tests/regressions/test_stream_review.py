@@ -78,6 +78,7 @@ def test_which_end_a_stream_came_to():
             stream.ask("age > 0")
 
 
+@pytest.mark.slow
 def test_a_closed_stream_keeps_no_rows():
     """Neither its list of columns, which was a slice of the rows, nor the table it was opened on."""
     size = 2_000_000

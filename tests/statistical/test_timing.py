@@ -36,6 +36,7 @@ def neighbours(rows):
     return [protected(part, epsilon=10**5) for part in (frame, frame.iloc[:-1].copy())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "pairs"),
     [
@@ -53,6 +54,7 @@ def test_x11_what_the_clock_tells_is_reported(rows, pairs, record_property):
     assert 0 <= result.expected == tight_bound(EPSILON, pairs, 1e-6)
 
 
+@pytest.mark.slow
 def test_x11_a_person_that_costs_time_is_found():
     """Five milliseconds of work, by the clock of this thread so that others' work does not count; certain to be found."""
     with_person, without = neighbours(10)

@@ -176,6 +176,7 @@ def test_two_keys_that_are_equal_are_refused():
 # Long maps
 
 
+@pytest.mark.slow
 def test_a_long_map_is_named_by_its_content():
     table = {f"code {i}": i for i in range(5_000)}
 

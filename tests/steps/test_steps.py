@@ -248,6 +248,7 @@ def test_a_new_column_does_not_share_memory_with_the_old_one():
     assert set(result["copy"]) == {-1.0}
 
 
+@pytest.mark.slow
 def test_hundreds_of_columns_make_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

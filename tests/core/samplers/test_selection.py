@@ -249,6 +249,7 @@ def test_permute_and_flip_without_the_permutation_is_refused() -> None:
     assert chi_squared(repeat(choose, 10_000), permute_and_flip_law(SCORES, F(2, 5))) < FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_a_rate_five_percent_too_high_is_refused() -> None:
     law = permute_and_flip_law(SCORES, F(2, 5))
     assert chi_squared(repeat(flip_few(SCORES, F(42, 100), 64), OFTEN), law) < FALSE_ALARM

@@ -56,6 +56,7 @@ def random_faults(rounds: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_random_tables():
     assert not random_faults(3000)
 

@@ -153,6 +153,7 @@ def quadratic(rows, cells, q, beta, s) -> int:
     return best + GAP
 
 
+@pytest.mark.slow
 def test_the_fast_search_finds_the_maximum(monkeypatch):
     """A thousand tables with ties; halved down to single rows, so that the fast way decides alone."""
     monkeypatch.setattr(module, "DENSE", 1)

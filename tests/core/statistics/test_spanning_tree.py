@@ -97,6 +97,7 @@ def test_costs_are_those_of_kruskal():
         assert cost(rows, n, 40) == kruskal(rows, n, 40)
 
 
+@pytest.mark.slow
 def test_the_search_finds_what_all_cuts_give():
     """A thousand graphs with several edges a pair and ties, units of 1, 2 and 5 rows."""
     rng = random.Random(2)

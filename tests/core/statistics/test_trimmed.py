@@ -74,6 +74,7 @@ def test_bound_and_smoothness(trim, k, most, one_way):
                 assert min(first, second) >= UNIT * math.log(abs(f - g)) * (1 + 1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("one_way", [True, False])
 def test_smoothness_of_larger_tables(one_way):
     """Random tables with ties, gaps of all sizes, units of up to five rows."""
