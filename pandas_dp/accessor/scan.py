@@ -13,7 +13,8 @@ from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example, uncopied
 from pandas_dp.tables import frames
-from pandas_dp.tables.parquet import Files, Scan, pieces_of, plain_type
+from pandas_dp.tables.arrow_frames import dictionary_paths
+from pandas_dp.tables.parquet import Files, Scan, pieces_of, plain_type, with_dictionaries
 from pandas_dp.tables.readers import names_of, note, stamp, stamps_of
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"
@@ -192,10 +193,17 @@ def _opened(path: Any) -> Files:
                 f"path: the schema of this Dataset is not that of its files and the names of their directories: {PARTED}"
             )
     rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
-    pieces = tuple(piece for fragment in fragments for piece in pieces_of(fragment))
+    pieces = tuple(piece for fragment in map(_wide, fragments) for piece in pieces_of(fragment))
     # of a Dataset it is not known which groups of rows it was made to have, nor what of that follows from their rows
     token = None if given else note(("scan_parquet", paths), stamps, stamps_of(paths))
     return Files(paths, stamps, names_of(paths, stamps), token, schema, pieces, rows)
+
+
+def _wide(fragment: Any) -> Any:
+    """The same groups of rows, whose dictionaries have room for all their values."""
+    coded = dictionary_paths(fragment.metadata)
+    groups = [group.id for group in fragment.row_groups]
+    return with_dictionaries(fragment, coded).subset(row_group_ids=groups) if coded else fragment
 
 
 def _found(path: Any) -> list[str]:

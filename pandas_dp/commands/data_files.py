@@ -23,6 +23,7 @@ from pandas_dp.engines.dictionaries import is_text
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
 from pandas_dp.facts.kinds import kind_of, kind_or_none
 from pandas_dp.facts.schema import ColumnFacts, Schema
+from pandas_dp.tables.arrow_frames import dictionary_paths
 from pandas_dp.tables.conforming import declared, fitted, of_pandas
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather", ".csv": "csv"}
@@ -142,7 +143,9 @@ def _arrow(path: str, empty: pd.DataFrame) -> pd.DataFrame:
     if path.lower().endswith((".parquet", ".pq")):
         from pyarrow import parquet  # not every program needs it
 
-        with parquet.ParquetFile(path) as file:  # unlike read_table it takes nothing from the names of directories
+        coded = dictionary_paths(parquet.read_metadata(path))
+        # unlike read_table it takes nothing from the names of directories
+        with parquet.ParquetFile(path, read_dictionary=coded) as file:
             table = file.read()
     else:
         with pa.OSFile(path) as source:

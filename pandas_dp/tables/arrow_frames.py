@@ -8,6 +8,7 @@ larger. What Python has no value for is missing: a date in the year 10000, or by
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pandas as pd
@@ -45,6 +46,37 @@ def as_declared(table: pa.Table) -> pd.DataFrame:
     if attributes:
         frame.attrs = json.loads(attributes)
     return frame
+
+
+def dictionary_paths(metadata: Any) -> list[str]:
+    """The columns of a Parquet file whose text or bytes are to be read as dictionaries, by their paths.
+
+    Arrow reads them as such unasked, with indices of 32 bits, and then makes the type of them that the file names: which fails
+    where one number more of values than that has room for stands in a group of rows, and on bytes that are no text.
+    """
+    leaves = (leaf for field in metadata.schema.to_arrow_schema() for leaf in _leaves(field.type))
+    return [metadata.schema.column(place).path for place, leaf in enumerate(leaves) if pa.types.is_dictionary(leaf)]
+
+
+def in_order(table: pa.Table, names: Collection[str]) -> pa.Table:
+    """The same table, with dictionaries of some columns that have an order: what reads them with wider indices forgets it."""
+    for place, name in enumerate(table.column_names):
+        if name in names:
+            chunks = [pa.DictionaryArray.from_arrays(c.indices, c.dictionary, ordered=True) for c in table[name].chunks]
+            held = pa.dictionary(pa.int32(), table.schema.field(place).type.value_type, ordered=True)
+            table = table.set_column(place, name, pa.chunked_array(chunks, held))
+    return table
+
+
+def _leaves(held: pa.DataType) -> Iterator[pa.DataType]:
+    """The types of the columns that Parquet stores a type in."""
+    if isinstance(held, pa.BaseExtensionType):
+        yield from _leaves(held.storage_type)
+    elif pa.types.is_nested(held):
+        for place in range(held.num_fields):
+            yield from _leaves(held.field(place).type)
+    else:
+        yield held
 
 
 def _dtype(held: pa.DataType) -> Any:

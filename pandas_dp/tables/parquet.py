@@ -139,16 +139,11 @@ class Files:
     @cached_property
     def coded_pieces(self) -> list[Any]:
         """The pieces, whose readers make dictionaries of the columns that are coded."""
-        from pyarrow.dataset import ParquetFileFormat  # importing the package shall cost little
-
         made = []
-        for path, of_file in groupby(self.pieces, key=lambda piece: piece.path):
+        for _, of_file in groupby(self.pieces, key=lambda piece: piece.path):
             pieces = list(of_file)
-            form, options = pieces[0].format, pieces[0].format.read_options
-            options.dictionary_columns |= self.coded
-            form = ParquetFileFormat(options, default_fragment_scan_options=form.default_fragment_scan_options)
             # of which each piece takes its groups, so that what the file says of itself is read once more, not for each
-            whole = form.make_fragment(path, pieces[0].filesystem, pieces[0].partition_expression)
+            whole = with_dictionaries(pieces[0], self.coded)
             made += [whole.subset(row_group_ids=[group.id for group in piece.row_groups]) for piece in pieces]
         return made
 
@@ -276,6 +271,16 @@ def _ahead(items: Iterator[Item]) -> Iterator[Item]:
         while (item := coming.result()) is not None:
             coming = thread.submit(next, items, None)
             yield item
+
+
+def with_dictionaries(fragment: Any, columns: Iterable[str]) -> Any:
+    """The same file, read by one that makes dictionaries of more columns."""
+    from pyarrow.dataset import ParquetFileFormat  # importing the package shall cost little
+
+    form, options = fragment.format, fragment.format.read_options
+    options.dictionary_columns |= {*columns}
+    form = ParquetFileFormat(options, default_fragment_scan_options=form.default_fragment_scan_options)
+    return form.make_fragment(fragment.path, fragment.filesystem, fragment.partition_expression)
 
 
 def pieces_of(fragment: Any) -> list[Any]:

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.argument_help import example
-from pandas_dp.tables.arrow_frames import as_declared
+from pandas_dp.tables.arrow_frames import as_declared, dictionary_paths, in_order
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
@@ -222,11 +222,17 @@ def _check_schema(path: Any, options: dict[str, Any], line: str) -> None:
 
 
 def _parquet(source: Any, options: dict[str, Any]) -> pa.Table:
-    from pyarrow.parquet import read_table  # not every program needs it
+    from pyarrow.parquet import ParquetDataset, read_table  # not every program needs it
 
     of_pandas = {"engine": None, "storage_options": None, "to_pandas_kwargs": None}
     given = {name: value for name, value in options.items() if name not in of_pandas}
-    return read_table(source, **given | {"use_pandas_metadata": True})
+    whose = ("filesystem", "partitioning", "decryption_properties")
+    found = ParquetDataset(source, **{name: given[name] for name in whose if name in given}).fragments[:1]
+    coded = {path for fragment in found for path in dictionary_paths(fragment.metadata)}
+    given["read_dictionary"] = [*coded.union(given.get("read_dictionary") or [])]
+    table = read_table(source, **given | {"use_pandas_metadata": True})
+    fields = (field for fragment in found for field in fragment.physical_schema)
+    return in_order(table, {one.name for one in fields if pa.types.is_dictionary(one.type) and one.type.ordered})
 
 
 def _feather(source: Any, options: dict[str, Any]) -> pa.Table:
