@@ -80,7 +80,6 @@ def sides(others, one, two, relation, owned):
     return *pair(others, one, two, relation), unit
 
 
-@pytest.mark.one_in(2)
 @settings(max_examples=60, deadline=None)
 @given(**TABLES)
 def test_one_block_changes(others, one, two, relation, owned):
