@@ -13,8 +13,8 @@ from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example, uncopied
 from pandas_dp.tables import frames
-from pandas_dp.tables.arrow_frames import dictionary_paths
-from pandas_dp.tables.parquet import Files, Scan, pieces_of, plain_type, with_dictionaries
+from pandas_dp.tables.arrow_frames import dictionary_paths, plain_type
+from pandas_dp.tables.parquet import Files, Scan, pieces_of, with_dictionaries
 from pandas_dp.tables.readers import names_of, note, stamp, stamps_of
 
 LINE = "pandas_dp.scan_parquet('visits/*.parquet')"

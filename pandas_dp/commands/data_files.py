@@ -31,6 +31,12 @@ NONE = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1
 NONE += ["NULL", "NaN", "None", "n/a", "nan", "null"]  # what pandas takes for a missing cell
 LINES = 1 << 16  # of a CSV file that are read together
 CSV_DTYPES = "'float64', 'Int64', 'boolean', 'datetime64[us]' or 'str'"
+LISTS: dict[int, Any] = {
+    pa.lib.Type_LIST: pa.list_,
+    pa.lib.Type_LARGE_LIST: pa.large_list,
+    pa.lib.Type_LIST_VIEW: pa.list_view,
+    pa.lib.Type_LARGE_LIST_VIEW: pa.large_list_view,
+}
 UNREADABLE = "the data file cannot be read as {format}; nothing was charged"
 
 
@@ -160,12 +166,19 @@ def _arrow(path: str, empty: pd.DataFrame) -> pd.DataFrame:
 def _bare(held: pa.DataType) -> pa.DataType:
     """The type of the same memory, of which no value is one that a cell must not have."""
     types = pa.types
+    if isinstance(held, pa.BaseExtensionType):
+        return _bare(held.storage_type)
     if types.is_dictionary(held):
         return pa.dictionary(held.index_type, _bare(held.value_type), held.ordered)
-    if types.is_list(held) or types.is_large_list(held):
-        return (pa.list_ if types.is_list(held) else pa.large_list)(_bare(held.value_type))
-    if types.is_struct(held):
-        return pa.struct([(field.name, _bare(field.type)) for field in held])
+    if types.is_run_end_encoded(held):
+        return pa.run_end_encoded(held.run_end_type, _bare(held.value_type))
+    if types.is_map(held):
+        return pa.map_(_bare(held.key_type), _bare(held.item_type))
+    if types.is_nested(held):
+        fields = [held.field(place).with_type(_bare(held.field(place).type)) for place in range(held.num_fields)]
+        if types.is_struct(held):
+            return pa.struct(fields)
+        return LISTS.get(held.id, lambda of: pa.list_(of, held.list_size))(fields[0])
     if types.is_decimal(held):
         return pa.binary(held.bit_width // 8)
     if types.is_date(held) or types.is_time(held):

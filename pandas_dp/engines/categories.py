@@ -15,7 +15,8 @@ forms depends on its own cell. Objects of other classes are equal by their own c
 No form helps where equality is none. Numpy finds float32(0.1) equal to 0.1, and some durations to numbers and tuples, with
 other hashes: then it depends on their places in a table of hashes whether pandas lists one for the other, as it does for a
 timestamp in the second one of such hours and that instant in another zone. That takes a column of Python objects that holds
-such a scalar of numpy, timestamps of several zones, or an object of one's own class that equals what it is not.
+such a scalar of numpy, timestamps of several zones, a dtype or an offset, which equal text, or an object of one's own class
+that equals what it is not.
 """
 
 from __future__ import annotations

@@ -25,15 +25,50 @@ NULLABLE: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has m
 PERIOD = "pandas.period"  # the one type of whole numbers that pandas has beside those of Arrow
 
 
-def as_declared(table: pa.Table) -> pd.DataFrame:
+def as_declared(table: pa.Table, arrow: bool = False) -> pd.DataFrame:
     """The frame that pandas makes of a table, with the dtypes that it would have whatever cells are missing.
 
     Pandas makes floats of integers where one is missing, which rounds those from 2**53 on, also within lists, and objects of
     bools, and of days it makes objects that compare with no text. Here integers have dtypes such as ``Int64``, bools are
-    ``boolean``, days are those of Arrow, and nested cells are Python's.
+    ``boolean``, days are those of Arrow, and nested cells are Python's; or all dtypes are those of `arrow`.
     """
-    columns = list(map(_plain, table.columns))
-    plain = pa.Table.from_arrays(columns, names=table.column_names).replace_schema_metadata(table.schema.metadata)
+    metadata = dict(table.schema.metadata or {})
+    note = json.loads(metadata.get(b"pandas", b"{}"))
+    labels = {name for name in note.get("index_columns", []) if isinstance(name, str)}
+    named = zip(table.column_names, table.columns, strict=True)
+    columns = [_label(column) if name in labels else column if arrow else _plain(column) for name, column in named]
+    plain = pa.Table.from_arrays(columns, names=table.column_names)
+    for column in note.get("columns", []):
+        place = plain.schema.get_field_index(column.get("field_name") or str(column["name"]))
+        if place >= 0 and not _fits(column["numpy_type"], plain.schema.field(place).type):
+            column["numpy_type"] = "object"  # which says nothing; another one would be cast to
+    plain = plain.replace_schema_metadata(metadata | {b"pandas": json.dumps(note)} if note else metadata)
+    frame = plain.to_pandas(types_mapper=pd.ArrowDtype) if arrow else _frame(plain)
+    attributes = metadata.get(b"PANDAS_ATTRS")  # where pandas keeps what a frame says of itself
+    if attributes:
+        frame.attrs = json.loads(attributes)
+    return frame
+
+
+def _fits(noted: str, held: pa.DataType) -> bool:
+    """Whether the dtype that pandas noted for a column is one of its own for what the column is."""
+    try:
+        dtype: Any = pd.api.types.pandas_dtype(noted)
+        empty: Any = pd.array([], dtype=dtype)
+        own = empty.__arrow_array__().type
+    except (TypeError, ValueError, AttributeError, NotImplementedError):
+        return True  # none that pandas would cast to
+    return bool(own == held or (_is_text(own) and _is_text(held)))
+
+
+def _label(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Labels that Python has: pandas makes its objects of days where they are one of several."""
+    if pa.types.is_date(column.type):
+        return pa.chunked_array([pa.array(_cells(column), column.type)])
+    return _plain(column)
+
+
+def _frame(plain: pa.Table) -> pd.DataFrame:
     wanted = plain.schema.empty_table().to_pandas().dtypes
     frame: pd.DataFrame = plain.to_pandas(types_mapper=_dtype)
     for place, dtype in enumerate(wanted):
@@ -42,10 +77,12 @@ def as_declared(table: pa.Table) -> pd.DataFrame:
             frame.isetitem(place, frame.iloc[:, place].astype(dtype).array)
         elif isinstance(held, pd.ArrowDtype) and _of_python(held.pyarrow_dtype):
             frame.isetitem(place, _cells(frame.iloc[:, place].array.__arrow_array__()))
-    attributes = (table.schema.metadata or {}).get(b"PANDAS_ATTRS")  # where pandas keeps what a frame says of itself
-    if attributes:
-        frame.attrs = json.loads(attributes)
     return frame
+
+
+def plain_type(held: pa.DataType) -> pa.DataType:
+    """The type of a column in pandas: a dictionary is a way to store one."""
+    return held.value_type if pa.types.is_dictionary(held) else held
 
 
 def dictionary_paths(metadata: Any) -> list[str]:
@@ -105,8 +142,10 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
             for one in column.chunks
         )
         return _coded(pa.chunked_array(legible, held))
-    if isinstance(held, pa.BaseExtensionType) and held.storage_type in NULLABLE and held.extension_name != PERIOD:
-        return pa.chunked_array([chunk.storage for chunk in column.chunks], held.storage_type)
+    if isinstance(held, pa.BaseExtensionType) and held.extension_name != PERIOD:
+        if _is_text(stored := held.storage_type) or stored in NULLABLE:
+            return _plain(pa.chunked_array([chunk.storage for chunk in column.chunks], stored))
+        return column
     return _coded(column) if pa.types.is_dictionary(held) and not _of_python(held) else column
 
 

@@ -296,11 +296,6 @@ def pieces_of(fragment: Any) -> list[Any]:
     return [fragment.subset(row_group_ids=piece) for piece in pieces]
 
 
-def plain_type(held: pa.DataType) -> pa.DataType:
-    """The type of a column in pandas: a dictionary is a way to store one."""
-    return held.value_type if pa.types.is_dictionary(held) else held
-
-
 def _codable(chunk: Any) -> bool:
     """Whether Arrow can make dictionaries of the text in a part of a file, and one of them holds it all."""
     return ENCODINGS.issuperset(chunk.encodings) and chunk.total_uncompressed_size <= MOST

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.argument_help import example
-from pandas_dp.tables.arrow_frames import as_declared, dictionary_paths, in_order
+from pandas_dp.tables.arrow_frames import as_declared, dictionary_paths, in_order, plain_type
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
@@ -164,11 +164,13 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     odd: tuple[type[Exception], ...] = (Exception,) if of_arrow else (OSError, pd.errors.EmptyDataError)
     refused = ""
     try:
-        if by_schema:
+        if of_arrow and not public and (by_schema or (several and not _elsewhere(path, options))):
             pa.array(pd.PeriodIndex([], freq="D"))  # after which Arrow knows the types that pandas adds to its own
-            frame = as_declared((_parquet if reader is pd.read_parquet else _feather)(_local(path), options))
+            frame = as_declared((_parquet if several else _feather)(_local(path), options), arrow=not by_schema)
         else:
             frame = reader(path, **options)
+    except ArgumentValueError:
+        raise
     except FileNotFoundError:
         refused = f"path: there is no file {path!r}: {line}"
     except odd as error:
@@ -206,9 +208,18 @@ def _options(reader: Callable[..., Any]) -> Iterator[str]:
             )
 
 
+def _url(path: Any, options: dict[str, Any]) -> bool:
+    return isinstance(path, str) and "://" in path and not options.get("filesystem") and _local(path) == path
+
+
+def _elsewhere(path: Any, options: dict[str, Any]) -> bool:
+    """Whether pandas has to find what is read, or to make a frame of it."""
+    return bool(options.get("storage_options") or options.get("to_pandas_kwargs")) or _url(path, options)
+
+
 def _check_schema(path: Any, options: dict[str, Any], line: str) -> None:
     """Refuse what would keep the dtypes from following the schema of the file, and name the line that takes them from it."""
-    if isinstance(path, str) and "://" in path and not options.get("filesystem") and _local(path) == path:
+    if _url(path, options):
         raise ArgumentValueError(f"path: of a URL the dtypes of its schema are asked for: {line}")
     if options.get("storage_options"):
         raise ArgumentValueError(
@@ -224,15 +235,21 @@ def _check_schema(path: Any, options: dict[str, Any], line: str) -> None:
 def _parquet(source: Any, options: dict[str, Any]) -> pa.Table:
     from pyarrow.parquet import ParquetDataset, read_table  # not every program needs it
 
-    of_pandas = {"engine": None, "storage_options": None, "to_pandas_kwargs": None}
+    of_pandas = {"engine", "storage_options", "to_pandas_kwargs", "dtype_backend"}
     given = {name: value for name, value in options.items() if name not in of_pandas}
     whose = ("filesystem", "partitioning", "decryption_properties")
-    found = ParquetDataset(source, **{name: given[name] for name in whose if name in given}).fragments[:1]
-    coded = {path for fragment in found for path in dictionary_paths(fragment.metadata)}
+    fragments = ParquetDataset(source, **{name: given[name] for name in whose if name in given}).fragments
+    held: dict[str, pa.DataType] = {}
+    for field in (field for fragment in fragments for field in fragment.physical_schema):
+        if plain_type(held.setdefault(field.name, field.type)) != plain_type(field.type) and not given.get("schema"):
+            raise ArgumentValueError(
+                f"path: files must have the same columns of the same types, and these differ in {field.name!r}: read them one "
+                "by one, or write them anew alike"
+            )
+    coded = {path for fragment in fragments for path in dictionary_paths(fragment.metadata)}
     given["read_dictionary"] = [*coded.union(given.get("read_dictionary") or [])]
     table = read_table(source, **given | {"use_pandas_metadata": True})
-    fields = (field for fragment in found for field in fragment.physical_schema)
-    return in_order(table, {one.name for one in fields if pa.types.is_dictionary(one.type) and one.type.ordered})
+    return in_order(table, {name for name, of in held.items() if pa.types.is_dictionary(of) and of.ordered})
 
 
 def _feather(source: Any, options: dict[str, Any]) -> pa.Table:
@@ -321,7 +338,8 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     Columns of integers have dtypes such as ``Int64``, those of bools ``boolean``, and nested cells are Python's, as the file
     declares them: where a cell is missing pandas would make floats, which round large numbers, and objects. A cell that
     Python has no value for, such as a date in the year 10000, is missing. Of a URL, or with ``storage_options=`` or
-    ``to_pandas_kwargs=``, say ``dtype_backend="pyarrow"``. Labels of rows decide nothing, whatever they are read as.
+    ``to_pandas_kwargs=``, say ``dtype_backend="pyarrow"``; there pandas reads, and a cell may decide whether it can. Several
+    files have the same columns of the same types. Labels of rows decide nothing, whatever they are read as.
 
     A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
     part of the question. What pandas makes of the frame is another table, and takes no other budget than the file.

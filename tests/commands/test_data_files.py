@@ -340,7 +340,13 @@ HOSTILE = {
     "whole": (pa.int64(), [1, 2**63 - 1, None]),
     "list": (pa.list_(pa.string()), [[b"a"], [b"Andr\xe9"], None]),
     "struct": (pa.struct([("a", pa.string())]), [{"a": b"a"}, {"a": b"\xff"}, None]),
+    "map": (pa.map_(pa.string(), pa.string()), [[(b"a", b"a")], [(b"a", b"\xff")], None]),
+    "pair": (pa.list_(pa.string(), 2), [[b"a", b"b"], [b"a", b"\xff"], None]),
+    "list of times": (pa.large_list(pa.time32("s")), [[1], [2**31 - 1], None]),
+    "list view": (pa.list_view(pa.date64()), [[86_400_000], [1], None]),
+    "large list view": (pa.large_list_view(pa.decimal128(3, 2)), [[b"\0" * 16], [b"\xfe" * 16], None]),
 }
+NESTED = {"list", "struct", "map", "pair", "list of times", "list view", "large list view"}
 
 
 @pytest.mark.parametrize("form", ["a.parquet", "a.feather"])
@@ -348,7 +354,8 @@ HOSTILE = {
 def test_no_cell_of_arrow_fails(tmp_path, form, name):
     """Whatever bytes a cell has the file is read, in the same dtypes, and the other cells are what they are without it."""
     kind, cells = HOSTILE[name]
-    if form == "a.parquet" and name in ("text views", "decimal", "moment of a day", "time", "moment", "span"):
+    unwritten = "text views", "decimal", "moment of a day", "time", "moment", "span", *NESTED - {"list", "struct"}
+    if form == "a.parquet" and name in unwritten:
         cells = [cells[0], cells[0], None]  # the writer refuses it
     path, found = str(tmp_path / form), []
     for several in (cells, [cells[0], cells[0], None]):
@@ -357,12 +364,26 @@ def test_no_cell_of_arrow_fails(tmp_path, form, name):
         assert found[-1].dtypes.equals(data_files.empty_frame(path, NOTHING).dtypes)
     assert found[0]["y"].tolist() == [1, 2, 3]
     assert found[0]["x"].isna().tolist()[::2] == [False, True]
-    if name not in ("list", "struct", "time", "text views"):
+    if name not in NESTED | {"time", "text views"}:
         assert found[0]["x"].iloc[0] == found[1]["x"].iloc[0]
     for frame in found:
         stored(frame["y"])
     if name in ("text", "large text"):
         assert found[0]["x"].tolist()[:2] == ["a", cells[1].decode("utf-8", "replace")]
+
+
+@pytest.mark.parametrize("cell", [b"{}", b"\xff"])
+def test_no_cell_of_rarer_types_fails(tmp_path, cell):
+    held = pa.array([b"{}", cell], pa.binary())
+    text, runs = held.view(pa.string()), pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), held)
+    rarer = {
+        "json": pa.ExtensionArray.from_storage(pa.json_(pa.string()), text),
+        "runs": runs.view(pa.run_end_encoded(pa.int32(), pa.string())),
+        "y": pa.array([1, 2]),
+    }
+    for name in ("json", "runs"):
+        write(pa.table({"x": rarer[name], "y": rarer["y"]}), tmp_path / "a.feather")
+        assert data_files.whole_frame(str(tmp_path / "a.feather"), NOTHING)["y"].tolist() == [1, 2]
 
 
 def test_no_line_decides_how_a_command_ends(tmp_path):

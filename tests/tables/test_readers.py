@@ -141,15 +141,73 @@ def test_price_and_key_of_a_question_do_not_tell_that_a_cell_is_missing(form, tm
     assert len(told) == 1
 
 
-def test_a_directory_has_the_schema_that_arrow_reads(tmp_path):
-    """Its first file may be another one for Arrow than by name."""
-    pd.DataFrame({"flag": pd.Series([], dtype=object)}).to_parquet(tmp_path / "z.parquet")
+@pytest.mark.parametrize("options", [{}, {"dtype_backend": "pyarrow"}], ids=str)
+def test_files_of_other_types_are_refused_whatever_they_hold(options, tmp_path):
+    """Arrow makes the types of the first file of all others, if their cells fit."""
     (tmp_path / "a").mkdir()
-    dtypes = set()
-    for cells in ([True, False], [True, None]):
-        pq.write_table(pa.table({"flag": pa.array(cells, pa.bool_())}), tmp_path / "a" / "x.parquet")
-        dtypes.add(str(pandas_dp.read_parquet(tmp_path)["flag"].dtype))
-    assert len(dtypes) == 1
+    paths = [tmp_path / "z.parquet", tmp_path / "a" / "x.parquet"]
+    pairs = [
+        (pa.array([31]), [pa.array([62.0]), pa.array([62.5]), pa.array([None], pa.float64())]),
+        (pa.array([1], pa.timestamp("ms")), [pa.array([held], pa.timestamp("us")) for held in (3000, 3001)]),
+        (pa.array([None], pa.null()), [pa.array([True]), pa.array([None], pa.bool_())]),
+        (pa.array(["a"]), [pa.array([b"a"]), pa.array([b"\xff"])]),
+    ]
+    for first, others in pairs:
+        pq.write_table(pa.table({"c": first, "x": first}), paths[0])
+        for other in others:
+            pq.write_table(pa.table({"x": first, "c": other}), paths[1])
+            for where in (tmp_path, paths):
+                with pytest.raises(ArgumentValueError, match="these differ in 'c': read them one by one"):
+                    pandas_dp.read_parquet(where, **options)
+        pq.write_table(pa.table({"x": first, "c": first}), paths[1])
+        assert len(pandas_dp.read_parquet(tmp_path, **options)) == 2 * len(first)
+
+
+NOTED = {  # dtypes that pandas notes in a file, and types that the file may have by now, with cells that fit and that do not
+    "int8[pyarrow]": (pa.int64(), [1, 300]),
+    "Int8": (pa.float64(), [1.0, 1.5]),
+    "timestamp[s][pyarrow]": (pa.timestamp("us"), [10**6, 1]),
+    "date32[day][pyarrow]": (pa.string(), ["2026-11-29", "x"]),
+    "string": (pa.binary(), [b"a", b"\xff"]),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"dtype_backend": "pyarrow"}], ids=str)
+@pytest.mark.parametrize("labels", [[], ["c"], ["c", "k"]], ids=["column", "label", "labels"])
+@pytest.mark.parametrize("noted", NOTED)
+def test_what_pandas_noted_of_other_types_decides_nothing(noted, labels, options, tmp_path):
+    """A file that was put together of several has the note of the first, and pandas casts to what that names."""
+    held, cells = NOTED[noted]
+    frame = pd.DataFrame({"c": pd.Series([None], dtype=noted), "k": [1], "v": [1]})
+    note = pa.Table.from_pandas(frame.set_index(labels) if labels else frame).schema.metadata
+    told = []
+    for place, cell in enumerate((*cells, None)):
+        path = tmp_path / f"{place}.parquet"
+        table = pa.table({"c": pa.array([cell], held), "k": [1], "v": [1]}).replace_schema_metadata(note)
+        pq.write_table(table, path)
+        told.append(pandas_dp.read_parquet(path, **options).dtypes.astype(str).to_dict())
+    assert told[1:] == told[:1] * 2
+
+
+@pytest.mark.parametrize("options", [{}, {"dtype_backend": "pyarrow"}], ids=str)
+def test_labels_may_be_days_that_python_has_not(options, tmp_path):
+    frame = pd.DataFrame({"ward": [1], "day": [date(2026, 11, 29)], "v": [31]}).set_index(["ward", "day"])
+    note = pa.Table.from_pandas(frame).schema.metadata
+    for day in (5, 2_932_897):
+        days = pa.array([day], pa.int32()).view(pa.date32())
+        pq.write_table(pa.table({"v": [45], "ward": [2], "day": days}).replace_schema_metadata(note), tmp_path / "a.pq")
+        read = pandas_dp.read_parquet(tmp_path / "a.pq", **options)
+        assert len(read) == 1
+        assert read.index.names == ["ward", "day"]
+
+
+def test_text_of_types_of_its_own_may_be_none(tmp_path):
+    for form in ("parquet", "feather"):
+        for cell in (b"{}", b"\xff"):
+            text = pa.array([b"{}", cell], pa.binary()).view(pa.string())
+            column = pa.ExtensionArray.from_storage(pa.json_(pa.string()), text)
+            read_ = read(write(column, tmp_path / f"a.{form}"))
+            assert read_["c"].isna().tolist() == [False, cell != b"{}"]
 
 
 WAYS = {
