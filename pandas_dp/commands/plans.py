@@ -33,6 +33,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -134,8 +135,7 @@ class BudgetTerms:
         ------
         ArgumentValueError, LedgerError
         """
-        self.check_name(ledger)
-        ledger.open(self.name, self.budget, self.unit)
+        ledger.open(self.name, self.budget, self.unit, check=partial(check_name, self.name))
 
     def check_name(self, ledger: Ledger) -> None:
         """Refuse a name that cannot be told from one in the ledger."""

@@ -68,14 +68,21 @@ class Ledger(Readable):
                 _ledgers[self.path] = self
 
     def open(
-        self, name: str, budget: Budget, unit: PrivacyUnit, mistaken: bool = False, also: Sequence[str] = ()
+        self,
+        name: str,
+        budget: Budget,
+        unit: PrivacyUnit,
+        mistaken: bool = False,
+        also: Sequence[str] = (),
+        check: Callable[[Sequence[str]], None] = lambda names: None,
     ) -> bool:
         """Open a budget, or join one on the terms it has or, if its total was raised since, those it had before.
 
         Before one is opened, the rows of all budgets are checked: damage must not make an old budget look new.
 
         Other terms replace those on record, which keeps both, while nothing was asked and whoever opened it was `mistaken`:
-        nothing was released that could have been promised another unit. A budget that is new opens those named `also` with it.
+        nothing was released that could have been promised another unit. A budget that is new opens those named `also` with it;
+        before, `check` is told the names there are, and may refuse, while nobody else can open one.
 
         Returns
         -------
@@ -93,6 +100,7 @@ class Ledger(Readable):
             if row is None:
                 if self.path is not None:
                     records.check_rows(connection)
+                check([known for (known,) in connection.execute("SELECT name FROM budgets ORDER BY id")])
                 for new in (name, *(other for other in also if self._find(connection, other) is None)):
                     records.insert(connection, new, filter_for(budget), unit)
             elif not _same(connection, row, budget, unit):

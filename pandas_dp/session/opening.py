@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -98,12 +99,11 @@ def protect(
     public = _public_rows(frame, rows, unit, table, version)
     implicit.check(unit, budget.accountant)
     opened = ledger_files.attach(open_ledger(ledger), witness)
-    check_name(name, opened.heads())
     with registry.lock:
         session = find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
-        if opened.open(name, budget, unit, mistaken=here in _opened_here):
+        if opened.open(name, budget, unit, here in _opened_here, check=partial(check_name, name)):
             _opened_here.add(here)
         if session is None:
             session = enter(Session(opened, name, unit))

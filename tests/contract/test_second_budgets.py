@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -14,6 +15,9 @@ from support.frames import fresh, people, protected
 
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError
+from pandas_dp.core.budget import Budget
+from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.privacy import PrivacyUnit
 
 UNMARKED = {"DataFrame(df)", "DataFrame(to_numpy)"}  # new frames, which nothing tells from others
 
@@ -303,3 +307,18 @@ def test_the_number_of_a_hand_filtered_frame_is_not_public():
         with pytest.raises(ArgumentValueError, match="is not public: leave rows= out"):
             made.dp.protect(session=session, rows=True)
     assert session.spent == "epsilon=0"
+
+
+def test_a_name_is_compared_while_nobody_else_can_open_one(tmp_path, monkeypatch):
+    """Another program opens the budget under a name that looks alike, after this one has read the terms on record."""
+    real = Ledger.budget
+
+    def meanwhile(ledger: Ledger, name: str) -> Any:
+        found = real(ledger, name)
+        ledger.open("visits", Budget.of(1), PrivacyUnit())
+        return found
+
+    monkeypatch.setattr(Ledger, "budget", meanwhile)
+    for where in ({"ledger": tmp_path / "a.dpledger"}, {}):
+        with pytest.raises(ArgumentValueError, match="the budget 'visits' exists: type name='visits'"):
+            people().dp.protect(epsilon=1, name="Visits", **where)
