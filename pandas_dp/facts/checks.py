@@ -197,7 +197,7 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
 def bins(
     edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: Line | None = None
 ) -> tuple[Bins, Labels]:
-    """Bin edges, as numpy.histogram takes a sequence of them; `line` is what to type instead."""
+    """Bins between edges, or those that are the index of an answer; `line` is what to type instead."""
     other, null = flag(other, "other"), flag(null, "null")
     example = BINS.get(kind.name, BINS["number"])
     line = line or Line(f"{call}({column!r}, bins={example})", "bins", example)
@@ -205,6 +205,9 @@ def bins(
         raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
+    edges = edges_of(edges)
+    if isinstance(edges, pd.IntervalIndex):
+        raise line.refuse("intervals as bins hold their left ends alone, and each begins where the one before it ends")
     if not listed(edges):
         raise line.refuse("bins must be the list of public edges, not their number")
     if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
@@ -218,6 +221,13 @@ def bins(
         raise line.refuse("bins must rise from edge to edge", ArgumentValueError)
     make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
     return make(column, raw, isinstance(raw[0], int), other, null, kind)
+
+
+def edges_of(bins: Any) -> Any:
+    """Edges of intervals [a, b), [b, c), ..., the index of a histogram; anything else as it is."""
+    if not isinstance(bins, pd.IntervalIndex) or bins.closed != "left" or not len(bins):
+        return bins
+    return bins.left.append(bins.right[-1:]) if (bins.left[1:] == bins.right[:-1]).all() else bins
 
 
 def _listed(edges: Iterable[Any]) -> tuple[Any, ...]:

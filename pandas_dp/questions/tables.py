@@ -44,7 +44,8 @@ class RangeQuestions(PreparedFrame):
         ----------
         column : str
         bins : sequence of numbers or dates, optional
-            Edges, as numpy.histogram takes them: each bin holds its left edge, the last one both.
+            Edges, or the index of another histogram: each bin holds its left edge and not its right one, as in
+            ``pandas.cut(..., right=False)``; values at the last edge lie outside.
         keys : list, optional
             Listed values, in the order wanted; from the schema where left out. Never from the data: see ``unique``.
         other, null : bool
