@@ -180,7 +180,7 @@ class ChoiceQuestions(PreparedFrame):
             resolved: dict[str, Any] = {"bounds": bounds}
         else:
             aggregate = BestPrice(column, *_price_list(prices, line), sold)
-            resolved = {"prices": _written(aggregate)}
+            resolved = {"prices": _written(aggregate), "bounds": LEFT_OUT}
         return self._ask(self._text(**resolved), aggregate, (column,))
 
     def select(

@@ -16,7 +16,7 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import explain, uncopied
-from pandas_dp.facts.call import listing
+from pandas_dp.facts.call import LEFT_OUT, Call, listing
 from pandas_dp.facts.kinds import Kind, kind_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
@@ -207,7 +207,22 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _text(self, **resolved: Any) -> str:
         """The call that was typed, for the books, with arguments as they were resolved."""
         call, parameters = self._call
-        return str(call.text(parameters, resolved))
+        return str(call.text(parameters, self._bounds_of(call, parameters) | resolved))
+
+    def _bounds_of(self, call: Call, parameters: Mapping[str, Any], column: str | None = None) -> dict[str, Any]:
+        """Bounds of a question about one column, as they were resolved."""
+        given = dict(zip(parameters, call.args, strict=False)) | call.options
+        column = given.get("column") if column is None else column
+        return {"bounds": self._bounds(column, given.get("bounds"))} if column and "bounds" in parameters else {}
+
+    def _bounds(self, columns: str | Sequence[str], given: Any) -> Any:
+        """Bounds for the books: those that were typed, or what the schema or a step says; `LEFT_OUT` where there are none."""
+        if isinstance(columns, str):
+            known = self._facts(columns).bounds if given is None else given
+            return LEFT_OUT if known is None else known
+        typed = given or {}
+        found = {name: self._bounds(name, typed.get(name)) for name in (*typed, *columns)}
+        return {name: known for name, known in found.items() if known is not LEFT_OUT} or LEFT_OUT
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price

@@ -295,7 +295,8 @@ class TableQuestions(PreparedFrame):
         if aggfunc == "sum":
             refuse_dates(kind, aggfunc, values)
         question = (Sum if aggfunc == "sum" else Mean)(values, lattice, kind, by, labels)
-        return self._table(parts, question, margins, None, values, aggfunc=aggfunc)
+        known = self._bounds(values, bounds)
+        return self._table(parts, question, margins, None, values, aggfunc=aggfunc, bounds=known)
 
     def _table(
         self,

@@ -70,3 +70,58 @@ def test_months_hold_the_last_instant_and_not_the_next():
     frame = protected({"t": pd.to_datetime(["2013-02-28 23:59:59.999999999", "2013-03-01"], format="ISO8601")})
     months = frame.dp(**SURE).groupby("t", bins=pd.period_range("2013-01", "2013-02", freq="M")).size()
     assert months.tolist() == [0, 1]
+
+
+# ---------------------------------------------------------------------------------------------- what stands above a file
+BOUNDED = {
+    "mean": (lambda d: d.mean("x"), "mean('x', bounds=(0, 60))"),
+    "winsorized": (lambda d: d.mean("x", method="winsorized"), "mean('x', bounds=(0, 60), method='winsorized')"),
+    "trimmed": (lambda d: d.mean("x", method="trimmed"), "mean('x', bounds=(0, 60), method='trimmed', trim=0.1)"),
+    "std": (lambda d: d["x"].std(), "std('x', bounds=(0, 60), ddof=1)"),
+    "median": (lambda d: d.median("x"), "median('x', bounds=(0, 60))"),
+    "smooth": (
+        lambda d: d.quantile("x", 0.5, method="smooth"),
+        "quantile('x', bounds=(0, 60), q=0.5, method='smooth')",
+    ),
+    "min": (lambda d: d.min("x"), "min('x', bounds=(0, 60))"),
+    "max": (lambda d: d.max("x", q=0.9), "max('x', bounds=(0, 60), q=0.9)"),
+    "groups": (lambda d: d.groupby("g")["x"].mean(), "groupby('g', keys=['a', 'b'])['x'].mean(bounds=(0, 60))"),
+    "medians": (lambda d: d.groupby("g").median("x"), "groupby('g', keys=['a', 'b'])['x'].median(bounds=(0, 60))"),
+    "agg": (
+        lambda d: d.agg({"x": ["mean"], "y": ["sum"]}, bounds={"y": (0, 3)}),
+        "bounds={'y': (0, 3), 'x': (0, 60)})",
+    ),
+    "agg of groups": (lambda d: d.groupby("g")["x"].agg("mean"), "agg({'x': ['mean']}, bounds={'x': (0, 60)})"),
+    "describe": (lambda d: d.describe("x"), "describe('x', bounds=(0, 60))"),
+    "several": (lambda d: d.describe(["y", "x"]), "describe(['y', 'x'], bounds={'y': (0, 9), 'x': (0, 60)})"),
+    "corr": (lambda d: d.corr(["y", "x"]), "corr(['y', 'x'], bounds={'y': (0, 9), 'x': (0, 60)})"),
+    "regression": (lambda d: d.linear_regression("y", ["x"]), "('y', ['x'], bounds={'y': (0, 9), 'x': (0, 60)})"),
+    "kmeans": (lambda d: d.kmeans(["y"], k=1), "kmeans(['y'], k=1, bounds={'y': (0, 9)}"),
+    "blocks of groups": (lambda d: d.groupby_mean_sa("g", "x"), "keys=['a', 'b'], bounds=(0, 60), blocks="),
+    "pivot": (lambda d: d.pivot_table("x", "g", "y", keys={"y": [0]}), "'y': [0]}, bounds=(0, 60), aggfunc='mean')"),
+    "a step": (lambda d: d.clip(1, 2, columns=["z"]).mean("z"), "mean('z', bounds=(1, 2))"),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_bounds_of_the_schema_stand_above_a_file_and_in_the_books(name):
+    """A mean of 58 was published where the rows have one of 499."""
+    ask, told = BOUNDED[name]
+    data = {"g": ["a", "b"] * 500, "x": [float(i) for i in range(1000)], "y": [i % 9 for i in range(1000)], "z": 1.5}
+    facts = {"x": {"bounds": (0, 60)}, "y": {"bounds": (0, 9)}, "g": {"keys": ["a", "b"]}}
+    frame = protected(data, schema=facts)
+    found = ask(frame.dp(epsilon=100))
+    assert any(told in line for line in found.to_csv().splitlines() if line.startswith("# "))
+    assert told in frame.dp.session.releases["query"].iloc[-1]
+
+
+def test_what_has_no_bounds_shows_none():
+    frame = protected({"x": [1, 2] * 500}, schema={"x": {"bounds": (0, 60)}})
+    asked = frame.dp(epsilon=10)
+    for found in (
+        asked.count("x"),
+        asked.best_price("x", prices=[1, 2]),
+        asked.histogram("x", keys=[1, 2]),
+        asked.nunique("x"),
+    ):
+        assert "bounds" not in str(found.query)
