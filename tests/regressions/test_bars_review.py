@@ -99,7 +99,7 @@ BOUNDED = {
     "kmeans": (lambda d: d.kmeans(["y"], k=1), "kmeans(['y'], k=1, bounds={'y': (0, 9)}"),
     "blocks of groups": (lambda d: d.groupby_mean_sa("g", "x"), "keys=['a', 'b'], bounds=(0, 60), blocks="),
     "pivot": (lambda d: d.pivot_table("x", "g", "y", keys={"y": [0]}), "'y': [0]}, bounds=(0, 60), aggfunc='mean')"),
-    "a step": (lambda d: d.clip(1, 2, columns=["z"]).mean("z"), "mean('z', bounds=(1, 2))"),
+    "a step": (lambda d: d.rename(columns={"x": "w"}).mean("w"), ".mean('w', bounds=(0, 60))"),
 }
 
 
