@@ -7,7 +7,7 @@ import pytest
 from support.frames import fresh
 
 import pandas_dp
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 SURE = {"epsilon": 200}  # Laplace noise of a count is 0 but with a chance of e^-200
 
@@ -125,3 +125,54 @@ def test_what_has_no_bounds_shows_none():
         asked.nunique("x"),
     ):
         assert "bounds" not in str(found.query)
+
+
+# ------------------------------------------------------------------------------------------------------ scores of select
+MOSTLY_ONE = {"x": [0] * 10 + [1] * 1000 + [2] * 18, "s": ["a", "b"] * 514}
+
+
+@pytest.mark.parametrize("score", ["-(x - candidate).abs()", lambda d, c: -(d.x - c).abs()], ids=["text", "function"])
+def test_scores_below_their_range_are_refused_with_the_range(score):
+    """Each became 0: a fair die, said to be within 1.64 of the best."""
+    frame = protected(MOSTLY_ONE)
+    asked = frame.dp(epsilon=5)
+    line = r"score leaves 0\.\.2 on made-up rows.*which is cap=\(-4, 0\) on those rows"
+    with pytest.raises(ArgumentValueError, match=line):
+        asked.select([0, 1, 2], score=score, cap=2)
+    assert frame.dp.session.left == "epsilon=1000000"
+    found = asked.select([0, 1, 2], score=score, cap=(-2, 0))  # another one with a chance of e^-(5 / 2 * 972)
+    assert found.value == 1
+    assert str(found.query).endswith("cap=[-2, 0])")
+    assert "its score is within" in repr(found)
+
+
+def test_scores_above_their_range_are_refused_and_what_is_cut_in_part_is_not():
+    asked = protected(MOSTLY_ONE).dp(epsilon=5)
+    with pytest.raises(ArgumentValueError, match=r"which is cap=\(11, 43\)"):
+        asked.select([0, 1, 2], score="10 * x + candidate + 1")
+    with pytest.raises(ArgumentValueError, match=r"which is cap=\(0, 1\)"):
+        asked.select([0, 1, 2], score="x == candidate", cap=(2, 3))
+    for score, cap in (
+        ("1 - (x - candidate).abs()", 1),
+        ("x == candidate", 0.5),  # which is 0 or cap
+        ("(x == candidate) * 0.1", 0.1),
+        ("-(x - candidate).abs()", (-1, 0)),
+        ("9 - (x - candidate).abs()", 9),
+    ):
+        assert asked.select([0, 1, 2], score=score, cap=cap).value == 1
+    assert asked.select(["a", "c"], score="s == candidate").value == "a"
+    assert asked.select([1], score="-(x - candidate).abs()").value == 1  # the only one
+
+
+@pytest.mark.parametrize("cap", [(0, 0), (1, 0), (1,), (0, 1, 2), (1e260, 1e261), (2**60, 2**60 + 1), []])
+def test_an_impossible_range_is_refused(cap):
+    with pytest.raises(ArgumentValueError, match=r"cap must .*cap=\(-2, 0\)"):
+        protected(MOSTLY_ONE).dp(epsilon=5).select([0, 1], score="x >= candidate", cap=cap)
+
+
+def test_a_missing_score_counts_as_the_least():
+    """With e^-(200 / 9 * 91) for another answer: 9 rows lose 9 each for candidate 5, and 100 lose 1 for candidate 1."""
+    frame = protected({"x": [5.0] * 100 + [None] * 9, "y": [0.0] * 109})
+    score = "(x * 0 - 1).where(candidate == 5, y - 9)"
+    asked = frame.dp(epsilon=200)
+    assert asked.select([1, 5], score=score.replace("candidate == 5", "(candidate == 5)"), cap=(-9, 0)).value == 5
