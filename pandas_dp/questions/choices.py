@@ -319,7 +319,7 @@ def _check_range(trees: tuple[Expression, ...], empty: pd.DataFrame, lower: Frac
         return
     raise ArgumentValueError(
         f"score leaves {show(lower)}..{show(upper)} on made-up rows, where it is cut to the same for all candidates: type the "
-        f"range of your scores, which is cap=({scores.min():g}, {scores.max():g}) on those rows"
+        f"range of your scores, which is cap=({scores.min() + 0:g}, {scores.max() + 0:g}) on those rows"
     )
 
 
