@@ -24,6 +24,7 @@ ANEW = {  # under other keys by now, on purpose: paid and drawn again, where the
         "ecdf by column",
     ),  # bins
     *("sizes of combinations", "pivot table of means by group"),  # no longer hold the last edge
+    "regression",  # has intervals of other widths
 }
 
 

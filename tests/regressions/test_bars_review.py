@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 from support.frames import fresh
@@ -10,6 +11,16 @@ import pandas_dp
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 SURE = {"epsilon": 200}  # Laplace noise of a count is 0 but with a chance of e^-200
+
+
+@pytest.fixture
+def figures():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
 
 
 def protected(data: dict[str, object], **terms: object) -> pd.DataFrame:
@@ -176,3 +187,61 @@ def test_a_missing_score_counts_as_the_least():
     score = "(x * 0 - 1).where(candidate == 5, y - 9)"
     asked = frame.dp(epsilon=200)
     assert asked.select([1, 5], score=score.replace("candidate == 5", "(candidate == 5)"), cap=(-9, 0)).value == 5
+
+
+# ----------------------------------------------------------------------------------------------- intervals of regressions
+def incomes(rows: int) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age, educ = rng.integers(18, 90, rows).astype(float), np.clip(rng.normal(11, 2.2, rows).round(), 1, 16)
+    noise = rng.normal(0, 30_000, rows)
+    return pd.DataFrame(
+        {"age": age, "educ": educ, "income": np.clip(240 * age + 4100 * educ - 19_000 + noise, 0, 200_000)}
+    )
+
+
+LIMITS = {"age": (0, 100), "educ": (1, 16), "income": (0, 200_000)}
+
+
+def test_regressions_of_a_thousand_rows_have_intervals_that_hold():
+    """They had none in 40 of 40 runs. 60 runs at 95 %: ten misses of one coefficient have a chance of 6e-4 at 95 % coverage,
+    below 1e-6 at the 99 % that simulations show."""
+    table = incomes(1000)
+    design = np.column_stack([np.ones(1000), table["age"], table["educ"]])
+    exact = np.linalg.lstsq(design, table["income"], rcond=None)[0]
+    table.dp.protect(epsilon=10**6, name=fresh())
+    found = [
+        table.dp(epsilon=1, fresh=True).linear_regression("income", ["age", "educ"], bounds=LIMITS) for _ in range(60)
+    ]
+    ends = [known for answer in found if (known := answer.interval()) is not None]
+    assert len(ends) >= 50
+    assert all(np.isfinite(known).all(axis=None) for known in ends)
+    missed = sum(((known["lower"] > exact) | (known["upper"] < exact)).to_numpy().astype(int) for known in ends)
+    assert (missed < 10).all()
+
+
+def test_a_regression_without_interval_says_why_and_what_to_do():
+    table = incomes(50)
+    table.dp.protect(epsilon=10**6, name=fresh())
+    found = table.dp(epsilon=0.5).linear_regression("income", ["age", "educ"], bounds=LIMITS)
+    assert found.interval() is None
+    line = "no interval is known, the noise is too large for one: take more rows, a larger epsilon, narrower bounds or"
+    assert line in repr(found)
+    assert f"# {line} fewer columns" in found.to_csv().splitlines()
+    assert found.table().columns.tolist() == ["value"]
+    quartiles = table.dp(epsilon=0.5).quantile("age", [0.25, 0.75], bounds=(0, 100))
+    assert quartiles._repr_html_().count('fill="none" stroke="#3b82c4"/>') == 2
+
+
+def test_a_plot_shows_what_is_not_known(figures):
+    table = incomes(50)
+    table.dp.protect(epsilon=10**6, name=fresh())
+    asked = table.dp(epsilon=0.5)
+    found = asked.linear_regression("income", ["age", "educ"], bounds=LIMITS)
+    panels = found.plot()
+    assert all(bar.get_hatch() == "//" for ax in panels for bar in ax.patches)
+    assert "how far off it may be is not known" in panels[-1].texts[0].get_text()
+    (dot, hollow) = asked.median("age", bounds=(0, 100)).plot().lines
+    assert hollow.get_markersize() < dot.get_markersize()
+    known = table.dp(epsilon=1000).linear_regression("income", ["age", "educ"], bounds=LIMITS).plot()
+    assert not any(bar.get_hatch() for ax in known for bar in ax.patches)
+    assert not any(ax.texts for ax in known)
