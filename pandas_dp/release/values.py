@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -25,13 +25,20 @@ from pandas_dp.release.plots import PLOT, Column, Line, draw_vector
 from pandas_dp.release.text import named, side_by_side, wide
 
 
+def _with_origin(given: tuple[Any, ...]) -> bool:
+    """Whether a value comes with its provenance: code that calls ``type(x)``, as `statistics` does, knows of none."""
+    return len(given) == 2 and isinstance(given[1], Provenance)
+
+
 class FloatRelease(Release, float):
     """A number."""
 
-    def __new__(cls, value: float, provenance: Provenance) -> FloatRelease:
-        """Make a float that knows its provenance."""
-        self = super().__new__(cls, value)
-        self._keep(float(value), provenance)
+    def __new__(cls, *value: Any, **options: Any) -> Any:
+        """Make a float that knows its provenance, without one a plain float."""
+        if not _with_origin(value):
+            return float(*value, **options)
+        self = super().__new__(cls, value[0])
+        self._keep(float(value[0]), value[1])
         return self
 
     def __str__(self) -> str:
@@ -42,10 +49,12 @@ class FloatRelease(Release, float):
 class IntRelease(Release, int):
     """A count."""
 
-    def __new__(cls, value: int, provenance: Provenance) -> IntRelease:
-        """Make an int that knows its provenance."""
-        self = super().__new__(cls, value)
-        self._keep(int(value), provenance)
+    def __new__(cls, *value: Any, **options: Any) -> Any:
+        """Make an int that knows its provenance, without one a plain int."""
+        if not _with_origin(value):
+            return int(*value, **options)
+        self = super().__new__(cls, value[0])
+        self._keep(int(value[0]), value[1])
         return self
 
     def __str__(self) -> str:
@@ -56,10 +65,12 @@ class IntRelease(Release, int):
 class TextRelease(Release, str):
     """A text, such as a key."""
 
-    def __new__(cls, value: str, provenance: Provenance) -> TextRelease:
-        """Make a str that knows its provenance."""
-        self = super().__new__(cls, value)
-        self._keep(str(value), provenance)
+    def __new__(cls, *value: Any, **options: Any) -> Any:
+        """Make a str that knows its provenance, without one a plain str."""
+        if not _with_origin(value):
+            return str(*value, **options)
+        self = super().__new__(cls, value[0])
+        self._keep(str(value[0]), value[1])
         return self
 
 
@@ -115,6 +126,11 @@ class Vector(Release):
     """
 
     _each = "each "
+    _plain: ClassVar[Any]  # the class that pandas makes of this object, and that is kept beside it
+
+    def __new__(cls, *value: Any, **options: Any) -> Any:
+        """Make a release; without its provenance the plain class."""
+        return super().__new__(cls) if _with_origin(value) else cls._plain(*value, **options)
 
     def __init__(self, value: Any, provenance: Provenance) -> None:
         plain = self._constructor(value)
@@ -129,8 +145,7 @@ class Vector(Release):
 
     @property
     def _constructor(self) -> Any:
-        """The plain class: what pandas makes of this object, and what is kept beside it."""
-        raise NotImplementedError
+        return self._plain
 
     def _current(self) -> Any:
         """The plain content, with whatever was done to it in place."""
@@ -273,9 +288,7 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
     (['count', 'mean'], 'DataFrame')
     """
 
-    @property
-    def _constructor(self) -> Any:
-        return pd.DataFrame
+    _plain = pd.DataFrame
 
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
         return side_by_side(
@@ -341,9 +354,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
     (True, 'Series')
     """
 
-    @property
-    def _constructor(self) -> Any:
-        return pd.Series
+    _plain = pd.Series
 
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
         lower, upper = error.bounds(self._released, level)
@@ -396,7 +407,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         first, last = ranges.places_between(self._released.index, left, right)
         answer = Answer(float(self._released.iloc[first:last].sum()), self.mechanism, error.between(first, last))
         notes = (*self.notes, "free: a sum of bins of an answer that was paid for")
-        return FloatRelease(answer.value, replace(self._provenance, error=answer.error, notes=notes, extras=()))
+        return make_release(answer, replace(self._provenance, error=answer.error, notes=notes, extras=()))
 
     @explained
     def estimate(self, level: float = LEVEL, project: bool = False) -> pd.DataFrame:

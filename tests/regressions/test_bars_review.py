@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import statistics
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -245,3 +249,50 @@ def test_a_plot_shows_what_is_not_known(figures):
     known = table.dp(epsilon=1000).linear_regression("income", ["age", "educ"], bounds=LIMITS).plot()
     assert not any(bar.get_hatch() for ax in known for bar in ax.patches)
     assert not any(ax.texts for ax in known)
+
+
+# --------------------------------------------------------------------------------------------------- answers as numbers
+def answers() -> dict[str, object]:
+    asked = protected({"g": ["a", "b"] * 500, "x": [float(i) for i in range(1000)]}).dp(epsilon=1)
+    return {
+        "float": asked.mean("x", bounds=(0, 1000)),
+        "int": asked.count(),
+        "str": asked.mode("g", keys=["a", "b"]),
+        "Series": asked.value_counts("g", keys=["a", "b"]),
+        "DataFrame": asked.crosstab("g", "x", keys={"g": ["a"], "x": [1, 2]}),
+    }
+
+
+def test_statistics_of_answers_are_those_of_numbers():
+    """By chance of the noise: a mean of two counts is made as a count where it is whole."""
+    found = answers()
+    mean, count = found["float"], found["int"]
+    for numbers in ([mean, mean], [count, count], [mean, count], [mean, 1.5], [count, 1], [count, count + 1]):
+        plain = [getattr(x, "value", x) for x in numbers]
+        for function in (
+            statistics.mean,
+            statistics.fmean,
+            statistics.pvariance,
+            statistics.variance,
+            statistics.median,
+        ):
+            assert function(numbers) == function(plain)
+            assert type(function(numbers)) in (float, int)
+    assert statistics.mean([count, count]) == count.value
+
+
+def test_classes_of_answers_make_plain_objects_as_their_bases_do():
+    for name, answer in answers().items():
+        cls, base = type(answer), {"Series": pd.Series, "DataFrame": pd.DataFrame}.get(name) or eval(name)
+        for given in ((), ("3",)) if name not in ("Series", "DataFrame") else ((), ({"a": [1, 2]},)):
+            made, wanted = cls(*given), base(*given)
+            assert type(made) is base
+            assert made.equals(wanted) if hasattr(base, "equals") else made == wanted
+        assert type(pickle.loads(pickle.dumps(answer))) is type(copy.copy(answer)) is cls
+    made = answers()
+    assert type(type(made["int"])("11", base=2)) is type(type(made["int"]).from_bytes(b"\1", "big")) is int
+    assert type(made["float"]).fromhex("0x1p3") == 8.0
+    assert type(made["str"])(b"x", "utf-8") == "x"
+    assert type(made["Series"])([1, 2], index=["a", "b"], name="n").index.tolist() == ["a", "b"]
+    assert type(made["DataFrame"]).from_dict({"a": [1]}).columns.tolist() == ["a"]
+    assert type(made["DataFrame"]).from_records([(1, 2)]).shape == (1, 2)
