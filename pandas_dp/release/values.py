@@ -18,6 +18,7 @@ from pandas_dp.aggregates.base import Answer
 from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.argument_help import example, explained
+from pandas_dp.release.along import FirstSteps, Unstacked
 from pandas_dp.release.base import Provenance, Release, checked_level
 from pandas_dp.release.csv import CSV, write_csv
 from pandas_dp.release.html import table_html
@@ -117,7 +118,7 @@ else:
     Series = pd.Series
 
 
-class Vector(Release):
+class Vector(FirstSteps, Release):
     """What releases of Series and DataFrames share.
 
     pandas objects can be changed in place, and a released value cannot: the value as it was released is
@@ -276,7 +277,8 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "
 
 
 class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
-    """A table. Selections, copies and results of arithmetic are plain.
+    """A table. Selections, copies and results of arithmetic are plain; what ``head``, ``tail``, ``sort_values`` and ``round``
+    return has error bars.
 
     Examples
     --------
@@ -342,7 +344,8 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
 
 
 class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the release's own
-    """A vector. Slices, copies and results of arithmetic are plain Series.
+    """A vector. Slices, copies and results of arithmetic are plain Series; what ``head``, ``tail``, ``sort_values``, ``round``
+    and ``unstack`` return has error bars.
 
     Examples
     --------
@@ -359,6 +362,34 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
         lower, upper = error.bounds(self._released, level)
         return pd.DataFrame({"lower": lower, "upper": upper})
+
+    def unstack(self, level: Any = -1, *args: Any, **options: Any) -> Any:
+        """Make columns of a level of the index, as pandas does; each keeps its error bars.
+
+        Parameters
+        ----------
+        level : int or str
+            The last one where left out.
+        *args, **options
+            Of ``unstack`` of pandas: what comes of them is plain.
+
+        Returns
+        -------
+        Release
+            A table; plain where nothing is known of the error.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "sex": ["f", "m", "m", "f"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="unstack example")
+        >>> sizes = df.dp(epsilon=1).groupby(["ward", "sex"], keys={"ward": ["A", "B"], "sex": ["f", "m"]}).size()
+        >>> sizes.unstack().table().columns.tolist()[:3]
+        [('f', 'value'), ('f', 'lower'), ('f', 'upper')]
+        """
+        made = self._current().unstack(level, *args, **options)
+        plain = args or options or not isinstance(made, pd.DataFrame)
+        return made if plain else self._after(made, "unstack()", Unstacked(level), FrameRelease)
 
     def range_sum(self, left: Any = None, right: Any = None) -> Release:
         """Sum of the bins from one edge to another: free, with an interval of its own.

@@ -296,3 +296,36 @@ def test_classes_of_answers_make_plain_objects_as_their_bases_do():
     assert type(made["Series"])([1, 2], index=["a", "b"], name="n").index.tolist() == ["a", "b"]
     assert type(made["DataFrame"]).from_dict({"a": [1]}).columns.tolist() == ["a"]
     assert type(made["DataFrame"]).from_records([(1, 2)]).shape == (1, 2)
+
+
+# ------------------------------------------------------------------------------------ after the first step of pandas
+def test_tables_that_people_publish_keep_their_error_bars(figures):
+    frame = protected({"g": ["a", "b", "c"] * 500, "s": ["f", "m"] * 750, "x": [float(i % 90) for i in range(1500)]})
+    asked, keys = frame.dp(epsilon=1), {"g": ["a", "b", "c"], "s": ["f", "m"]}
+    means = asked.groupby(["g", "s"], keys=keys)["x"].mean(bounds=(0, 100))
+    for made in (means.head(3), means.round(1), means.sort_values(), means.unstack().round(1).head(2)):
+        assert "lower" in made.table().columns.get_level_values(-1)
+        assert "each interval 95 %" in repr(made)
+        assert "# free: ." in made.to_csv()
+    assert means.unstack().table()["f"].loc["b"].tolist() == means.table().loc[("b", "f")].tolist()
+    panels = means.unstack().plot()
+    assert [len(ax.collections[0].get_segments()) for ax in panels] == [3, 3]
+    counts = asked.groupby(["g", "s"], keys=keys).size()
+    assert counts.unstack()._legible(counts.unstack().interval()).to_numpy().dtype.kind == "i"
+    assert asked.describe("x", bounds=(0, 100)).head(3).table()["upper"].notna().all()
+    assert asked.histogram("x", bins=[0, 50, 100]).tail(1).interval().index.tolist() == [pd.Interval(50, 100, "left")]
+
+
+def test_units_of_the_last_sizes_keep_their_labels():
+    frame = pd.DataFrame({"id": [i // 3 for i in range(3000)]})
+    frame.dp.protect(epsilon=10**6, unit="id", max_rows=3, name=fresh())
+    sizes = frame.dp(epsilon=1).rows_per_unit(limit=5)
+    assert [line.split(" ")[0] for line in repr(sizes.tail(2)).splitlines()[2:4]] == ["4", "more"]
+
+
+def test_answers_that_lost_entries_estimate_nothing():
+    frame = pd.DataFrame({"s": ["no", "yes"] * 500})
+    frame.dp.protect(epsilon=100, neighbors="replace_one", rows=True, name=fresh())
+    found = frame.dp(epsilon=1).randomized_response("s", keys=["no", "yes"])
+    assert len(found.estimate()) == 2
+    assert type(found.head(1)) is type(found.sort_values()) is pd.Series
