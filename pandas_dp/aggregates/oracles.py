@@ -139,8 +139,11 @@ class Oracle(Stream):
             epsilon, rows = epsilon * (1 - SIZE_SHARE), noisy[0] + noise.half_width(SIZE_LEVEL)
         plan = self.plan(terms, epsilon, max(rows, 1))
         guesses, left = self.guesses(plan), plan.updates
-        asked = yield Reply(None, words(left, plan))
+        asked, bought = (yield Reply(None, words(left, plan))), dict[Expression, Answer]()
         while True:
+            if asked.condition in bought:  # released already: no second look, which would err more
+                asked = yield Reply(bought[asked.condition], words(left, plan))
+                continue
             guess = round(guesses.share(asked) * plan.rows)
             count, answer = CountWhere(asked.condition), Answer(guess, self.name, None, (UNVERIFIED,))
             if left:
@@ -150,7 +153,7 @@ class Oracle(Stream):
                     left -= 1
                     noisy = yield Measurement(count, plan.noise)
                     guesses.learn(asked, noisy[0] / plan.rows)
-                    answer = Answer(noisy[0], plan.noise.name, Additive(plan.noise), (HARD,))
+                    answer = bought[asked.condition] = Answer(noisy[0], plan.noise.name, Additive(plan.noise), (HARD,))
             asked = yield Reply(answer, words(left, plan))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:

@@ -203,7 +203,7 @@ def test_all_looks_together_cost_at_most_the_price(oracle, unit, epsilon):
     while replies < 400:
         if isinstance(step, Reply):
             replies += 1
-            step = recipe.send(Asked(None, shares))
+            step = recipe.send(Asked(replies, shares))  # each another question
             continue
         assert isinstance(step, Measurement)
         if step.mechanism not in paid:

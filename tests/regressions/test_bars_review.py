@@ -12,6 +12,7 @@ import pytest
 from support.frames import fresh
 
 import pandas_dp
+from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 SURE = {"epsilon": 200}  # Laplace noise of a count is 0 but with a chance of e^-200
@@ -329,3 +330,25 @@ def test_answers_that_lost_entries_estimate_nothing():
     found = frame.dp(epsilon=1).randomized_response("s", keys=["no", "yes"])
     assert len(found.estimate()) == 2
     assert type(found.head(1)) is type(found.sort_values()) is pd.Series
+
+
+# ---------------------------------------------------------------------------------------------- oracles that are asked twice
+@pytest.mark.parametrize("method", ["pmw", "median"])
+def test_a_count_that_an_oracle_bought_is_given_back(method, monkeypatch):
+    """It was tested again: with a chance paid for and drawn again, and a guess once all was used up."""
+    frame = protected({"age": [31] * 4000, "sex": ["F", "M"] * 2000})
+    how = (
+        {"domain": {"age": [0, 30, 50, 100]}}
+        if method == "pmw"
+        else {"candidates": [pd.DataFrame({"age": [20, 60]})] * 2}
+    )
+    stream = frame.dp(epsilon=10).oracle(method, updates=1, **how)
+    found = stream.ask("age >= 30 and age < 50")  # every guess is off by 2,000 rows and more
+    assert found.notes[0].startswith("hard")
+    assert stream.left == "0 of 1 corrections: unverified guesses"
+    looks = []
+    monkeypatch.setattr(gate._Run, "_look", lambda run, look: looks.append(look))
+    again = stream.ask("age >= 30 and age < 50")
+    assert (again.value, again.notes, again.interval()) == (found.value, found.notes, found.interval())
+    assert looks == []
+    assert stream.ask(pd.col("age") >= 50).notes[0].startswith("unverified")
