@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates.above_threshold import Stream, calibrate, mean, plain_epsilon
-from pandas_dp.aggregates.base import AT, IN_ROWS, SAY, Answer, ExpectedError, Steps, Terms
+from pandas_dp.aggregates.base import AT, IN_ROWS, SAY, Answer, Caution, ExpectedError, Steps, Terms
 from pandas_dp.aggregates.domains import Domain
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
 from pandas_dp.core.measurement import Measurement, Reply
@@ -36,7 +36,9 @@ REPLAYS = 3  # more of them gain nothing on census data
 QUESTIONS, FAILURE = 1000, 0.05  # so many questions the thresholds are made for, with this probability to fail
 EASY = "easy: guessed from earlier answers, and tested"
 HARD = "hard: a noisy count"
-UNVERIFIED = "unverified: all corrections are used up, so this is a guess from earlier answers that was not tested"
+UNVERIFIED = Caution(
+    "unverified: all corrections are used up, so this is a guess from earlier answers that was not tested"
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -352,3 +352,35 @@ def test_a_count_that_an_oracle_bought_is_given_back(method, monkeypatch):
     assert (again.value, again.notes, again.interval()) == (found.value, found.notes, found.interval())
     assert looks == []
     assert stream.ask(pd.col("age") >= 50).notes[0].startswith("unverified")
+
+
+# ------------------------------------------------------------------------------------- what makes a number misleading
+TOLD = {
+    "max": (lambda d: d.max("x", bounds=(0, 100)), "not the largest value, which is one row's: the quantile "),
+    "describe": (lambda d: d.describe("x", bounds=(0, 100)), "min and max are the quantiles "),
+    "median in agg": (
+        lambda d: d.agg({"x": ["mean", "median"]}, bounds={"x": (0, 100)}),
+        "median('x', bounds=(0, 100)): its rank is within ",
+    ),
+    "found keys": (lambda d: d.value_counts("g"), "keys with a noisy count of "),
+    "one point": (
+        lambda d: d.mean("one", bounds=(0, 100), method="winsorized"),
+        "both private quartiles are one point",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_makes_a_number_misleading_stands_below_it(name):
+    ask, told = TOLD[name]
+    frame = pd.DataFrame({"x": [float(i % 90) for i in range(20_000)], "one": 50.0, "g": ["a", "b"] * 10_000})
+    frame.dp.protect(epsilon=10**6, delta=1e-3, name=fresh())
+    found = ask(frame.dp(epsilon=100, delta=1e-6) if name == "found keys" else frame.dp(epsilon=100))
+    assert any(line.startswith(f"  {told}") for line in repr(found).splitlines()), repr(found)
+
+
+def test_an_unverified_guess_says_so_below_it():
+    frame = protected({"age": [31] * 4000})
+    stream = frame.dp(epsilon=10).oracle("pmw", domain={"age": [0, 30, 50, 100]}, updates=1)
+    assert "\n" not in repr(stream.ask("age >= 30 and age < 50"))
+    assert "\n  unverified: all corrections are used up" in repr(stream.ask("age < 30"))
