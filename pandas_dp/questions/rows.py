@@ -17,7 +17,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
-from pandas_dp.facts.kinds import Kind, kind_of, without_rows
+from pandas_dp.facts.kinds import Kind, kind_of, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema
@@ -174,14 +174,18 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         known = {name: constant for name, constant in rules.items() if name in names}
         return self.fillna(known) if known else self
 
-    def _lattice(self, name: str, column: str, bounds: Any, step: Any, bits: int) -> tuple[Kind, Lattice]:
+    def _lattice(
+        self, name: str, column: str, bounds: Any, step: Any, bits: int, held: bool = False
+    ) -> tuple[Kind, Lattice]:
+        """Kind and lattice of a column of numbers or dates; of values that it can hold where they are `held`."""
         kind = self._kind(column)
         if not kind.numeric:
             raise ArgumentTypeError(
                 f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which serve as keys: "
                 f"histogram({column!r}, keys=[...])"
             )
-        return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column)
+        unit = unit_of(self._empty()[column].dtype) if held else None
+        return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column, unit=unit)
 
     def _from_schema(self, columns: Sequence[str], *given: Any) -> Self:
         """The same, whose answers say which keys the schema stands in for: `given` are the keys and bins of the call.

@@ -22,7 +22,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
-from pandas_dp.facts.kinds import exact_number
+from pandas_dp.facts.kinds import exact_number, unit_of
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import Release
@@ -222,9 +222,10 @@ class SeveralQuestions(PreparedFrame):
                 f"describe() needs columns of numbers; of {column!r} ask .count(...), .value_counts(...), .quantile(...)"
             )
         facts = self._facts(column)
+        unit = unit_of(self._empty()[column].dtype)
         squares, ranks = (
-            checks.lattice(bounds, None, bits, kind, facts, "describe", column, line)
-            for bits in (SQUARE_BITS, RANK_BITS)
+            checks.lattice(bounds, None, bits, kind, facts, "describe", column, line, of)
+            for bits, of in ((SQUARE_BITS, None), (RANK_BITS, unit))
         )
         if squares.width > 10**150:
             raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")

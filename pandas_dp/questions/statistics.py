@@ -139,7 +139,7 @@ class StatisticQuestions(QuantileQuestions):
         if open_ended(given):
             lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
         else:
-            kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
+            kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS, held=True)
         question = Extreme(column, lattice, kind, largest=name == "max")
         return self._ask(self._text(), question, (column,))
 

@@ -384,3 +384,66 @@ def test_an_unverified_guess_says_so_below_it():
     stream = frame.dp(epsilon=10).oracle("pmw", domain={"age": [0, 30, 50, 100]}, updates=1)
     assert "\n" not in repr(stream.ask("age >= 30 and age < 50"))
     assert "\n  unverified: all corrections are used up" in repr(stream.ask("age < 30"))
+
+
+# ------------------------------------------------------------------------------------- quantiles that the column can hold
+def test_quantiles_of_whole_numbers_are_whole():
+    """A rating of 2.246582: every second answer lay between two values."""
+    frame = protected({"rating": [1] * 20 + [2] * 30 + [3] * 25 + [4] * 15 + [5] * 10, "wide": range(100)})
+    drawn = [float(frame.dp(epsilon=1, fresh=True).median("rating", bounds=(1, 5))) for _ in range(60)]
+    assert all(x.is_integer() for x in drawn)
+    asked = frame.dp(epsilon=1)
+    assert (
+        asked.median("rating", bounds=(1, 5)).query.aggregate
+        == asked.median("rating", bounds=(1, 5), step=1).query.aggregate
+    )
+    fine = frame.dp(epsilon=1, fresh=True)
+    for found in (
+        fine.quantile("rating", [0.1, 0.5, 0.9], bounds=(0.5, 5.5)),
+        fine.max("rating", bounds=(1, 5)),
+        fine.describe("rating", bounds=(1, 5)).iloc[3:],
+        fine.median("wide", bounds=(-(10**9), 10**9)),
+        fine.groupby("rating", keys=[1, 2])["wide"].median(bounds=(0, 100)),
+        fine.median("rating", bounds="private"),
+    ):
+        assert all(float(x).is_integer() for x in np.atleast_1d(np.asarray(found, dtype=float)))
+    values = fine.quantile("rating", [0.01, 0.99], bounds=(0.5, 5.5)).tolist()
+    assert all(1 <= x <= 5 for x in values)
+
+
+def test_a_value_of_most_rows_is_their_median():
+    """60 of 100 rows are 3, and every other point is 30 rows off: a draw is another one with a chance below 4 e^-30."""
+    frame = protected({"rating": [1] * 20 + [3] * 60 + [5] * 20})
+    assert [float(frame.dp(epsilon=2, fresh=True).median("rating", bounds=(1, 5))) for _ in range(30)] == [3.0] * 30
+
+
+@pytest.mark.parametrize(
+    ("dtype", "step"),
+    [
+        ("datetime64[ns]", "4min"),
+        ("datetime64[s]", "4min"),
+        ("timestamp[us][pyarrow]", "4min"),
+        ("datetime64[us, Europe/Berlin]", "2min"),
+        ("date32[pyarrow]", "1D"),
+    ],
+)
+def test_medians_of_days_are_midnights(dtype, step):
+    """A median date at 23:58:58.579."""
+    days = pd.Series(pd.date_range("2013-06-01", periods=31)).repeat(200).reset_index(drop=True)
+    frame = protected(
+        {"day": days.dt.tz_localize("Europe/Berlin").astype(dtype) if "Berlin" in dtype else days.astype(dtype)}
+    )
+    found = frame.dp(epsilon=100).median("day", bounds=("2013-01-01", "2014-01-01"))
+    assert found.value == found.value.normalize()
+    lattice = found.query.aggregate.lattice
+    assert pd.Timedelta(step).value % lattice.step == 0
+    assert 300 < lattice.cells < 1 << 20
+    low = frame.dp(epsilon=1, fresh=True).quantile("day", 0.01, bounds=("2013-01-01", "2014-01-01")).value
+    assert low.microsecond == low.nanosecond == low.second == 0
+
+
+def test_durations_go_in_parts_that_clocks_show():
+    frame = protected({"wait": pd.to_timedelta([30] * 500 + [90] * 500, unit="s")})
+    found = frame.dp(epsilon=1).median("wait", bounds=(pd.Timedelta("0h"), pd.Timedelta("5h")))
+    assert found.query.aggregate.lattice.step == 10**8
+    assert found.value.value % 10**8 == 0
