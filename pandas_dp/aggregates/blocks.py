@@ -248,7 +248,9 @@ def _winsorized(
     notes = rank_note("quartiles", rank_of(mechanism, lattice), blocks, Fraction(1, 4), remedy)
     name = f"sample and aggregate, {mechanism.name}"
     if noise is None:
-        return Combined([point], name, None, (*notes, "both private quartiles are one point, which is the answer"))
+        return Combined(
+            [point], name, None, (*notes, Caution("both private quartiles are one point, which is the answer"))
+        )
     ends = (kind.value(lattice.point(end)) for end in (low, high))
     told = ", ".join(f"{end:.6g}" if isinstance(end, float) else str(end) for end in ends)
     shown = f"clipped to about ({told}), chosen with half the price"

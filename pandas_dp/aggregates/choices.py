@@ -192,7 +192,7 @@ class SelectByRows(Choice):
 
     @property
     def gap(self) -> Gap:
-        """Of totals of scores, each cut to 0..cap and rounded to the lattice."""
+        """Of totals of scores, each cut to its range and rounded to the lattice."""
         return Gap("score", _least_share(self.candidates, self.weights), self.lattice.step)
 
     def chosen(self, picks: Noisy) -> Hashable:

@@ -57,6 +57,7 @@ class Linearised:
     lengths : of the weights, in the unit of the answer for one step of the noise
     most : largest `Noise.combined` at which the first order is enough
     ends : least and largest possible value
+    breaks : that at which what is divided by may be nothing: what is left of it then widens the intervals
     """
 
     noise: Noise
@@ -65,6 +66,7 @@ class Linearised:
     lengths: tuple[tuple[float, ...], ...]
     most: tuple[tuple[float, ...], ...]
     ends: tuple[tuple[tuple[float, float], ...], ...]
+    breaks: float = math.inf
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each entry of one column, known by its name."""
@@ -73,7 +75,8 @@ class Linearised:
         centre, length, most = (np.array(table[place]) for table in (self.centres, self.lengths, self.most))
         least, largest = np.array(self.ends[place]).T
         known = unit <= most  # shape (entries,)
-        half = np.where(known, unit * np.where(known, length, 0), np.inf)
+        half = np.full(known.shape, np.inf)
+        half[known] = unit * length[known] / (1 - unit / self.breaks)
         own = value.to_numpy(dtype=np.float64)
         low, high = np.maximum(centre - half, least), np.minimum(centre + half, largest)
         ends = np.fmin(low, own), np.fmax(high, own)  # an interval contains its value

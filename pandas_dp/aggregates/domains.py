@@ -40,12 +40,10 @@ class Axis:
             return [pd.Series(list(self.parts.keys), dtype="str" if text else "bool")]
         edges = self.parts.edges
         if self.whole:
-            low = np.array([math.ceil(edge) for edge in edges[:-1]])
-            high = np.array([math.ceil(edge) - 1 for edge in edges[1:-1]] + [math.floor(edges[-1])])
-            return [pd.Series(low), pd.Series(np.maximum(low, high))]
+            whole = np.array([math.ceil(edge) for edge in edges])
+            return [pd.Series(whole[:-1]), pd.Series(np.maximum(whole[:-1], whole[1:] - 1))]
         exact = np.array(edges, dtype=np.float64)
-        high = np.append(np.nextafter(exact[1:-1], -np.inf), exact[-1])  # only the last bin holds its right edge
-        return [pd.Series(exact[:-1]), pd.Series(high)]
+        return [pd.Series(exact[:-1]), pd.Series(np.nextafter(exact[1:], -np.inf))]
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ class FoundCounts(SingleLook):
         if self.sort:
             series = series.sort_values(ascending=False, kind="stable")
         notes: tuple[str, ...] = (
-            f"keys with a noisy count of {least:,} or more; one near that may owe it to its noise; {RARE}",
+            Caution(f"keys with a noisy count of {least:,} or more; one near that may owe it to its noise; {RARE}"),
         )
         if not listing:
             notes = (Caution(f"no key has a noisy count of {least:,} rows, which it takes at this price"),)

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates.above_threshold import Stream, calibrate, mean, plain_epsilon
-from pandas_dp.aggregates.base import AT, IN_ROWS, SAY, Answer, ExpectedError, Steps, Terms
+from pandas_dp.aggregates.base import AT, IN_ROWS, SAY, Answer, Caution, ExpectedError, Steps, Terms
 from pandas_dp.aggregates.domains import Domain
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
 from pandas_dp.core.measurement import Measurement, Reply
@@ -36,7 +36,9 @@ REPLAYS = 3  # more of them gain nothing on census data
 QUESTIONS, FAILURE = 1000, 0.05  # so many questions the thresholds are made for, with this probability to fail
 EASY = "easy: guessed from earlier answers, and tested"
 HARD = "hard: a noisy count"
-UNVERIFIED = "unverified: all corrections are used up, so this is a guess from earlier answers that was not tested"
+UNVERIFIED = Caution(
+    "unverified: all corrections are used up, so this is a guess from earlier answers that was not tested"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +141,11 @@ class Oracle(Stream):
             epsilon, rows = epsilon * (1 - SIZE_SHARE), noisy[0] + noise.half_width(SIZE_LEVEL)
         plan = self.plan(terms, epsilon, max(rows, 1))
         guesses, left = self.guesses(plan), plan.updates
-        asked = yield Reply(None, words(left, plan))
+        asked, bought = (yield Reply(None, words(left, plan))), dict[Expression, Answer]()
         while True:
+            if asked.condition in bought:  # released already: no second look, which would err more
+                asked = yield Reply(bought[asked.condition], words(left, plan))
+                continue
             guess = round(guesses.share(asked) * plan.rows)
             count, answer = CountWhere(asked.condition), Answer(guess, self.name, None, (UNVERIFIED,))
             if left:
@@ -150,7 +155,7 @@ class Oracle(Stream):
                     left -= 1
                     noisy = yield Measurement(count, plan.noise)
                     guesses.learn(asked, noisy[0] / plan.rows)
-                    answer = Answer(noisy[0], plan.noise.name, Additive(plan.noise), (HARD,))
+                    answer = bought[asked.condition] = Answer(noisy[0], plan.noise.name, Additive(plan.noise), (HARD,))
             asked = yield Reply(answer, words(left, plan))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:

@@ -14,6 +14,7 @@ from pandas_dp.core.mechanisms.gaussian import analytic_variance
 from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import Price, PrivacyLoss, show
 from pandas_dp.core.statistics.counts import Count
+from pandas_dp.facts.checks import MOST_WHOLE
 
 SHARE = Fraction(3, 20)  # of the price, for the bounds
 CHANCE = 1e-6  # that any bin without rows is taken for one with rows
@@ -57,6 +58,11 @@ class PrivateBounds(Aggregate):
     whole: bool = False
 
     @property
+    def version(self) -> int:  # type: ignore[override]
+        """Quantiles of whole numbers are whole since the second."""
+        return 2 if self.whole and isinstance(self.question, QuantileOf) else 1
+
+    @property
     def totals(self) -> bool:
         """As its question."""
         return self.question.totals
@@ -96,7 +102,8 @@ class PrivateBounds(Aggregate):
                 f"{share} found no bounds, too few rows for the noise: the widest ones were used; {TYPE_THEM}"
             )
         else:
-            question = replace(self.question, lattice=Lattice.between(*found, self.bits))
+            step = Fraction(1) if self.version == 2 and found[1] - found[0] <= MOST_WHOLE else None
+            question = replace(self.question, lattice=Lattice.between(*found, self.bits, step))
             shown = f"bounds ({show(found[0])}, {show(found[1])}) found"
             note = f"bounds=({show(found[0])}, {show(found[1])}) found with {share}; values beyond count at the ends"
         answer = yield from question.steps(_rest(terms))

@@ -304,9 +304,11 @@ class Extreme(Guaranteed):
                 ),
             )
         return (
-            f"not the {name} value, which is one row's: the quantile {show(1 - q if self.largest else q)}, "
-            f"with about {round(q * rows):,} of about {rows:,} rows {side} it; "
-            f"{show(100 * SIZE_SHARE)} % of the price bought their number",
+            Caution(
+                f"not the {name} value, which is one row's: the quantile {show(1 - q if self.largest else q)}, "
+                f"with about {round(q * rows):,} of about {rows:,} rows {side} it; "
+                f"{show(100 * SIZE_SHARE)} % of the price bought their number"
+            ),
         )
 
 

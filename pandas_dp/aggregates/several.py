@@ -274,6 +274,6 @@ def noted(call: str, answer: Answer) -> list[str]:
     """What an answer says beside its number, with the question that it belongs to."""
     notes: list[str] = [answer.found] if answer.found is not None else []
     if isinstance(answer.error, Guarantee):
-        notes.append(str(answer.error.at(LEVEL)))
+        notes.append(Caution(answer.error.at(LEVEL)))
     notes += answer.notes
     return [type(note)(f"{call}: {note}") if isinstance(note, Caution) else f"{call}: {note}" for note in notes]

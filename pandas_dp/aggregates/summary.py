@@ -102,7 +102,7 @@ class Summary(Aggregate):
         bound = RankBound(self.rank_error(rest, q).at(LEVEL), LEVEL)
         shared = f"{show(100 * SUMS_SHARE)} % of the price bought count, mean and std, the rest min, max and quartiles"
         notes: tuple[str, ...] = (
-            f"min and max are the quantiles {show(q)} and {show(1 - q)}; of each quantile {bound}",
+            Caution(f"min and max are the quantiles {show(q)} and {show(1 - q)}; of each quantile {bound}"),
             shared,
         )
         if rank > rows * float(OUTERMOST):

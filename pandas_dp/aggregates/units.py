@@ -51,10 +51,12 @@ class RowsPerUnit(Counts):
 
     def labelled(self, index: pd.Index[Any]) -> pd.Index[Any]:
         """Whole numbers of rows: 1, 2, 3, 4 to 5, ..., more than 1,000."""
-        starts = (1, *(edge + 1 for edge in self.edges))
-        each = zip(starts, self.edges, strict=False)
-        labels = [f"{end:,}" if start == end else f"{start:,} to {end:,}" for start, end in each]
-        return pd.Index([*labels, f"more than {self.edges[-1]:,}"], name=index.name)
+        bins = [(int(bin_.left), bin_.right) for bin_ in index]
+        ends = [f"{left + 1:,} to {right:,.0f}" if left + 1 < right else f"{right:,.0f}" for left, right in bins]
+        last = f"more than {self.edges[-1]:,}"
+        return pd.Index(
+            [last if right == math.inf else end for end, (_, right) in zip(ends, bins, strict=True)], name=index.name
+        )
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each bin."""

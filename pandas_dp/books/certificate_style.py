@@ -83,6 +83,7 @@ svg { display: block; width: 100%; height: auto; }
 svg text { font: 12px system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif; fill: var(--muted); }
 .grid { stroke: var(--line); }
 .bar { fill: var(--accent); fill-opacity: .55; }
+.vague { fill: none; stroke: var(--accent); }
 .whisker { stroke: var(--ink); stroke-width: 1.2; fill: none; }
 @media (max-width: 34rem) { dl { grid-template-columns: 1fr; gap: .1rem; } dd { margin-bottom: .5rem; } }
 @page { margin: 18mm 16mm; }
@@ -165,13 +166,17 @@ def _bars(values: Numbers, ends: tuple[Numbers, Numbers] | None, low: float, hig
     place = (WIDTH - LEFT - RIGHT) / len(values)
     width = min(BAR * place, WIDEST)
     zero, drawn = _height(0.0, low, high), []
+    whole = (
+        [math.isfinite(a) and math.isfinite(b) for a, b in zip(*ends, strict=True)] if ends else [False] * len(values)
+    )
     for i, x in enumerate(values):
         if math.isfinite(x):
+            vague = "" if whole[i] else " vague"  # filled without a whisker it would look exact
             y, left = _height(x, low, high), LEFT + (i + 0.5) * place - width / 2
             size = f'width="{width:.2f}" height="{abs(y - zero):.1f}"'
-            drawn.append(f'<rect class="bar" x="{left:.2f}" y="{min(y, zero):.1f}" {size}/>')
+            drawn.append(f'<rect class="bar{vague}" x="{left:.2f}" y="{min(y, zero):.1f}" {size}/>')
     for i, (a, b) in enumerate(zip(*ends, strict=True) if ends else ()):
-        if math.isfinite(a) and math.isfinite(b):
+        if whole[i]:
             x, half = LEFT + (i + 0.5) * place, min(4.0, width / 2)
             y1, y2 = _height(a, low, high), _height(b, low, high)
             caps = "".join(f"M{x - half:.2f} {y:.1f}H{x + half:.2f}" for y in (y1, y2))

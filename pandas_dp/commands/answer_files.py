@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentValueError, DataFileError
-from pandas_dp.release.csv import BEGUN, UNFINISHED, replace_file
+from pandas_dp.release.csv import BEGUN, UNFINISHED, guarded, one_name, replace_file
 from pandas_dp.release.values import Release
 
 FORMATS = ("json", "csv", "parquet")
@@ -140,9 +140,7 @@ def flat(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _name(name: Any, missing: str) -> str:
-    if isinstance(name, tuple):
-        return " ".join(str(part) for part in name if part != "")
-    return missing if name is None else str(name)
+    return missing if name is None else str(one_name(name))
 
 
 def _plain(column: pd.Series[Any]) -> Any:
@@ -157,7 +155,7 @@ def _plain(column: pd.Series[Any]) -> Any:
 
 def _bytes(table: pd.DataFrame, form: str) -> bytes:
     if form == "csv":
-        return table.to_csv(index=False).encode()
+        return guarded(table).to_csv(index=False).encode()
     buffer = io.BytesIO()
     table.to_parquet(buffer, index=False)
     return buffer.getvalue()

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class Bins:
-    """One part for each bin [e_i, e_{i+1}) of a numeric column, the last one closed, as in numpy.histogram.
+    """One part for each bin [e_i, e_{i+1}) of a numeric column, as ``pandas.cut(..., right=False)`` has them.
 
     With `other`, values outside the edges have a part; with `null`, missing ones have. ``edges`` are plain
     numbers in the unit of the raw column (nanoseconds for dates and durations).
@@ -76,6 +76,7 @@ class Bins:
     edges: tuple[int | float, ...]
     other: bool = False
     null: bool = False
+    closed: str = field(default="left", init=False)  # in keys of stored answers: earlier versions closed the last bin
 
     @property
     def bins(self) -> int:
@@ -104,13 +105,10 @@ class Bins:
         return out
 
     def _cuts(self, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
-        """Edges as numbers of one dtype; the last moved up to the next, since the last bin is closed."""
+        """Edges as numbers of one dtype."""
         if dtype.kind == "f":
-            cuts = np.array(self.edges, dtype=np.float64)
-            cuts[-1] = np.nextafter(cuts[-1], np.inf)
-            return cuts
-        info = integer_info(dtype)
-        whole = chain(map(math.ceil, islice(self.edges, self.bins)), [math.floor(self.edges[-1]) + 1])
+            return np.array(self.edges, dtype=np.float64)
+        info, whole = integer_info(dtype), map(math.ceil, self.edges)
         # no value reaches an edge above the dtype, and every value is past one below it; there may be millions of edges
         return np.fromiter((max(cut, info.min) for cut in whole if cut <= info.max), dtype=info.dtype)
 

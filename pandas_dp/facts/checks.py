@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from fractions import Fraction
 from functools import lru_cache
@@ -14,7 +15,7 @@ from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.kinds import Kind, is_missing
+from pandas_dp.facts.kinds import DAY, Kind, is_missing
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import flag
 from pandas_dp.facts.public_only import entries, listed
@@ -29,6 +30,14 @@ BINS = {
     "datetime": "pd.date_range('2013-01-01', '2014-01-01', freq='MS')",
     "timedelta": "pd.timedelta_range('0h', '24h', freq='1h')",
 }
+MOST_WHOLE = 1 << 20  # whole numbers between bounds that are all candidates of a quantile
+PARTS_OF_A_DAY = (
+    *(10**power for power in range(9)),
+    *(
+        seconds * 10**9
+        for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
+    ),
+)
 NARROWEST = Fraction(1, 10**250)
 BUYING = ("sum", "mean", "var", "std", "median", "quantile")  # the calls that take bounds="private"
 
@@ -42,8 +51,12 @@ def lattice(
     call: str,
     column: str,
     line: Line | None = None,
+    unit: Fraction | None = None,
 ) -> Lattice:
-    """Public lattice from bounds=, or the schema's, or the natural ones of a bool column; `line` is what to type instead."""
+    """Public lattice from bounds=, or the schema's, or the natural ones of a bool column; `line` is what to type instead.
+
+    Without a step its points are multiples of `unit`, which those values are that the column can hold: see `held_step`.
+    """
     if bounds is None:
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
     line = line or Line(f"{call}({column!r}, bounds=(lower, upper))", "bounds", "(lower, upper)")
@@ -60,8 +73,30 @@ def lattice(
         raise line.refuse(f"{call}() needs both bounds; median() and quantile() take None for an end")
     lower, upper = _ends(bounds, kind, line)
     step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
-    exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
+    if step is None and unit is not None:
+        lower, upper, exact_step = held_step(lower, upper, unit, kind)
+    else:
+        exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
     return _lattice(lower, upper, exact_step, bits, line)
+
+
+def held_step(
+    lower: Fraction, upper: Fraction, unit: Fraction, kind: Kind
+) -> tuple[Fraction, Fraction, Fraction | None]:
+    """Bounds and step for answers that the column can hold, such as whole numbers or days; None where they allow none.
+
+    Whole numbers go one by one up to `MOST_WHOLE`, beyond it in a power of two. Dates and durations go in a part of a day that
+    clocks show, not longer than that power of two: midnights are points. Steps in a time zone divide a quarter of an hour.
+    """
+    if lower >= upper:  # which is refused
+        return lower, upper, None
+    if kind.name == "number":
+        low, high = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
+        fits = 1 <= high - low <= MOST_WHOLE and max(abs(low), abs(high)) <= 2**53
+        return (low, high, unit) if fits else (lower, upper, None)
+    longest = min(Lattice.between(lower, upper, RANK_STEP_BITS).step, 900 * 10**9 if kind.tz is not None else DAY)
+    step = max(unit, *(Fraction(part) for part in PARTS_OF_A_DAY if part <= longest))
+    return (lower, upper, step) if step < upper - lower else (lower, upper, None)
 
 
 def _ends(bounds: Iterable[Any], kind: Kind, line: Line) -> list[Fraction]:
@@ -197,7 +232,7 @@ def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:
 def bins(
     edges: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: Line | None = None
 ) -> tuple[Bins, Labels]:
-    """Bin edges, as numpy.histogram takes a sequence of them; `line` is what to type instead."""
+    """Bins between edges, or those that are the index of an answer; `line` is what to type instead."""
     other, null = flag(other, "other"), flag(null, "null")
     example = BINS.get(kind.name, BINS["number"])
     line = line or Line(f"{call}({column!r}, bins={example})", "bins", example)
@@ -205,6 +240,9 @@ def bins(
         raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
+    edges = edges_of(edges)
+    if isinstance(edges, pd.IntervalIndex):
+        raise line.refuse("intervals as bins hold their left ends alone, and each begins where the one before it ends")
     if not listed(edges):
         raise line.refuse("bins must be the list of public edges, not their number")
     if isinstance(edges, Sized) and len(edges) > MOST_PARTS + 1:
@@ -218,6 +256,13 @@ def bins(
         raise line.refuse("bins must rise from edge to edge", ArgumentValueError)
     make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
     return make(column, raw, isinstance(raw[0], int), other, null, kind)
+
+
+def edges_of(bins: Any) -> Any:
+    """Edges of intervals [a, b), [b, c), ..., the index of a histogram; anything else as it is."""
+    if not isinstance(bins, pd.IntervalIndex) or bins.closed != "left" or not len(bins):
+        return bins
+    return bins.left.append(bins.right[-1:]) if (bins.left[1:] == bins.right[:-1]).all() else bins
 
 
 def _listed(edges: Iterable[Any]) -> tuple[Any, ...]:

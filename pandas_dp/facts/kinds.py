@@ -25,6 +25,7 @@ import pyarrow as pa
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
 FARTHEST = 2**62
+DAY = 86_400 * 10**9
 PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300
 DATE = re.compile(  # 03/04/2013 is in March or in April
@@ -190,6 +191,19 @@ def kind_of(dtype: Any) -> Kind:
     if letter in names and getattr(dtype, "itemsize", 8) <= 8:
         return Kind(names[letter])
     raise ArgumentTypeError(REFUSED.format(dtype=dtype if letter == "c" else type(dtype).__name__, hint=""))
+
+
+def unit_of(dtype: Any) -> Fraction | None:
+    """What all values of a dtype are multiples of, in the raw unit of its kind; None where it does not say."""
+    held = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else dtype
+    if pd.api.types.is_integer_dtype(dtype):
+        return Fraction(1)
+    if isinstance(held, pa.DataType) and pa.types.is_date(held):
+        return Fraction(DAY)
+    named: Any = getattr(held, "unit", None) or (
+        np.datetime_data(held)[0] if getattr(held, "kind", "O") in "mM" else None
+    )
+    return None if named is None else Fraction(pd.Timedelta(1, unit=named).value)
 
 
 def kind_or_none(dtype: Any) -> Kind | None:

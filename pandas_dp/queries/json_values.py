@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.facts.checks import edges_of
 
 MOST_VALUES = 100_000  # of a range: a short text shall not fill the memory
 MOST_DIGITS = 400  # of a number, beyond those of any that is accepted
@@ -89,6 +90,7 @@ def encoded(value: Any, where: str, inside: bool = False) -> Any:
         return value
     if isinstance(value, pd.PeriodIndex) and len(value) and (value[1:] == value[:-1] + 1).all():
         return {"period_range": [str(value[0].start_time), len(value), value.freqstr]}
+    value = edges_of(value)
     if isinstance(value, list | tuple | np.ndarray | pd.Index | pd.Series):
         entries = [encoded(entry, where, inside=True) for entry in value]
         return {"tuple": entries} if inside and isinstance(value, tuple) else entries

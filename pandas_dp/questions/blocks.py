@@ -307,7 +307,7 @@ class BlockQuestions(PreparedFrame):
             for c in names
         ]
         ranges = tuple((lattice.lower, lattice.upper) for lattice in lattices)
-        text = self._text(columns=names, bounds=given, blocks=blocks)
+        text = self._text(columns=names, bounds=self._bounds(names, given), blocks=blocks)
         return self._filled(names)._ask(text, KMeans(names, ranges, count, known, aggregator, centres), names)
 
 

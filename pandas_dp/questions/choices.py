@@ -16,12 +16,14 @@ from pandas_dp.aggregates.choices import SelectByFrame, SelectByRows, TopK
 from pandas_dp.aggregates.prices import GRID, MOST_PRICES, BestPrice, on_one_unit
 from pandas_dp.aggregates.selections import Mode
 from pandas_dp.core.lattice import SUM_BITS, Lattice
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.core.privacy import show
+from pandas_dp.engines.pandas import PandasView
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
 from pandas_dp.facts.kinds import exact_number, is_missing
 from pandas_dp.facts.public_only import listed
-from pandas_dp.questions.function_trial import ZERO, no_number, rehearse
+from pandas_dp.questions.function_trial import ZERO, made_up, no_number, rehearse
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import Release
 from pandas_dp.steps.expression import Expression
@@ -180,7 +182,7 @@ class ChoiceQuestions(PreparedFrame):
             resolved: dict[str, Any] = {"bounds": bounds}
         else:
             aggregate = BestPrice(column, *_price_list(prices, line), sold)
-            resolved = {"prices": _written(aggregate)}
+            resolved = {"prices": _written(aggregate), "bounds": LEFT_OUT}
         return self._ask(self._text(**resolved), aggregate, (column,))
 
     def select(
@@ -201,12 +203,13 @@ class ChoiceQuestions(PreparedFrame):
         score : str or callable
             Score of one row for one candidate: a text with the name ``candidate`` in it, such as ``"bid >= candidate"``, or
             ``lambda d, candidate: d.bid >= candidate``. Both are read as ``query`` and ``filter`` read them, so a row's score
-            depends on that row alone. A true condition scores 1; scores are cut to 0..cap, missing ones count 0.
+            depends on that row alone. A true condition scores 1; missing scores count as the least. Refused are scores that
+            `cap` would cut to the same for all candidates on four made-up rows, where numbers are 1 to 4.
             With ``sensitivity``: a function of a whole table and a candidate that returns a number. It runs on a copy of the
             rows; an exception, or a result that is no finite number, counts 0. It is tried on a made-up table first, as the
             function of ``sample_and_aggregate`` is.
-        cap : number
-            The largest score of a row.
+        cap : number or (lower, upper)
+            The largest score of a row, the least being 0; or both: ``cap=(-2, 0)``. Scores are cut to them.
         sensitivity : number, optional
             Your word that one row more or fewer (under replace_one also one that is changed, which may count twice) moves the
             score of a whole table by at most this much, for all tables and candidates. Nothing checks it: the answer says
@@ -225,12 +228,13 @@ class ChoiceQuestions(PreparedFrame):
 
         Notes
         -----
-        Each row's score is rounded to about cap / 2**30 and summed in integers. A unit moves each total by at most
-        ``max_rows`` cap, all in one direction under add_remove, so the rate is epsilon / (max_rows cap), half of it under
-        replace_one. For a score of the whole table (rounded to sensitivity / 2**20) the rate is epsilon / (2 max_rows
-        sensitivity). Permute-and-flip, or the exponential mechanism where the session has delta > 0 or weights are given; with
-        probability 1 - a the score is within (ln(1/m) + ln(1/a)) / rate of the best, m = 1 / candidates or the
-        smallest weight. What a function of the whole table does beside returning a number cannot be stopped.
+        Each row's score less the least one is rounded to about cap / 2**30 and summed in integers; cap is upper - lower where
+        both are given. A unit moves each total by at most ``max_rows`` cap, all in one direction under add_remove, so the rate
+        is epsilon / (max_rows cap), half of it under replace_one. For a score of the whole table (rounded to sensitivity /
+        2**20) the rate is epsilon / (2 max_rows sensitivity). Permute-and-flip, or the exponential mechanism where the session
+        has delta > 0 or weights are given; with probability 1 - a the score is within (ln(1/m) + ln(1/a)) / rate of the best, m
+        = 1 / candidates or the smallest weight. What a function of the whole table does beside returning a number cannot be
+        stopped.
         Source: McSherry, Talwar 2007; McKenna, Sheldon 2020.
 
         Examples
@@ -240,7 +244,7 @@ class ChoiceQuestions(PreparedFrame):
         >>> session = df.dp.protect(epsilon=2, name="select example")
         >>> df.dp(epsilon=1).select([6, 8, 16], score="hour.between(candidate, candidate + 1)").value
         8
-        >>> df.dp(epsilon=1).select([6, 8, 16], score=lambda d, c: 9 - (d.hour - c).abs(), cap=9).value
+        >>> df.dp(epsilon=1).select([6, 8, 16], score=lambda d, c: -(d.hour - c).abs(), cap=(-24, 0)).value
         8
         """
         listed = _candidates(candidates)
@@ -256,8 +260,10 @@ class ChoiceQuestions(PreparedFrame):
             empty = self._empty()
             tried = rehearse(lambda table: score(table, listed[0]), empty.dtypes, no_number, "score", ZERO)
             return self._ask(text, SelectByFrame(listed, score, exact, shares, tried), tuple(empty.columns))
-        lattice = Lattice.between(Fraction(0), _positive(cap, "cap"), SUM_BITS)
+        ends = _range(cap)
+        lattice = Lattice.between(*ends, SUM_BITS)
         trees = self._compiled(score, listed)
+        _check_range(trees, self._empty(), *ends)
         read = tuple(sorted(frozenset().union(*(tree.columns() for tree in trees))))
         return self._ask(
             self._text(candidates=listed, cap=cap, **given), SelectByRows(listed, trees, lattice, shares), read
@@ -296,6 +302,25 @@ def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Express
     if kind not in NUMERIC:
         raise ArgumentTypeError(f"score must give numbers or conditions, not {kind.value}: {SELECT}")
     return tree
+
+
+def _check_range(trees: tuple[Expression, ...], empty: pd.DataFrame, lower: Fraction, upper: Fraction) -> None:
+    """Refuse scores that differ on made-up rows and are cut to the same for all candidates: the choice would be a lot."""
+    made = PandasView(made_up(empty.dtypes), {})
+    try:
+        raw = [made.computed(tree) for tree in trees]
+    except PandasDPError:  # made-up text stands for objects and categories, of which it may ask more
+        return
+    known = [np.where(True if present is None else present, values.astype(float), np.nan) for values, present in raw]
+    low, high = float(lower), float(upper)
+    scores = np.nan_to_num(np.array(known), nan=low)  # shape (candidates, rows)
+    cut = scores.clip(low, high)
+    if (scores == scores[0]).all() or not (cut == cut[0]).all():
+        return
+    raise ArgumentValueError(
+        f"score leaves {show(lower)}..{show(upper)} on made-up rows, where it is cut to the same for all candidates: type the "
+        f"range of your scores, which is cap=({scores.min() + 0:g}, {scores.max() + 0:g}) on those rows"
+    )
 
 
 def _listed(given: Any, name: str, line: str, most: int) -> list[Any]:
@@ -350,6 +375,23 @@ def _positive(value: Any, argument: str, example: str = "1") -> Fraction:
     if not 1 / LARGEST <= exact <= LARGEST:
         raise ArgumentValueError(f"{argument} must be positive, between 1e-250 and 1e250, such as {argument}={example}")
     return exact
+
+
+def _range(cap: Any) -> tuple[Fraction, Fraction]:
+    """Exact ends of scores."""
+    if not isinstance(cap, list | tuple):
+        return Fraction(0), _positive(cap, "cap", "1, or cap=(-2, 0) for scores below 0")
+    line = "cap=(-2, 0)"
+    if len(cap) != 2:
+        raise ArgumentValueError(f"cap must be the largest score, or the least and the largest: {line}")
+    lower, upper = (exact_number(end, "cap") for end in cap)
+    if (
+        not lower < upper
+        or max(abs(lower), abs(upper)) > LARGEST
+        or upper - lower < max(abs(lower), abs(upper)) / 2**40
+    ):
+        raise ArgumentValueError(f"cap must have the least score first, and the largest above it: {line}")
+    return lower, upper
 
 
 def _price_list(given: Any, line: str) -> tuple[tuple[int, ...], Fraction]:

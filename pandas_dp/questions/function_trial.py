@@ -89,7 +89,7 @@ def rehearse(
         Its text holds the kind of mistake, and the missing name only where that stands in the code that ran: never a value
         that the function may have reached by other ways than its argument.
     """
-    made = pd.DataFrame({name: _made_up(dtype) for name, dtype in dtypes.items()}, index=pd.RangeIndex(ROWS))
+    made = made_up(dtypes)
     tables = [made] if all(map(_telling, dtypes)) else [made, made.iloc[:0]]
     trials = [_tried(function, table, wrong) for table in tables]
     said = [_mistake(function, *tried) for tried in zip(tables, trials, strict=True)]
@@ -104,6 +104,11 @@ def rehearse(
     if failed is None or isinstance(failed, MISTAKES):
         return ()
     return (f"{name} raised {_kind(failed)} on a made-up table; {without}",)
+
+
+def made_up(dtypes: pd.Series[Any]) -> pd.DataFrame:
+    """Four made-up rows, with a value of its kind in each column."""
+    return pd.DataFrame({name: _made_up(dtype) for name, dtype in dtypes.items()}, index=pd.RangeIndex(ROWS))
 
 
 def _kind(error: BaseException) -> str:

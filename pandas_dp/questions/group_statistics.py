@@ -281,4 +281,5 @@ class GroupStatistics:
     def _text(self, column: str | None, **resolved: Any) -> str:
         """The call that was typed, for the books, with arguments as they were resolved and its column in brackets."""
         call, parameters = self._call
-        return self._of_column(column) + str(call.text(parameters, {**resolved, "column": LEFT_OUT}))
+        known = {} if column is None else self._frame._bounds_of(call, parameters, column)
+        return self._of_column(column) + str(call.text(parameters, {**known, **resolved, "column": LEFT_OUT}))

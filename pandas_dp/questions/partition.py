@@ -246,8 +246,7 @@ def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: 
     except ValueError:
         turned = "" if kind.tz is None else f", and none may start in an hour that the clocks of {kind.tz!r} show twice"
         raise ArgumentValueError(f"periods must lie between 1678 and 2261{turned}: {line}") from None
-    last = starts[-1] - pd.Timedelta(1, unit="ns")  # the last bin is closed
-    binned, labels = checks.bins([*starts[:-1], last], other, null, kind, call, column, Line(line))
+    binned, labels = checks.bins(starts, other, null, kind, call, column, Line(line))
     return binned, Labels(column, (*given, *labels.values))
 
 

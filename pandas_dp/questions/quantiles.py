@@ -75,7 +75,7 @@ class QuantileQuestions(PreparedFrame):
         bounds : (lower, upper), (lower, None), (None, upper), (None, None) or "private", optional
             See ``quantile``.
         step : number, optional
-            Distance of the possible answers, such as 1 for whole numbers; about 1/2**16 of the bounds by default.
+            Distance of the possible answers; see ``quantile``.
         method, noise, error_bar : optional
             See ``quantile``.
 
@@ -128,8 +128,10 @@ class QuantileQuestions(PreparedFrame):
             2**64 for integers; the rows beyond the quantile on an open side should be more than 25/epsilon, or the
             answer may lie far beyond the data. "private" buys bounds with 15 % of the price.
         step : number, optional
-            Distance of the possible answers, about 1/2**16 of the bounds by default; for an open end the distance of the
-            first two, 0.01 (a second for dates and durations) by default.
+            Distance of the possible answers. By default 1 for columns of whole numbers with bounds up to 2**20 apart, a day
+            for those of days, for other dates and durations a part of a day that clocks show, and about 1/2**16 of the bounds
+            elsewhere; for floats that are whole type ``step=1``. For an open end the distance of the first two, 0.01 (a second
+            for dates and durations) by default.
         method : {"exponential", "smooth"}
             ``smooth`` adds noise scaled to the smooth sensitivity of the quantile, for known bounds.
         noise : {"polynomial_laplace", "polynomial", "cauchy", "student_t", "laplace", "gaussian"}, optional

@@ -16,8 +16,8 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import explain, uncopied
-from pandas_dp.facts.call import listing
-from pandas_dp.facts.kinds import Kind, kind_of, without_rows
+from pandas_dp.facts.call import LEFT_OUT, Call, listing
+from pandas_dp.facts.kinds import Kind, kind_of, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema
@@ -174,14 +174,18 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         known = {name: constant for name, constant in rules.items() if name in names}
         return self.fillna(known) if known else self
 
-    def _lattice(self, name: str, column: str, bounds: Any, step: Any, bits: int) -> tuple[Kind, Lattice]:
+    def _lattice(
+        self, name: str, column: str, bounds: Any, step: Any, bits: int, held: bool = False
+    ) -> tuple[Kind, Lattice]:
+        """Kind and lattice of a column of numbers or dates; of values that it can hold where they are `held`."""
         kind = self._kind(column)
         if not kind.numeric:
             raise ArgumentTypeError(
                 f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which serve as keys: "
                 f"histogram({column!r}, keys=[...])"
             )
-        return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column)
+        unit = unit_of(self._empty()[column].dtype) if held else None
+        return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column, unit=unit)
 
     def _from_schema(self, columns: Sequence[str], *given: Any) -> Self:
         """The same, whose answers say which keys the schema stands in for: `given` are the keys and bins of the call.
@@ -207,7 +211,22 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _text(self, **resolved: Any) -> str:
         """The call that was typed, for the books, with arguments as they were resolved."""
         call, parameters = self._call
-        return str(call.text(parameters, resolved))
+        return str(call.text(parameters, self._bounds_of(call, parameters) | resolved))
+
+    def _bounds_of(self, call: Call, parameters: Mapping[str, Any], column: str | None = None) -> dict[str, Any]:
+        """Bounds of a question about one column, as they were resolved."""
+        given = dict(zip(parameters, call.args, strict=False)) | call.options
+        column = given.get("column") if column is None else column
+        return {"bounds": self._bounds(column, given.get("bounds"))} if column and "bounds" in parameters else {}
+
+    def _bounds(self, columns: str | Sequence[str], given: Any) -> Any:
+        """Bounds for the books: those that were typed, or what the schema or a step says; `LEFT_OUT` where there are none."""
+        if isinstance(columns, str):
+            known = self._facts(columns).bounds if given is None else given
+            return LEFT_OUT if known is None else known
+        typed = given or {}
+        found = {name: self._bounds(name, typed.get(name)) for name in (*typed, *columns)}
+        return {name: known for name, known in found.items() if known is not LEFT_OUT} or LEFT_OUT
 
     def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
         table, price = table_of(self._frame), self._price

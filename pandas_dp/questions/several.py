@@ -22,7 +22,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
-from pandas_dp.facts.kinds import exact_number
+from pandas_dp.facts.kinds import exact_number, unit_of
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import Release
@@ -194,7 +194,7 @@ class SeveralQuestions(PreparedFrame):
         )
         if isinstance(columns, str):
             summary = self._summary(columns, bounds)  # checks the bounds
-            return self._ask(self._text(), summary, (columns,))
+            return self._ask(self._text(bounds=self._bounds(columns, bounds)), summary, (columns,))
         if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
             raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
         if bounds is not None and not isinstance(bounds, Mapping):
@@ -212,7 +212,7 @@ class SeveralQuestions(PreparedFrame):
             Part(f"describe({name!r})", None, name, question, share)
             for name, question in zip(names, asked, strict=True)
         ]
-        text = self._text(columns=names, bounds=given or LEFT_OUT)
+        text = self._text(columns=names, bounds=self._bounds(names, given))
         return self._ask(text, Several(tuple(parts)), names)
 
     def _summary(self, column: str, bounds: Any, line: Line | None = None) -> Summary:
@@ -222,9 +222,10 @@ class SeveralQuestions(PreparedFrame):
                 f"describe() needs columns of numbers; of {column!r} ask .count(...), .value_counts(...), .quantile(...)"
             )
         facts = self._facts(column)
+        unit = unit_of(self._empty()[column].dtype)
         squares, ranks = (
-            checks.lattice(bounds, None, bits, kind, facts, "describe", column, line)
-            for bits in (SQUARE_BITS, RANK_BITS)
+            checks.lattice(bounds, None, bits, kind, facts, "describe", column, line, of)
+            for bits, of in ((SQUARE_BITS, None), (RANK_BITS, unit))
         )
         if squares.width > 10**150:
             raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")
@@ -265,7 +266,8 @@ def composed(
         Part(query.call, cell.row, cell.column, query.aggregate, share)
         for cell, share, query in zip(wanted, shares, asked, strict=True)
     )
-    text = f"agg({_text(wanted, named)}" + (f", bounds={bounds_text(given)}" if given else "")
+    known = frame._bounds(tuple(dict.fromkeys(cell.column for cell in wanted if cell.function in BOUNDED)), given)
+    text = f"agg({_text(wanted, named)}" + (f", bounds={bounds_text(known)}" if known is not LEFT_OUT else "")
     if within is not None:
         text += f", within=[{', '.join(map(value_text, within))}]"
     return parts, text + ("" if weights is None else f", weights=[{', '.join(map(show, shares))}]") + ")"

@@ -139,7 +139,7 @@ class StatisticQuestions(QuantileQuestions):
         if open_ended(given):
             lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
         else:
-            kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
+            kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS, held=True)
         question = Extreme(column, lattice, kind, largest=name == "max")
         return self._ask(self._text(), question, (column,))
 
@@ -311,8 +311,8 @@ class StatisticQuestions(QuantileQuestions):
 
     def _together(
         self, name: str, columns: Any, bounds: Any, line: str | None = None
-    ) -> tuple[tuple[str, ...], tuple[Lattice, ...], dict[str, Any]]:
-        """Names and lattices of several columns of numbers, and the bounds that were given."""
+    ) -> tuple[tuple[str, ...], tuple[Lattice, ...], Any]:
+        """Names, lattices and bounds of several columns of numbers."""
         line = line or f"{name}(['age', 'cost'], bounds={{'age': (0, 120), 'cost': (0, 5000)}})"
         if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index):
             raise ArgumentTypeError(f"columns must be a list of column names: {line}")
@@ -333,7 +333,7 @@ class StatisticQuestions(QuantileQuestions):
         )
         if any(lattice.width > WIDEST for lattice in lattices):
             raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to be a float")
-        return names, lattices, given
+        return names, lattices, self._bounds(names, given)
 
 
 LINE = "mst_cost({}, {}, {}, vertices=['A', 'B', 'C'], max_weight=10)"

@@ -44,7 +44,8 @@ class RangeQuestions(PreparedFrame):
         ----------
         column : str
         bins : sequence of numbers or dates, optional
-            Edges, as numpy.histogram takes them: each bin holds its left edge, the last one both.
+            Edges, or the index of another histogram: each bin holds its left edge and not its right one, as in
+            ``pandas.cut(..., right=False)``; values at the last edge lie outside.
         keys : list, optional
             Listed values, in the order wanted; from the schema where left out. Never from the data: see ``unique``.
         other, null : bool
@@ -294,7 +295,8 @@ class TableQuestions(PreparedFrame):
         if aggfunc == "sum":
             refuse_dates(kind, aggfunc, values)
         question = (Sum if aggfunc == "sum" else Mean)(values, lattice, kind, by, labels)
-        return self._table(parts, question, margins, None, values, aggfunc=aggfunc)
+        known = self._bounds(values, bounds)
+        return self._table(parts, question, margins, None, values, aggfunc=aggfunc, bounds=known)
 
     def _table(
         self,

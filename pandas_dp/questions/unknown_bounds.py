@@ -30,11 +30,11 @@ def is_private(bounds: Any) -> bool:
 
 
 def bounded(
-    frame: PreparedFrame, name: str, column: str, bounds: Any, bits: int, step: Any = None
+    frame: PreparedFrame, name: str, column: str, bounds: Any, bits: int, step: Any = None, held: bool = False
 ) -> tuple[Kind, Lattice]:
     """Kind and lattice of a column; for private bounds the widest lattice, which `asked` has narrowed."""
     if not is_private(bounds):
-        return frame._lattice(name, column, bounds, step, bits)
+        return frame._lattice(name, column, bounds, step, bits, held)
     kind = frame._kind(column)
     if kind.name != "number":
         raise ArgumentTypeError(
@@ -65,7 +65,7 @@ def rank_lattice(frame: PreparedFrame, name: str, column: str, bounds: Any, step
     given = facts.bounds if bounds is None else bounds
     if open_ended(given):
         return frame._kind(column), grid(frame, name, column, given, facts.step if step is None else step)
-    return bounded(frame, name, column, bounds, RANK_BITS, step)
+    return bounded(frame, name, column, bounds, RANK_BITS, step, held=True)
 
 
 def square_lattice(frame: PreparedFrame, name: str, column: str, bounds: Any, ddof: Any) -> tuple[Kind, Lattice]:

@@ -20,7 +20,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.numbers import as_float
 from pandas_dp.facts.public_only import comparable
-from pandas_dp.release.csv import CSV, write_csv
+from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
 from pandas_dp.release.jsonable import jsonable
 from pandas_dp.release.plots import PLOT, Column, Line, draw
@@ -285,7 +285,8 @@ class Release:
         Notes
         -----
         Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
-        named by its question. ``pandas.read_csv(path, comment="#")`` reads it, where no cell has that sign.
+        named by its question. ``pandas.read_csv(path, comment="#", keep_default_na=False, na_values="")`` reads it, whatever
+        the keys are. A text that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
 
         Examples
         --------
@@ -296,7 +297,8 @@ class Release:
         # interval 95 %, epsilon 1, discrete Laplace
         """
         known = self.interval(level)
-        return write_csv(self._legible(known, level), [self._price_line(level, known), *self._facts()], path, options)
+        above = [self._price_line(level, known), *self._facts()]
+        return write_csv(guarded(self._legible(known, level)), above, path, options)
 
     def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
         """The table without the digits that noise made."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import os
+import re
 import uuid
 from contextlib import suppress
 from typing import Any
@@ -13,6 +15,55 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileErro
 
 CSV = ".to_csv(path), with intervals and cautions; .table().to_csv(path, ...) is pandas' own, with every digit"
 MARK = "# "
+# what a spreadsheet takes for a formula, or for the end of the cell before it (OWASP, "CSV Injection"); numbers are none
+SIGNS, NUMBER = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"), re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE)
+
+
+def guarded(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with an apostrophe before each text that a spreadsheet would take for a formula, and one row of names.
+
+    Examples
+    --------
+    >>> guarded(pd.DataFrame({("age", "mean"): [1]}, index=pd.Index(["=1+1"], name="key"))).reset_index().to_dict("records")
+    [{'key': "'=1+1", 'age mean': 1}]
+    """
+    names: dict[Any, None] = {}
+    for column in table.columns:
+        name = _guarded(one_name(column))
+        while name in names:
+            name = f"{name}_"
+        names[name] = None
+    made = table.set_axis(pd.Index(list(names), dtype=object), axis=1)
+    made.index = _labels(table.index)
+    for place, dtype in enumerate(made.dtypes):
+        if _texts(dtype):
+            made.isetitem(place, pd.array([_guarded(cell) for cell in made.iloc[:, place]], dtype=object))
+    return made
+
+
+def one_name(name: Any) -> Any:
+    """The name of a column; of one with several levels a text of them."""
+    return " ".join(str(part) for part in name if part != "") if isinstance(name, tuple) else name
+
+
+def _labels(index: pd.Index[Any]) -> pd.Index[Any]:
+    if isinstance(index, pd.MultiIndex):
+        levels: list[Any] = [_labels(level) for level in index.levels]
+        codes: Any = index.codes
+        return pd.MultiIndex(levels, codes, names=[level.name for level in levels], verify_integrity=False)
+    if _texts(index.dtype):
+        index = pd.Index([_guarded(label) for label in index], dtype=object, name=index.name, tupleize_cols=False)
+    return index.rename(_guarded(index.name))
+
+
+def _texts(dtype: Any) -> bool:
+    return pd.api.types.is_object_dtype(dtype) or isinstance(dtype, pd.StringDtype | pd.CategoricalDtype)
+
+
+def _guarded(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.lstrip("' ").startswith(SIGNS) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
 
 
 def write_csv(
@@ -47,9 +98,13 @@ def write_csv(
     encoding = options.pop("encoding", None) or "utf-8"
     above = "".join(f"{MARK}{' '.join(comment.split())}\n" for comment in comments)
     try:
-        text: str = above + table.to_csv(**options)
+        text: str = table.to_csv(**options)
+        if comments and re.search(r"[#\r]", text):  # which are no comment and no end of a line in quotes
+            quoted: dict[str, Any] = {"quoting": csv.QUOTE_NONNUMERIC} | options
+            text = table.to_csv(**quoted)
     except TypeError:  # an option that pandas does not know
         raise ArgumentTypeError(f"to_csv() takes the options of a DataFrame's: {CSV}") from None
+    text = above + text
     if path is None:
         return text
     if hasattr(path, "write"):

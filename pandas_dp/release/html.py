@@ -173,16 +173,17 @@ def _row(value: float, ends: tuple[float, float] | None, low: float, high: float
     def at(x: float) -> float:
         return MARGIN + (WIDTH - 2 * MARGIN) * (x - low) / (high - low)
 
-    middle, drawn = HEIGHT / 2, []
+    middle, drawn, known = HEIGHT / 2, [], ends is not None and all(map(math.isfinite, ends))
+    look = (
+        f'fill="{ACCENT}"' if known else f'fill="none" stroke="{ACCENT}"'
+    )  # filled without an end it would look exact
     if math.isfinite(value):
         left, right = sorted((at(value), at(low if dated else 0.0)))
         if dated:
-            drawn.append(f'<circle cx="{at(value):.1f}" cy="{middle}" r="3" fill="{ACCENT}"/>')
+            drawn.append(f'<circle cx="{at(value):.1f}" cy="{middle}" r="3" {look}/>')
         else:
-            drawn.append(
-                f'<rect x="{left:.1f}" y="3" width="{right - left:.1f}" height="{HEIGHT - 6}" fill="{ACCENT}"/>'
-            )
-    if ends is not None and all(map(math.isfinite, ends)):
+            drawn.append(f'<rect x="{left:.1f}" y="3" width="{right - left:.1f}" height="{HEIGHT - 6}" {look}/>')
+    if ends is not None and known:
         a, b = map(at, ends)
         caps = "".join(f"M{x:.1f} 3V{HEIGHT - 3}" for x in (a, b))
         drawn.append(f'<path d="M{a:.1f} {middle}H{b:.1f}{caps}" stroke="currentColor" fill="none"/>')

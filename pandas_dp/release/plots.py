@@ -17,6 +17,7 @@ from pandas_dp.facts.public_only import comparable
 from pandas_dp.release.text import named, with_half
 
 BAR_WIDTH = 0.8
+UNKNOWN = "hatched or hollow: how far off it may be is not known"
 ONE = "ax must be one matplotlib Axes: .plot(ax=ax); a column of a table is chosen by .plot(y='n')"
 MOST_TICKS, MOST_CELLS, MOST_PANELS, MOST_NAMED = 30, 60, 20, 10
 PANEL, FIGURE_HEIGHT = (6.4, 1.9), 4.8  # inches
@@ -71,8 +72,8 @@ def draw(column: Column, labels: list[str], line: Line, ax: Any, axis: str = "",
     """
     prepared = _as_numbers(column)
     ax = _one(ax)
-    name, unit = _bars(ax, prepared, labels, points)
-    return _titled(ax, line, axis, f"{name} ({unit})" if unit else name)
+    name, unit, told = _bars(ax, prepared, labels, points)
+    return _titled(ax, line, axis, f"{name} ({unit})" if unit else name, told)
 
 
 def draw_vector(
@@ -169,11 +170,14 @@ def _panels(panels: list[Panel], line: Line, given: Any, axis: str, first: str) 
             f"each of these {count} panels has a scale of its own: {alone}.plot(ax=axes) takes an array of {count} axes"
         )
         axes = axes_of(given, count, wanted)
+    hatched: list[str] = []
     for place, (ax, one, (_, labels)) in enumerate(zip(axes, prepared, panels, strict=True)):
-        name, unit = _bars(ax, one, labels)
+        name, unit, unknown = _bars(ax, one, labels)
+        hatched += [told for told in unknown if told not in hatched]
         last = place == count - 1
         told = Line(line.title if place == 0 else "", line.cautions if last else ())
-        _titled(ax, told, axis if last or given is not None else "", f"{name} ({unit})" if unit else name)
+        below = axis if last or given is not None else ""
+        _titled(ax, told, below, f"{name} ({unit})" if unit else name, hatched if last else ())
         if not shared:
             ax.set_xlim(-0.6, widest - 0.4)  # bars of one width in all panels
     return axes
@@ -218,18 +222,31 @@ def axes_of(given: Any, count: int, line: str) -> list[Any]:
     return axes
 
 
-def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = False) -> tuple[str, str]:
-    """Draw one column, prepared by `_as_numbers`; return its name and unit."""
+def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = False) -> tuple[str, str, list[str]]:
+    """Draw one column, prepared by `_as_numbers`; return its name and unit, and what is to be said of it.
+
+    What is known without its error would look exact: it is hatched, or hollow.
+    """
     name, values, lower, upper, unit = prepared
-    at = range(len(labels))
+    at, ends = np.arange(len(labels)), [end for end in (lower, upper) if end is not None]
+    known = np.full(len(labels), bool(ends))
+    for end in ends:
+        known &= np.isfinite(end.to_numpy())
+    vague = ~known & values.notna().to_numpy()
     if points or values.dtype.kind == "M":
-        ax.plot(at, values.to_numpy(), "o", label=_literal(name))
+        (drawn,) = ax.plot(at, values.to_numpy(), "o", label=_literal(name))
+        if vague.any():
+            inner = {"color": ax.get_facecolor(), "markersize": drawn.get_markersize() - 2}
+            ax.plot(at[vague], values.to_numpy()[vague], "o", **inner)
     else:
-        ax.bar(at, values.to_numpy(), width=BAR_WIDTH, alpha=0.6, label=_literal(name))
-    if lower is not None and upper is not None:
-        ax.vlines(at, lower.to_numpy(), upper.to_numpy(), colors=ax.xaxis.label.get_color(), linewidth=1)
+        bars = ax.bar(at, values.to_numpy(), width=BAR_WIDTH, alpha=0.6, label=_literal(name))
+        for place in np.flatnonzero(vague):
+            bars[place].set(hatch="//", fill=False)
+    if ends:
+        color = ax.xaxis.label.get_color()
+        ax.vlines(at[known], lower.to_numpy()[known], upper.to_numpy()[known], colors=color, linewidth=1)
     _label(ax, labels)
-    return name, unit
+    return name, unit, [UNKNOWN] if vague.any() else []
 
 
 def _steps(column: Column, line: Line, ax: Any, axis: str) -> Any:
@@ -273,7 +290,9 @@ def _cells(columns: list[Column], labels: list[str], line: Line, ax: Any, axes: 
             count = columns[j][1].dtype.kind in "iu"
             for i, value in enumerate(column):
                 half = math.nan if lower is None or upper is None else (upper.iloc[i] - lower.iloc[i]) / 2
-                told = with_half(int(value) if count else value, half) if math.isfinite(half) else _short(value)
+                told = (
+                    with_half(int(value) if count else value, half) if math.isfinite(half) else f"{_short(value)}\n± ?"
+                )
                 dark = image.norm(value) < 0.6  # cividis is light above
                 ax.text(j, i, told, ha="center", va="center", color="white" if dark else "black")
     names = [_literal(str(name)) for name, *_ in prepared]
@@ -287,16 +306,16 @@ def _short(x: float) -> str:
     return f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"
 
 
-def _titled(ax: Any, line: Line, below: str, beside: str) -> Any:
+def _titled(ax: Any, line: Line, below: str, beside: str, more: Sequence[str] = ()) -> Any:
     ax.set_xlabel(_literal(below))
     ax.set_ylabel(_literal(_wrapped(beside, ax.yaxis.label, ax.get_window_extent().height)))
     width = ax.get_window_extent().width
     ax.set_title("", fontsize="medium")
     ax.set_title(_literal(_wrapped(line.title, ax.title, width)), fontsize="medium")
-    if line.cautions:  # below the name of the labels, wherever that comes to stand
+    if cautions := [*line.cautions, *more]:  # below the name of the labels, wherever that comes to stand
         options = {"fontsize": "x-small", "ha": "center", "va": "top", "annotation_clip": False}
         told = ax.annotate("", (0.5, 0), (0, -3), ax.xaxis.label, "offset points", **options)
-        told.set_text("\n".join(_literal(_wrapped(caution, told, width)) for caution in line.cautions))
+        told.set_text("\n".join(_literal(_wrapped(caution, told, width)) for caution in cautions))
     return ax
 
 

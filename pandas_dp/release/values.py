@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from pandas_dp.aggregates.base import Answer
 from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.argument_help import example, explained
+from pandas_dp.release.along import FirstSteps, Unstacked
 from pandas_dp.release.base import Provenance, Release, checked_level
 from pandas_dp.release.csv import CSV, write_csv
 from pandas_dp.release.html import table_html
@@ -25,13 +26,20 @@ from pandas_dp.release.plots import PLOT, Column, Line, draw_vector
 from pandas_dp.release.text import named, side_by_side, wide
 
 
+def _with_origin(given: tuple[Any, ...]) -> bool:
+    """Whether a value comes with its provenance: code that calls ``type(x)``, as `statistics` does, knows of none."""
+    return len(given) == 2 and isinstance(given[1], Provenance)
+
+
 class FloatRelease(Release, float):
     """A number."""
 
-    def __new__(cls, value: float, provenance: Provenance) -> FloatRelease:
-        """Make a float that knows its provenance."""
-        self = super().__new__(cls, value)
-        self._keep(float(value), provenance)
+    def __new__(cls, *value: Any, **options: Any) -> Any:
+        """Make a float that knows its provenance, without one a plain float."""
+        if not _with_origin(value):
+            return float(*value, **options)
+        self = super().__new__(cls, value[0])
+        self._keep(float(value[0]), value[1])
         return self
 
     def __str__(self) -> str:
@@ -42,10 +50,12 @@ class FloatRelease(Release, float):
 class IntRelease(Release, int):
     """A count."""
 
-    def __new__(cls, value: int, provenance: Provenance) -> IntRelease:
-        """Make an int that knows its provenance."""
-        self = super().__new__(cls, value)
-        self._keep(int(value), provenance)
+    def __new__(cls, *value: Any, **options: Any) -> Any:
+        """Make an int that knows its provenance, without one a plain int."""
+        if not _with_origin(value):
+            return int(*value, **options)
+        self = super().__new__(cls, value[0])
+        self._keep(int(value[0]), value[1])
         return self
 
     def __str__(self) -> str:
@@ -56,10 +66,12 @@ class IntRelease(Release, int):
 class TextRelease(Release, str):
     """A text, such as a key."""
 
-    def __new__(cls, value: str, provenance: Provenance) -> TextRelease:
-        """Make a str that knows its provenance."""
-        self = super().__new__(cls, value)
-        self._keep(str(value), provenance)
+    def __new__(cls, *value: Any, **options: Any) -> Any:
+        """Make a str that knows its provenance, without one a plain str."""
+        if not _with_origin(value):
+            return str(*value, **options)
+        self = super().__new__(cls, value[0])
+        self._keep(str(value[0]), value[1])
         return self
 
 
@@ -106,7 +118,7 @@ else:
     Series = pd.Series
 
 
-class Vector(Release):
+class Vector(FirstSteps, Release):
     """What releases of Series and DataFrames share.
 
     pandas objects can be changed in place, and a released value cannot: the value as it was released is
@@ -115,6 +127,11 @@ class Vector(Release):
     """
 
     _each = "each "
+    _plain: ClassVar[Any]  # the class that pandas makes of this object, and that is kept beside it
+
+    def __new__(cls, *value: Any, **options: Any) -> Any:
+        """Make a release; without its provenance the plain class."""
+        return super().__new__(cls) if _with_origin(value) else cls._plain(*value, **options)
 
     def __init__(self, value: Any, provenance: Provenance) -> None:
         plain = self._constructor(value)
@@ -129,8 +146,7 @@ class Vector(Release):
 
     @property
     def _constructor(self) -> Any:
-        """The plain class: what pandas makes of this object, and what is kept beside it."""
-        raise NotImplementedError
+        return self._plain
 
     def _current(self) -> Any:
         """The plain content, with whatever was done to it in place."""
@@ -261,7 +277,8 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "
 
 
 class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
-    """A table. Selections, copies and results of arithmetic are plain.
+    """A table. Selections, copies and results of arithmetic are plain; what ``head``, ``tail``, ``sort_values`` and ``round``
+    return has error bars.
 
     Examples
     --------
@@ -273,9 +290,7 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
     (['count', 'mean'], 'DataFrame')
     """
 
-    @property
-    def _constructor(self) -> Any:
-        return pd.DataFrame
+    _plain = pd.DataFrame
 
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
         return side_by_side(
@@ -329,7 +344,8 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
 
 
 class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the release's own
-    """A vector. Slices, copies and results of arithmetic are plain Series.
+    """A vector. Slices, copies and results of arithmetic are plain Series; what ``head``, ``tail``, ``sort_values``, ``round``
+    and ``unstack`` return has error bars.
 
     Examples
     --------
@@ -341,13 +357,39 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
     (True, 'Series')
     """
 
-    @property
-    def _constructor(self) -> Any:
-        return pd.Series
+    _plain = pd.Series
 
     def _ends(self, error: ErrorModel, level: float) -> pd.DataFrame:
         lower, upper = error.bounds(self._released, level)
         return pd.DataFrame({"lower": lower, "upper": upper})
+
+    def unstack(self, level: Any = -1, *args: Any, **options: Any) -> Any:
+        """Make columns of a level of the index, as pandas does; each keeps its error bars.
+
+        Parameters
+        ----------
+        level : int or str
+            The last one where left out.
+        *args, **options
+            Of ``unstack`` of pandas: what comes of them is plain.
+
+        Returns
+        -------
+        Release
+            A table; plain where nothing is known of the error.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "sex": ["f", "m", "m", "f"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="unstack example")
+        >>> sizes = df.dp(epsilon=1).groupby(["ward", "sex"], keys={"ward": ["A", "B"], "sex": ["f", "m"]}).size()
+        >>> sizes.unstack().table().columns.tolist()[:3]
+        [('f', 'value'), ('f', 'lower'), ('f', 'upper')]
+        """
+        made = self._current().unstack(level, *args, **options)
+        plain = args or options or not isinstance(made, pd.DataFrame)
+        return made if plain else self._after(made, "unstack()", Unstacked(level), FrameRelease)
 
     def range_sum(self, left: Any = None, right: Any = None) -> Release:
         """Sum of the bins from one edge to another: free, with an interval of its own.
@@ -396,7 +438,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         first, last = ranges.places_between(self._released.index, left, right)
         answer = Answer(float(self._released.iloc[first:last].sum()), self.mechanism, error.between(first, last))
         notes = (*self.notes, "free: a sum of bins of an answer that was paid for")
-        return FloatRelease(answer.value, replace(self._provenance, error=answer.error, notes=notes, extras=()))
+        return make_release(answer, replace(self._provenance, error=answer.error, notes=notes, extras=()))
 
     @explained
     def estimate(self, level: float = LEVEL, project: bool = False) -> pd.DataFrame:

@@ -208,9 +208,10 @@ class OracleStream(Stream):
         Returns
         -------
         Release
-            An int. Its notes say how it was made: *easy*, guessed from earlier answers and tested; *hard*, a noisy count
-            that uses up one correction; *unverified*, a guess that was not tested since all corrections are used up, of
-            which no interval is known. Which of these it is, is part of what the price pays for.
+            An int. Its notes say how it was made: *easy*, guessed from earlier answers and tested; *hard*, a noisy count that
+            uses up one correction, and is given back where the same is asked again; *unverified*, a guess that was not tested
+            since all corrections are used up, of which no interval is known. Which of these it is, is part of what the price
+            pays for.
 
         Raises
         ------

@@ -179,8 +179,8 @@ def test_b47_b48_edges(monkeypatch):
 
 def test_b49_values_on_and_outside_edges():
     df = column([0, 1, 2, 3, -5, 99], dtype="int64")
-    assert df.dp(epsilon=BIG).histogram("x", bins=[0, 1, 3]).tolist() == [1, 3]
-    assert df.dp(epsilon=BIG).histogram("x", bins=[0, 1, 3], other=True).tolist() == [1, 3, 2]
+    assert df.dp(epsilon=BIG).histogram("x", bins=[0, 1, 3]).tolist() == [1, 2]
+    assert df.dp(epsilon=BIG).histogram("x", bins=[0, 1, 3], other=True).tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("ask", ["histogram", "mode", "value_counts", "groupby"])

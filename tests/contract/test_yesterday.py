@@ -13,6 +13,21 @@ from support.questions import STREAMS, table
 
 SURFACE, TEXTS = (json.loads(path.read_text()) for path in (yesterday.SURFACE, yesterday.TEXTS))
 RENEW = "meant? python -m tests.support.yesterday"
+ANEW = {  # under other keys by now, on purpose: paid and drawn again, where the old integers would be read wrongly
+    *(
+        "histogram",
+        "histogram of days",
+        "histogram of groups",
+        "ranges",
+        "few ranges",
+        "ecdf",
+        "ecdf by column",
+    ),  # bins
+    *("sizes of combinations", "pivot table of means by group"),  # no longer hold the last edge
+    "regression",  # has intervals of other widths
+    *("median", "median by column", "median of groups", "quantile by column", "min", "min by column", "max by column"),
+    *("agg", "agg by column", "agg by name", "describe", "describe two"),  # quantiles that the column can hold
+}
 
 
 def test_public_names_signatures_and_first_lines_of_help_are_those_on_record():
@@ -53,7 +68,7 @@ def test_a_ledger_of_that_day_answers_for_nothing_what_it_answered(day, tmp_path
     session = yesterday.charge(frame, path)
     assert len(told) >= 60
     found = yesterday.ask_all(frame)
-    assert {name for name, said in told.items() if json.loads(found[name]) != said} == set()
+    assert {name for name, said in told.items() if json.loads(found[name]) != said} <= ANEW
     assert len(session.releases) > len(told)
     session.close()
 

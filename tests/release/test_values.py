@@ -29,6 +29,7 @@ from tests.support.releases import (
     EVERY,
     NOISE,
     NUMBERS,
+    RANKS,
     VECTORS,
     a_frame,
     a_series,
@@ -189,11 +190,9 @@ DERIVED = {
     "v + 1": lambda v: v + 1,
     "v /= v.sum()": _itruediv,
     "v += 1": _iadd,
-    "head": lambda v: v.head(2),
     "v[mask]": lambda v: v[v > 1],
     "iloc": lambda v: v.iloc[:2],
     "loc": lambda v: v.loc[["a"]],
-    "round": lambda v: v.round(),
     "np.log": np.log,
     "copy": lambda v: v.copy(),
     "sort_index": lambda v: v.sort_index(),
@@ -321,3 +320,75 @@ def test_extras_and_assumption_survive_a_pickle():
     twin = pickle.loads(pickle.dumps(made))
     assert twin.assumes == "sensitivity 3"
     assert twin.table()["size"].tolist() == [1, 2, 3]
+
+
+FIRST_STEPS = {
+    "head": lambda v: v.head(2),
+    "tail": lambda v: v.tail(1),
+    "head of the last": lambda v: v.tail(2).head(-1),
+    "round": lambda v: v.round(),
+    "built-in round": lambda v: round(v, 1),
+    "tens": lambda v: v.round(-1),
+}
+
+
+def ends_of(made):
+    return made.interval(0.9)
+
+
+@VECTORS
+@pytest.mark.parametrize("step", FIRST_STEPS.values(), ids=FIRST_STEPS)
+def test_first_steps_keep_error_bars(make, step):
+    made = make()
+    got, wanted = step(made), step(made.value)
+    assert type(got) is type(made)
+    assert got.value.equals(wanted)
+    assert got.equals(wanted)
+    before, ends = ends_of(made).loc[got.index], ends_of(got)
+    assert ends.index.equals(got.index)
+    assert (ends.to_numpy()[:, ::2] <= before.to_numpy()[:, ::2]).all()
+    assert (ends.to_numpy()[:, 1::2] >= before.to_numpy()[:, 1::2]).all()
+    if step in (FIRST_STEPS["head"], FIRST_STEPS["tail"]):
+        assert ends.equals(before)
+    assert abs(ends.to_numpy() - before.to_numpy()).max() < 10
+    assert got.notes[-1].startswith("free: .")
+    assert got.spent == made.spent
+    assert pickle.loads(pickle.dumps(got)).interval(0.9).equals(ends)
+    assert json.loads(got.to_json())["interval"] is not None
+    assert len(got.to_csv().splitlines()[-1].split(",")) > made.ndim
+    assert type(got + 1) is type(wanted)
+
+
+def test_sorted_answers_keep_error_bars():
+    series, frame = a_series(), a_frame()
+    for made, options in ((series, {"ascending": False}), (frame, {"by": "n", "ascending": False})):
+        got, wanted = made.sort_values(**options), made.value.sort_values(**options)
+        assert got.value.equals(wanted)
+        assert got.interval().equals(made.interval().loc[wanted.index])
+        assert "ascending=False" in got.notes[-1]
+    assert type(series.sort_values(ignore_index=True)) is pd.Series
+    assert type(frame.rename_axis("k").sort_values("k")) is pd.DataFrame
+
+
+def test_an_answer_in_columns_keeps_error_bars():
+    index = pd.MultiIndex.from_product([["a", "b"], [1, 2, None]], names=["ward", "year"])
+    made = release(pd.Series(range(10, 70, 10), index=index, name="n"), Additive(NOISE))
+    for level in (-1, 0, "ward", "year"):
+        got, wanted = made.unstack(level), made.value.unstack(level)
+        assert type(got) is FrameRelease
+        assert got.value.equals(wanted)
+        ends = made.interval()
+        for part, place in (("lower", 0), ("upper", 1)):
+            assert got.interval().iloc[:, place::2].to_numpy().tolist() == ends[part].unstack(level).to_numpy().tolist()
+        assert got.table().shape[1] == 3 * wanted.shape[1]
+    assert type(made.unstack(fill_value=0)) is pd.DataFrame
+
+
+def test_first_steps_of_a_changed_answer_and_of_ranks():
+    made = a_series()
+    made.iloc[0] = 7
+    assert type(made.head(2)) is type(made.round()) is pd.Series
+    ranks = release(pd.Series([1.25, 2.5], index=[0.5, 0.9]), RANKS)
+    assert ranks.head(1).interval() == ranks.interval()  # each entry by itself
+    assert type(ranks.round()) is pd.Series  # whose rank is another one
+    assert type(release(pd.Series([1.25, 2.5])).round(1)) is pd.Series  # nothing is known of it

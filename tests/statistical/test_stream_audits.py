@@ -188,6 +188,9 @@ OPEN = {
 MIXED = [A, B, A, "g in ['a', 'b']"]
 
 
+SIXTEEN = [f"g in ['a', {n!r}]" for n in "ABCDEFGHIJKLMNOP"]  # counts of one size: the same question is answered once
+
+
 def oracle_sides(
     name: str, relation: str, max_rows: int | None = None, conditions: list[str] = MIXED
 ) -> list[Streamer]:
@@ -224,7 +227,7 @@ def corrections_beyond_those_paid(patch: pytest.MonkeyPatch) -> None:
 def test_hard_answers_without_noise_are_found(monkeypatch: pytest.MonkeyPatch):
     """An event without noise is seen in some 130 of 200 samples against none, and 75 suffice."""
     hard_answers_without_noise(monkeypatch)
-    sides = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)
+    sides = oracle_sides("pmw", REPLACE_ONE, conditions=SIXTEEN)
     result = audit(*(side.transcripts for side in sides), 400, claim=1, alpha=ALPHA, batch=True)
     assert result.violated, str(result)
 
@@ -232,7 +235,7 @@ def test_hard_answers_without_noise_are_found(monkeypatch: pytest.MonkeyPatch):
 def test_corrections_beyond_those_paid_are_refused(monkeypatch: pytest.MonkeyPatch):
     """The gate adds up what the looks cost."""
     corrections_beyond_those_paid(monkeypatch)
-    side = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)[0]
+    side = oracle_sides("pmw", REPLACE_ONE, conditions=SIXTEEN)[0]
     with pytest.raises(QueryFailedError):
         side.transcript()
 
@@ -242,6 +245,6 @@ def test_corrections_beyond_those_paid_are_found(monkeypatch: pytest.MonkeyPatch
     """Where the gate looks away: an event of 0.6 against 0.15."""
     corrections_beyond_those_paid(monkeypatch)
     monkeypatch.setattr(gate, "covers", lambda *charges: True)
-    sides = oracle_sides("pmw", REPLACE_ONE, conditions=[A] * 16)
+    sides = oracle_sides("pmw", REPLACE_ONE, conditions=SIXTEEN)
     result = audit(*(side.transcripts for side in sides), 1500, claim=1, alpha=ALPHA, batch=True)
     assert result.violated, str(result)

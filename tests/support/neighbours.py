@@ -13,7 +13,7 @@ from support.drawing import Drawer, capture
 
 Rows = list[tuple[Any, Any, Any]]
 LOW, HIGH = 0, 10  # public bounds of x
-BOUNDS, BINS, KEYS = (LOW, HIGH), (0, 5, 10), ["a", "b", "c"]
+BOUNDS, BINS, KEYS = (LOW, HIGH), (0, 5, 11), ["a", "b", "c"]
 MIXED: Rows = [("p", 2.0, "a"), ("q", 8.0, "b"), ("r", 5.0, "a"), ("s", 9.0, "a")]
 ADD_REMOVE, REPLACE_ONE = "add_remove", "replace_one"
 RELATIONS = [ADD_REMOVE, REPLACE_ONE]
@@ -162,7 +162,7 @@ PAIRS = {
         replaced("all high, one low", several(HIGH, 1), several(LOW, 1), several(HIGH, 6), "x"),
         replaced("around the median", several(2, 1), several(8, 1), several(2, 4) + several(8, 4), "x"),
         *(replaced(f"across the edge {edge}", several(edge - 0.01, 1), several(edge, 1), about="x") for edge in BINS),
-        replaced("off the last edge", several(HIGH, 1), several(HIGH + 0.01, 1), about="x"),
+        replaced("off the last edge", several(HIGH, 1), several(BINS[-1], 1), about="x"),
         replaced("becomes NaN", several(HIGH, 1), several(np.nan, 1), about="x"),
         replaced("becomes inf", several(LOW, 1), several(np.inf, 1), about="x"),
         replaced("becomes -inf", several(HIGH, 1), several(-np.inf, 1), about="x"),

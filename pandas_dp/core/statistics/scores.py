@@ -165,14 +165,14 @@ FARTHEST = 1 << 61
 
 @dataclass(frozen=True)
 class RowScores(Additive):
-    """Sum over the rows of a score for each candidate, in steps of a lattice from 0 to a cap.
+    """Sum over the rows of a score for each candidate, in steps of a lattice from the least score on.
 
     Parameters
     ----------
     expressions : tuple
         The row-wise score of each candidate, in numbers.
     lattice : Lattice
-        From 0; values beyond count at its ends, missing ones as 0.
+        Values beyond count at its ends, missing ones at the lower one.
 
     Notes
     -----
