@@ -26,9 +26,11 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_dictionary(column.type):
         return column
     plain, chunks = column.type.value_type, []
+    long = is_text(plain) or pa.types.is_binary(plain) or pa.types.is_large_binary(plain)
     for chunk in column.chunks:
-        rows = max(1, MOST // (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 1))
-        chunks += [chunk.slice(at, rows).cast(plain) for at in range(0, len(chunk), rows)]
+        longest = pc.max(pc.binary_length(chunk.dictionary)).as_py() if long else None
+        rows = max(1, MOST // (longest or 1))
+        chunks += [chunk.slice(at, rows).dictionary_decode() for at in range(0, len(chunk), rows)]
     return pa.chunked_array(chunks, plain)
 
 

@@ -372,6 +372,18 @@ def test_no_cell_of_arrow_fails(tmp_path, form, name):
         assert found[0]["x"].tolist()[:2] == ["a", cells[1].decode("utf-8", "replace")]
 
 
+@pytest.mark.parametrize("rows", [0, 1, 3])
+@pytest.mark.parametrize("form", ["a.parquet", "a.feather"])
+def test_categories_of_anything_are_read(form, rows, tmp_path):
+    moments = pd.to_datetime(["2026-11-29", "2026-11-30"])
+    for listed in ([1, 2], [0.5, 1.5], [True, False], moments, moments.tz_localize("UTC"), ["a", "b"], [b"a", b"b"]):
+        cells = pd.Categorical.from_codes([0, 1, -1][:rows], listed)
+        write(pa.Table.from_pandas(pd.DataFrame({"x": cells, "y": [1, 2, 3][:rows]})), tmp_path / form)
+        frame = data_files.whole_frame(str(tmp_path / form), NOTHING)
+        assert frame["x"].isna().tolist() == [False, False, True][:rows]
+        assert frame.dtypes.equals(data_files.empty_frame(str(tmp_path / form), NOTHING).dtypes)
+
+
 @pytest.mark.parametrize("cell", [b"{}", b"\xff"])
 def test_no_cell_of_rarer_types_fails(tmp_path, cell):
     held = pa.array([b"{}", cell], pa.binary())
