@@ -44,6 +44,10 @@ class SumOf:
             return self.noise.tail(level)
         return self.noise.combined(level) * math.sqrt(self.terms)
 
+    def within(self, weights: NDArray[np.float64], distance: NDArray[np.float64], level: float) -> NDArray[np.bool_]:
+        """See `Noise`."""
+        return self.noise.within(np.repeat(weights, self.terms, axis=-1), distance, level)
+
 
 @dataclass(frozen=True)
 class Share:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,12 +15,12 @@ from pandas_dp.aggregates.base import (
     OF_GROUP,
     PLAIN,
     SAY,
+    WHOLE,
     Answer,
     Caution,
     ExpectedError,
     SingleLook,
     Terms,
-    end_notes,
     in_numbers,
     least_epsilon,
     least_noised,
@@ -31,7 +31,8 @@ from pandas_dp.aggregates.base import (
     scale_of,
     unit_of,
 )
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, HalfWidth, Ratio, Spread, Tail
+from pandas_dp.aggregates.rotated import Law, at_ends
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, HalfWidth, Ratio, Spread
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -42,8 +43,7 @@ from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
 
-NEAR = 1 / 20  # of the bounds
-ROWS_TOLD = 4  # errors of its noise that the noisy total of a group must have, or its mean is noise alone
+AT_END = "within 1 % of the {} bound: values lie at it or beyond, or the bounds are far too wide"
 MOST_LOOKED_AT = 1000  # groups
 
 
@@ -72,31 +72,20 @@ class Mean(SingleLook):
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
         values = list(map(self.of_cell, pairs))
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
-        notes = (
-            self.notes(values, error.each(values, LEVEL), [sum(pair) for pair in pairs], noise)
-            if len(values) <= MOST_LOOKED_AT
-            else ()
-        )
+        notes = self.notes(pairs, noise)
         if self.labels is None:
             return Answer(values[0], noise.name, error, notes)
         return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error, notes)
 
-    def notes(self, values: list[Any], ends: Iterable[Ends], totals: list[int], noise: Noise) -> tuple[Caution, ...]:
-        """What means near an end of the bounds, that their intervals reach, say of the bounds.
-
-        `totals` are the noisy sums of the features, of which the means are quotients.
-        """
-        if self.kind.name == "bool" or len(values) > MOST_LOOKED_AT:
+    def notes(self, features: Sequence[Sequence[int]], noise: Noise) -> tuple[Caution, ...]:
+        """What means that surely lie at an end of the bounds say of these, from features of each."""
+        if self.kind.name == "bool" or len(features) > MOST_LOOKED_AT:
             return ()
-        least, most = map(self.kind.value, (self.lattice.lower, self.lattice.upper))
-        near = (most - least) * NEAR
-        reached = [(v, lower <= least, upper >= most) for v, (lower, upper) in zip(values, ends, strict=True)]
-        told = [(*one, n >= ROWS_TOLD * (noise.tail(LEVEL) + 1)) for one, n in zip(reached, totals, strict=True)]
-        return end_notes(
-            any(sure and low and not high and v - least <= near for v, low, high, sure in told),
-            any(sure and high and not low and most - v <= near for v, low, high, sure in told),
-            all(low and high for _, low, high in reached),
-        )
+        lower, upper, whole = at_ends(features, noise, LEVEL)
+        if whole.all():
+            return (WHOLE,)
+        named = " and ".join(name for at, name in ((lower.any(), "lower"), (upper.any(), "upper")) if at)
+        return (Caution(AT_END.format(named)),) if named else ()
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of one row over the number of rows."""
@@ -127,7 +116,7 @@ class Mean(SingleLook):
         top, bottom = self.lattice.step.as_integer_ratio()
         return self.kind.ratio(top * (low * n + cells * inside), bottom * n)
 
-    def error_of_cell(self, cell: Sequence[int], noise: Tail) -> Ratio:
+    def error_of_cell(self, cell: Sequence[int], noise: Law) -> Ratio:
         """That of the mean of one part."""
         return Ratio(((cell[0], cell[1]),), noise, self.lattice, self.kind)
 

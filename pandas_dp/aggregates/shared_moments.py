@@ -28,8 +28,8 @@ from pandas_dp.aggregates.base import (
     unit_of,
 )
 from pandas_dp.aggregates.count import Count, CountBy
-from pandas_dp.aggregates.distinct import quotient_ends
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
+from pandas_dp.aggregates.rotated import half_widths, mean_of_three
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel, Ratio
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -45,11 +45,7 @@ SLACK = 1.001  # of standard deviations: the noise is rounded up by less
 
 @dataclass(frozen=True)
 class Weighted:
-    """A weighted sum of independent noise.
-
-    Two bounds hold for its tail, of which the smaller one is taken: `Noise.combined` for weights w of length |w|_2 = 1,
-    and the tail of one draw for weights that add up to |w|_1 = 1, with a step more since that is one of continuous noise.
-    """
+    """A weighted sum of independent noise."""
 
     noise: Noise
     weights: tuple[float, ...]
@@ -61,29 +57,28 @@ class Weighted:
 
     def half_width(self, level: float) -> int:
         """Steps of the noise within which it stays with this probability."""
-        added = sum(map(abs, self.weights))
-        return math.ceil(min(self.noise.combined(level) * self.length, (self.noise.tail(level) + 1) * added))
+        return int(half_widths(np.array([self.weights]), self.noise, level)[0]) + 1
 
 
 @dataclass(frozen=True)
 class RotatedMean:
-    """A mean from the three sums of a variance, F1 - F2 over N = F1 + F2 + F3 from the middle of the bounds.
-
-    For the true position t in [-1, 1] the sum F1 - F2 - t N is noise alone, of weights 1 - t, -1 - t and -t: see
-    `quotient_ends`.
-    """
+    """A mean from the three sums of a variance, F1 - F2 over N = F1 + F2 + F3 from the middle of the bounds."""
 
     noise: Noise
     difference: int
     total: int
     middle: float
     half: float
+    rounding: float = 0.0  # of each row
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends inside the bounds."""
-        h = self.noise.combined(level)
-        low, high = quotient_ends(np.array([float(self.difference)]), float(self.total), h, 2, 0, 3, (-1, 1))
-        return min(self.middle + self.half * float(low[0]), value), max(self.middle + self.half * float(high[0]), value)
+        difference, total = float(self.difference), float(self.total)
+        features = np.array([[(total + difference) / 2, (total - difference) / 2, 0.0]])  # as good as those of the look
+        low, high = mean_of_three(features, self.noise).bounds(level)
+        lower, upper = (self.middle + self.half * float(end[0]) for end in (low, high))
+        least, most = self.middle - self.half, self.middle + self.half
+        return min(max(lower - self.rounding, least), value), max(min(upper + self.rounding, most), value)
 
 
 @dataclass(frozen=True)
@@ -167,12 +162,8 @@ class SharedMoments(SingleLook):
         if isinstance(question, Sum):
             return self._shaped([self._sum(f) for f in parts], noise, self.linear_error(question, noise))
         if isinstance(question, Mean):
-            means = [self._mean(f) for f in parts]
-            errors = tuple(self._mean_error(f, noise) for f in parts)
-            ends = (error.bounds(value, LEVEL) for error, value in zip(errors, means, strict=True))
-            return self._shaped(
-                means, noise, self._each(errors), question.notes(means, ends, [sum(f) for f in parts], noise)
-            )
+            error = self._each(tuple(self._mean_error(f, noise) for f in parts))
+            return self._shaped([self._mean(f) for f in parts], noise, error, question.notes(parts, noise))
         roots = [replace(question, root=True).spread(f1, f2, f3) for f1, f2, f3 in parts]
         spreads = tuple(question.error((f1, f2, f3), noise) for f1, f2, f3 in parts)
         return self._shaped(roots if question.root else [x * x for x in roots], noise, self._each(spreads))
@@ -209,7 +200,8 @@ class SharedMoments(SingleLook):
         if self.degree == 1:
             return Ratio(((f[0], f[1]),), noise, self.lattice, self.kind)
         half = self.lattice.width / 2
-        return RotatedMean(noise, f[0] - f[1], sum(f), float(self.lattice.lower + half), float(half))
+        middle, rounding = self.lattice.lower + half, self.lattice.step / 2
+        return RotatedMean(noise, f[0] - f[1], sum(f), float(middle), float(half), float(rounding))
 
     def _each(self, errors: tuple[ErrorModel, ...]) -> ErrorModel:
         return errors[0] if self._bounded.labels is None else EachOf(errors)

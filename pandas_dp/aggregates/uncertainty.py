@@ -11,12 +11,12 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
+from pandas_dp.aggregates.rotated import Law, mean_of_two, variances
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.facts.kinds import Kind
@@ -42,13 +42,6 @@ class HalfWidth(Protocol):
 
     def half_width(self, level: float) -> int:
         """Steps within which it stays with this probability."""
-
-
-class Tail(Protocol):
-    """Symmetric noise of a known tail."""
-
-    def tail(self, level: float) -> float:
-        """Distance within which it stays with this probability."""
 
 
 class Interval(tuple[Any, Any]):
@@ -199,14 +192,10 @@ class Additive:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A rotated mean: noisy features F1, F2 >= 0 in exact data, mean = lower + width F1 / (F1 + F2).
-
-    With theta the true position in [0, 1], (1 - theta) F1 - theta F2 is noise alone, within t of 0 with the
-    wanted probability for every theta; solving for theta gives [(F1 - t) / n, (F1 + t) / n], n = F1 + F2.
-    """
+    """A rotated mean: noisy features F1, F2 >= 0 in exact data, mean = lower + width F1 / (F1 + F2); see `mean_of_two`."""
 
     features: tuple[tuple[int, int], ...]
-    noise: Tail
+    noise: Law
     lattice: Lattice
     kind: Kind = NUMBER
     scalar: bool = True
@@ -219,14 +208,11 @@ class Ratio:
 
     def each(self, values: list[Any], level: float) -> list[Ends]:
         """Ends for each mean of a list."""
-        t = self.noise.tail(level) + 1  # one more: the tail is that of continuous noise
-        ends = []
-        for value, (first, second) in zip(values, self.features, strict=True):
-            n = first + second
-            low, high = ((first - t) / n, (first + t) / n) if n > 0 else (0.0, 1.0)
-            # where n is below one row the value is another fraction than F1 / n
-            ends.append((min(self._at(low), value), max(self._at(high), value)))
-        return ends
+        low, high = mean_of_two(np.array(self.features, dtype=np.float64), self.noise).bounds(level)
+        rounding = 0.5 / self.lattice.cells  # of each row
+        ends = zip((low - rounding).tolist(), (high + rounding).tolist(), values, strict=True)
+        # where there is less than one row the value is another fraction than F1 / n
+        return [(min(self._at(lower), value), max(self._at(upper), value)) for lower, upper, value in ends]
 
     def _at(self, share: float) -> Any:
         """Return lower + width * share, the share cut to [0, 1]: one quotient of integers, as fractions are slow."""
@@ -237,19 +223,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Spread:
-    """A rotated variance or standard deviation: noisy features F1, F2, F3 >= 0 in exact data.
-
-    With n = F1 + F2 + F3 and d = F1 - F2 the variance in units of (width/2)^2 is f = 1 - 2 F3/n - (d/n)^2.
-    All three features lie within t of their noisy values with the wanted probability (a union of three), so
-    f lies between its extremes on that box.
-
-    Notes
-    -----
-    f falls in F3: its derivative is 2 (d^2/n - F1 - F2) / n^2, and d^2 <= (F1 + F2) n. For a fixed F3 and
-    any c <= 1, f >= c is n^2 (1 - c) - 2 F3 n >= d^2, one branch of a hyperbola: a convex set, so f is
-    quasi-concave in (F1, F2) and smallest at a corner. Its derivatives in F1 and F2 add up to 4 (F3 +
-    d^2/n) / n^2 >= 0, so it is largest where F1 or F2 is at its upper end (`_top`).
-    """
+    """A rotated variance or standard deviation, of three noisy features; see `variances`."""
 
     features: tuple[int, int, int]
     row_total: int
@@ -259,22 +233,16 @@ class Spread:
     root: bool
 
     def bounds(self, value: Any, level: float) -> Ends:
-        """Ends of the box's image, cut to the possible range."""
-        t = self.noise.tail(1 - (1 - level) / 3) + 1
-        box = [(max(f - t, 0.0), max(f + t, 0.0)) for f in self.features]
-        fewest, most = (sum(side) / self.row_total for side in zip(*box, strict=True))
-        first, second, (f3, _) = box
-        low = min(_variance(*corner) for corner in product(*box))
-        high = max(_top(first[1], second, f3), _top(second[1], first, f3))
-        lower, upper = self._finish(low, most), self._finish(high, fewest)
+        """Ends within the possible range."""
+        row = float(self.row_total)
+        low, high = variances(np.array([self.features], dtype=np.float64), row, self.ddof, self.noise, level)
+        # a rounded row moves the standard deviation by half a step at most, with ddof = 1 by a little more
+        rows, step = max(sum(self.features) / row, 2.0), 1 / math.sqrt(row)
+        rounding = step * math.sqrt(rows / (rows - 1) if self.ddof else 1)
+        roots = max(math.sqrt(low[0]) - rounding, 0.0), math.sqrt(high[0]) + rounding
+        lower, upper = (math.sqrt(self.scale) * x if self.root else self.scale * x**2 for x in roots)
         # noise can carry the value itself to features that no data has
         return min(lower, value), max(upper, value)
-
-    def _finish(self, f: float, rows: float) -> float:
-        variance = min(max(f, 0.0), 1.0) * self.scale
-        if self.ddof:
-            variance *= max(rows, 2.0) / (max(rows, 2.0) - 1)
-        return math.sqrt(variance) if self.root else variance
 
 
 class ErrorModel(Protocol):
@@ -312,22 +280,6 @@ def rounded_up(x: float) -> str:
 def duration_unit(length: pd.Timedelta) -> tuple[str, pd.Timedelta]:
     """Return the largest unit that is not longer than a duration."""
     return next((unit for unit in DURATION_UNITS if length >= unit[1]), DURATION_UNITS[-1])
-
-
-def _variance(f1: float, f2: float, f3: float) -> float:
-    """Return f of `Spread`; without any rows everything is possible, 1 the largest."""
-    n = f1 + f2 + f3
-    return 1.0 if n <= 0 else 1 - 2 * f3 / n - ((f1 - f2) / n) ** 2
-
-
-def _top(fixed: float, free: tuple[float, float], f3: float) -> float:
-    """Return the largest f with one of F1, F2 fixed at u and the other free in an interval.
-
-    In w = 1/n it is 1 - 2 F3 w - (1 - (2 u + F3) w)^2, a concave function with its maximum where the free
-    feature is u + F3 + F3^2/(2 u).
-    """
-    best = fixed + f3 + f3**2 / (2 * fixed) if fixed > 0 else math.inf
-    return _variance(fixed, min(max(best, free[0]), free[1]), f3)
 
 
 def _fits(value: pd.Series[Any], half: Fraction) -> bool:

@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.noise import Noise, add_noise
 from pandas_dp.core.privacy import LaplaceLoss, PrivacyLoss, Sensitivity
@@ -14,6 +17,8 @@ from pandas_dp.core.samplers.scalar import draw_discrete_laplace, exp_bounds
 from pandas_dp.core.samplers.vector import discrete_laplace_vector
 
 ALL_BUT_CONTINUOUS = 1024  # steps: with more the divergence is less, by a millionth at most
+MOST_APART, HIGHEST_APART = 4, 0.9999  # draws and level for which partial fractions keep their digits
+GAP, LEAST_OF_LARGEST = 1e-3, 1e-3
 FRACTION_SHARE = 0.05  # of the error probability, spent on the fractions between discrete and continuous noise
 
 
@@ -77,6 +82,37 @@ class DiscreteLaplace(Noise):
         decay = -math.log((1 - level) * (1 - q))
         moment = 2 * (1 - math.exp(-decay) * (1 + decay)) / decay**2
         return float(self.scale) * math.sqrt(2 / moment) + math.sqrt(-math.log(q) / 3)
+
+    def within(self, weights: NDArray[np.float64], distance: NDArray[np.float64], level: float) -> NDArray[np.bool_]:
+        """See `Noise`.
+
+        Notes
+        -----
+        Of continuous Laplace noise with scales a_i = scale |w_i|, all different, the tail is sum c_i exp(-x / a_i), c_i = prod
+        over j of a_i^2 / (a_i^2 - a_j^2): partial fractions of its characteristic function. Weights that are equal or nearly so
+        are moved apart upwards, which makes the tail of a sum of symmetric unimodal noise larger (Birnbaum 1948). Discrete
+        noise is continuous noise without fractions below 1, see `combined`, so a step for each weight is added. With more than
+        `MOST_APART` draws, or at higher levels, the terms cancel too far. Two bounds that hold for all weights are taken
+        wherever they are less.
+        """
+        sizes = np.abs(weights)  # shape (..., draws)
+        added, length = sizes.sum(axis=-1), np.sqrt((sizes**2).sum(axis=-1))
+        inside: NDArray[np.bool_] = distance <= np.minimum(
+            self.combined(level) * length, (self.tail(level) + 1) * added
+        )
+        if sizes.shape[-1] > MOST_APART or level > HIGHEST_APART:
+            return inside
+        apart = np.sort(sizes, axis=-1)
+        least = np.where(apart[..., -1] == 0, 1, apart[..., -1] * LEAST_OF_LARGEST)  # of no noise `inside` knows
+        apart[..., 0] = np.maximum(apart[..., 0], least)
+        for i in range(1, apart.shape[-1]):
+            apart[..., i] = np.maximum(apart[..., i], apart[..., i - 1] * (1 + GAP))
+        squares, itself = apart**2, np.eye(apart.shape[-1], dtype=bool)
+        differences = np.where(itself, 1, squares[..., :, None] - squares[..., None, :])  # shape (..., draws, draws)
+        shares = np.where(itself, 1, squares[..., :, None] / differences).prod(axis=-1)  # shape (..., draws)
+        steps = np.maximum(distance - added, 0) / float(self.scale)
+        inside &= (shares * np.exp(-steps[..., None] / apart)).sum(axis=-1) > 1 - level
+        return inside
 
     def lifting(self, steps: int, bits: int) -> Fraction:
         """P(Z >= steps) = p^steps / (1 + p) for steps >= 0, p = exp(-1/scale); computed in integers, rounded up."""
