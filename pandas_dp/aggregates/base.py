@@ -172,17 +172,6 @@ class Caution(str):
 WHOLE = Caution("useless: the interval is the whole of the bounds; a larger epsilon, or narrower bounds")
 
 
-def end_notes(at_lower: bool, at_upper: bool, whole: bool = False) -> tuple[Caution, ...]:
-    """Say so where an answer lies at an end of its bounds, or is known no better than to lie within them.
-
-    From released values and public bounds alone, so it is free.
-    """
-    if whole:
-        return (WHOLE,)
-    named = " and ".join(name for at, name in ((at_lower, "lower"), (at_upper, "upper")) if at)
-    return (Caution(f"at the {named} bound: perhaps the bounds cut the data"),) if named else ()
-
-
 def left_out(unit: PrivacyUnit, totals: bool) -> tuple[str, ...]:
     """Say which rows no answer counts where units own several: a public fact, and a caution beside totals of rows."""
     if unit.column is None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of, over_rows
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.moments import Mean, Sum
+from pandas_dp.aggregates.rotated import known
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -161,6 +162,11 @@ class CrossTable(SingleLook):
             raise TypeError("the cells of a table are those of a cross partition")
         return tuple(labels for labels in self.question.labels.factors if isinstance(labels, Labels))
 
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        """As its question."""
+        return self.question.version
+
     def look(self, terms: Terms) -> Measurement:
         """That of the question."""
         return self.question.look(terms)
@@ -180,9 +186,12 @@ class CrossTable(SingleLook):
                 _table([[s.value for s in row] for row in shares], rows, columns), noise.name, error, found.notes
             )
         table = _table([[self.question.of_cell(cell) for cell in row] for row in sums.tolist()], rows, columns)
+        pairs = [list(zip(*row, strict=True)) for row in zip(sums.tolist(), counts.tolist(), strict=True)]
+        if isinstance(self.question, Mean):
+            seen = [[bool(known([cell], SumOf(noise, terms))) for cell, (terms,) in row] for row in pairs]
+            table = table.where(np.array(seen))
         if not self.margins and isinstance(found.error, Additive):  # of every cell alike
             return Answer(table, noise.name, found.error, found.notes)
-        pairs = (zip(*row, strict=True) for row in zip(sums.tolist(), counts.tolist(), strict=True))
         models = [[self.question.error_of_cell(cell, SumOf(noise, terms)) for cell, (terms,) in row] for row in pairs]
         return Answer(table, noise.name, CellErrors.of(columns, models), found.notes)
 

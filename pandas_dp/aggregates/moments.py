@@ -31,8 +31,8 @@ from pandas_dp.aggregates.base import (
     scale_of,
     unit_of,
 )
-from pandas_dp.aggregates.rotated import Law, at_ends
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, HalfWidth, Ratio, Spread
+from pandas_dp.aggregates.rotated import Law, at_ends, known, least_seen
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth, Ratio, Spread
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -44,7 +44,6 @@ from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
 
 AT_END = "within 1 % of the {} bound: values lie at it or beyond, or the bounds are far too wide"
-MOST_LOOKED_AT = 1000  # groups
 
 
 @dataclass(frozen=True)
@@ -70,18 +69,16 @@ class Mean(SingleLook):
         """Return the ratio, within the public bounds whatever the noise was."""
         noise = noise_of(look)
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
-        values = list(map(self.of_cell, pairs))
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
-        notes = self.notes(pairs, noise)
-        if self.labels is None:
-            return Answer(values[0], noise.name, error, notes)
-        return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error, notes)
+        found = of_known(list(map(self.of_cell, pairs)), pairs, self.lattice.cells, noise, self.labels, self.column)
+        return Answer(found.value, noise.name, error, (*found.notes, *self.notes(pairs, noise)))
 
     def notes(self, features: Sequence[Sequence[int]], noise: Noise) -> tuple[Caution, ...]:
-        """What means that surely lie at an end of the bounds say of these, from features of each."""
-        if self.kind.name == "bool" or len(features) > MOST_LOOKED_AT:
+        """What means of which something is known, but nothing but an end of the bounds, say of these, from features of each."""
+        known_of = [one for one, seen in zip(features, known(features, noise), strict=True) if seen]
+        if self.kind.name == "bool" or not known_of:
             return ()
-        lower, upper, whole = at_ends(features, noise, LEVEL)
+        lower, upper, whole = at_ends(known_of, noise, LEVEL)
         if whole.all():
             return (WHOLE,)
         named = " and ".join(name for at, name in ((lower.any(), "lower"), (upper.any(), "upper")) if at)
@@ -150,16 +147,13 @@ class Variance(SingleLook):
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the variance within [0, (b - a)^2/4] (with ddof = 1 at most twice that)."""
         noise = noise_of(look)
-        triples = list(zip(noisy[::3], noisy[1::3], noisy[2::3], strict=True))
+        triples = tuple(zip(noisy[::3], noisy[1::3], noisy[2::3], strict=True))
         values = [self.spread(*triple) for triple in triples]
-        errors = tuple(self.error(triple, noise) for triple in triples)
-        if self.labels is None:
-            return Answer(values[0], noise.name, errors[0])
-        series = pd.Series(values, index=self.labels.index(), name=self.column)
-        return Answer(series, noise.name, EachOf(errors))
+        found = of_known(values, triples, self.lattice.cells**2, noise, self.labels, self.column)
+        return replace(found, error=self.error(triples, noise))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
-        """Error of at most t' step^2 / n to the first order, t' the noise of each of three features in exact data.
+        """Error of at most t' step^2 / n to the first order, t' the noise of a feature, or of a convex combination of them.
 
         With shares p = F3 / n and d = (F1 - F2) / n the derivatives of the f of `Spread` are 2 (p - d + d^2) / n,
         2 (p + d + d^2) / n and -2 (1 - p - d^2) / n; as |d| <= 1 - p the sum of their sizes is at most 4 / n. A variance is
@@ -167,7 +161,7 @@ class Variance(SingleLook):
         """
         noise, step = noise_of(self.look(terms)), float(self.lattice.step)
         scale = f"{scale_of(noise, self.lattice.step**2, PLAIN)}, on sums of which the variance is made"
-        size = (noise.tail(1 - (1 - LEVEL) / 3) + 1) * step**2
+        size = (noise.tail(LEVEL) + 1) * step**2
         known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
         if not self.root:
             return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about")
@@ -178,10 +172,10 @@ class Variance(SingleLook):
             error = f"at most about ± {PLAIN.text(size / 2)} / (rows{of} × standard deviation) {AT}; {SAY}"
         return ExpectedError(noise.name, scale, error)
 
-    def error(self, triple: tuple[int, int, int], noise: Noise) -> Spread:
-        """Of the answer from three noisy features."""
-        scale = float((self.lattice.width / 2) ** 2)
-        return Spread(triple, self.lattice.cells**2, noise, scale, self.ddof, self.root)
+    def error(self, triples: tuple[Any, ...], noise: Noise) -> Spread:
+        """Of the answers from three noisy features each."""
+        scale, scalar = float((self.lattice.width / 2) ** 2), self.labels is None
+        return Spread(triples, self.lattice.cells**2, noise, scale, self.ddof, self.root, scalar)
 
     def spread(self, f1: int, f2: int, f3: int) -> float:
         """The answer from three noisy features."""
@@ -242,3 +236,30 @@ class Sum(SingleLook):
         in_numbers(wanted, self.kind.name == "timedelta")
         step = self.lattice.step
         return least_noised(lambda offer: noise_of(self.look(offer)).half_width(wanted.level) * step, wanted, terms)
+
+
+def of_known(
+    values: list[Any],
+    features: Sequence[Sequence[int]],
+    row: int,
+    noise: Noise,
+    labels: Labels | CrossLabels | None,
+    name: str,
+) -> Answer:
+    """One value, or a Series by group, missing where there are no rows to speak of, and a note that says so.
+
+    `row` is what the features of a row add up to.
+    """
+    seen = known(features, noise)
+    notes = () if seen.all() else (none_seen(noise, len(features[0]), row, labels is not None),)
+    if labels is not None:  # with the dtype of the values, also where all are missing
+        return Answer(pd.Series(values, index=labels.index(), name=name).where(seen), noise.name, None, notes)
+    missing = pd.NaT if isinstance(values[0], pd.Timestamp | pd.Timedelta) else math.nan
+    return Answer(values[0] if seen[0] else missing, noise.name, None, notes)
+
+
+def none_seen(noise: Law, features: int, row: int, grouped: bool) -> Caution:
+    """Say of missing values what is known of their rows."""
+    what, one = ("no value where a group has no", "one") if grouped else ("no", "a value")
+    rows = f"{least_seen(noise, features, row):,}"
+    return Caution(f"{what} rows to speak of: {rows} or more would have given {one} with 99 %")

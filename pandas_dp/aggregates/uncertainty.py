@@ -178,7 +178,7 @@ class Additive:
             return value - float(half), value + float(half)
         if value.dtype.kind == "i" and half.denominator == 1 and _fits(value, half):
             return value - int(half), value + int(half)
-        return _series([self._ends(entry, half) for entry in value.tolist()], value)
+        return series_of([self._ends(entry, half) for entry in value.tolist()], value)
 
     def _ends(self, value: Any, half: Fraction) -> Ends:
         if isinstance(value, pd.Timestamp | pd.Timedelta):
@@ -204,15 +204,16 @@ class Ratio:
         """Ends for each mean."""
         if self.scalar:
             return self.each([value], level)[0]
-        return _series(self.each(value.tolist(), level), value)
+        return series_of(self.each(value.tolist(), level), value)
 
     def each(self, values: list[Any], level: float) -> list[Ends]:
         """Ends for each mean of a list."""
-        low, high = mean_of_two(np.array(self.features, dtype=np.float64), self.noise).bounds(level)
+        low, high = mean_of_two(self.features, self.noise).bounds(level)
         rounding = 0.5 / self.lattice.cells  # of each row
         ends = zip((low - rounding).tolist(), (high + rounding).tolist(), values, strict=True)
-        # where there is less than one row the value is another fraction than F1 / n
-        return [(min(self._at(lower), value), max(self._at(upper), value)) for lower, upper, value in ends]
+        return [
+            around(self._at(lower), self._at(upper), value, (self._at(0), self._at(1))) for lower, upper, value in ends
+        ]
 
     def _at(self, share: float) -> Any:
         """Return lower + width * share, the share cut to [0, 1]: one quotient of integers, as fractions are slow."""
@@ -223,26 +224,33 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Spread:
-    """A rotated variance or standard deviation, of three noisy features; see `variances`."""
+    """Rotated variances or standard deviations, of three noisy features each; see `variances`."""
 
-    features: tuple[int, int, int]
+    features: tuple[Any, ...]
     row_total: int
     noise: Noise
     scale: float
     ddof: int
     root: bool
+    scalar: bool = True
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends within the possible range."""
-        row = float(self.row_total)
-        low, high = variances(np.array([self.features], dtype=np.float64), row, self.ddof, self.noise, level)
+        row, most = float(self.row_total), math.sqrt(1 + self.ddof)
+        features = np.array(self.features, dtype=np.float64).reshape(-1, 3)
+        low, high = np.sqrt(variances(features, row, self.ddof, self.noise, level))
         # a rounded row moves the standard deviation by half a step at most, with ddof = 1 by a little more
-        rows, step = max(sum(self.features) / row, 2.0), 1 / math.sqrt(row)
-        rounding = step * math.sqrt(rows / (rows - 1) if self.ddof else 1)
-        roots = max(math.sqrt(low[0]) - rounding, 0.0), math.sqrt(high[0]) + rounding
-        lower, upper = (math.sqrt(self.scale) * x if self.root else self.scale * x**2 for x in roots)
-        # noise can carry the value itself to features that no data has
-        return min(lower, value), max(upper, value)
+        rows = np.maximum(features.sum(axis=-1) / row, 2)
+        rounding = np.sqrt((rows / (rows - 1) if self.ddof else 1) / row)
+        roots = np.maximum(low - rounding, 0), np.minimum(high + rounding, most)
+        lower, upper = (self._sized(x).tolist() for x in roots)
+        whole = 0.0, float(self._sized(np.float64(most)))
+        values = [value] if self.scalar else value.tolist()
+        ends = [around(*each, whole) for each in zip(lower, upper, values, strict=True)]
+        return ends[0] if self.scalar else series_of(ends, value)
+
+    def _sized(self, root: Any) -> Any:
+        return math.sqrt(self.scale) * root if self.root else self.scale * root**2
 
 
 class ErrorModel(Protocol):
@@ -260,7 +268,12 @@ class EachOf:
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each entry."""
-        return _series([m.bounds(v, level) for v, m in zip(value.tolist(), self.models, strict=True)], value)
+        return series_of([m.bounds(v, level) for v, m in zip(value.tolist(), self.models, strict=True)], value)
+
+
+def around(lower: Any, upper: Any, value: Any, whole: Ends) -> Ends:
+    """Ends that contain the value, which noise can carry to where no data lies; all there is where there is no value."""
+    return whole if pd.isna(value) else (min(lower, value), max(upper, value))
 
 
 def percent(level: float) -> str:
@@ -287,7 +300,7 @@ def _fits(value: pd.Series[Any], half: Fraction) -> bool:
     return half < MOST_INTEGER and bool(value.between(-MOST_INTEGER, MOST_INTEGER).all())
 
 
-def _series(ends: list[Ends], like: pd.Series[Any]) -> Ends:
+def series_of(ends: list[Ends], like: pd.Series[Any]) -> Ends:
     """Two Series on the index of another one."""
     every = [end for pair in ends for end in pair]
     whole = all(isinstance(end, int) and abs(end) < MOST_INTEGER for end in every)

@@ -95,23 +95,24 @@ class DiscreteLaplace(Noise):
         `MOST_APART` draws, or at higher levels, the terms cancel too far. Two bounds that hold for all weights are taken
         wherever they are less.
         """
-        sizes = np.abs(weights)  # shape (..., draws)
-        added, length = sizes.sum(axis=-1), np.sqrt((sizes**2).sum(axis=-1))
+        sizes = np.sort(np.abs(weights), axis=-1)  # shape (..., draws), ascending
+        largest, added = sizes[..., -1], sizes.sum(axis=-1)
         inside: NDArray[np.bool_] = distance <= np.minimum(
-            self.combined(level) * length, (self.tail(level) + 1) * added
+            self.combined(level) * np.sqrt((sizes**2).sum(axis=-1)), (self.tail(level) + 1) * added
         )
         if sizes.shape[-1] > MOST_APART or level > HIGHEST_APART:
             return inside
-        apart = np.sort(sizes, axis=-1)
-        least = np.where(apart[..., -1] == 0, 1, apart[..., -1] * LEAST_OF_LARGEST)  # of no noise `inside` knows
-        apart[..., 0] = np.maximum(apart[..., 0], least)
+        whole = np.where(largest > 0, largest, 1)[..., None]  # of no noise `inside` knows
+        apart = np.maximum(sizes / whole, LEAST_OF_LARGEST)
         for i in range(1, apart.shape[-1]):
             apart[..., i] = np.maximum(apart[..., i], apart[..., i - 1] * (1 + GAP))
         squares, itself = apart**2, np.eye(apart.shape[-1], dtype=bool)
-        differences = np.where(itself, 1, squares[..., :, None] - squares[..., None, :])  # shape (..., draws, draws)
-        shares = np.where(itself, 1, squares[..., :, None] / differences).prod(axis=-1)  # shape (..., draws)
-        steps = np.maximum(distance - added, 0) / float(self.scale)
-        inside &= (shares * np.exp(-steps[..., None] / apart)).sum(axis=-1) > 1 - level
+        differences = (
+            squares[..., :, None] - squares[..., None, :] + itself * squares[..., None]
+        )  # shape (..., draws, draws)
+        shares = (squares[..., :, None] / differences).prod(axis=-1)  # shape (..., draws)
+        steps = np.maximum(distance - added, 0)[..., None] / (whole * float(self.scale))
+        inside &= (shares * np.exp(-steps / apart)).sum(axis=-1) > 1 - level
         return inside
 
     def lifting(self, steps: int, bits: int) -> Fraction:
