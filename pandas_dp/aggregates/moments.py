@@ -61,6 +61,8 @@ class Mean(SingleLook):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
+    version = 2
+
     def look(self, terms: Terms) -> Measurement:
         """Two integers, or two for each group."""
         return noised(Moments(self.column, self.lattice, 1, self.by), terms.price, terms.unit)
@@ -134,6 +136,8 @@ class Variance(SingleLook):
     root: bool = False
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
+
+    version = 2
 
     @property
     def own_unit(self) -> bool:  # type: ignore[override]

@@ -62,6 +62,11 @@ class PrivateBounds(Aggregate):
         return self.question.totals
 
     @property
+    def version(self) -> int:  # type: ignore[override]
+        """As its question."""
+        return self.question.version
+
+    @property
     def own_unit(self) -> bool:  # type: ignore[override]
         """As its question."""
         return self.question.own_unit

@@ -48,6 +48,7 @@ class Summary(Aggregate):
     ranks: Lattice
     kind: Kind
 
+    version = 2
     mixed = True
     counting = frozenset({"count"})
 

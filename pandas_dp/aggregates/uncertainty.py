@@ -236,21 +236,21 @@ class Spread:
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends within the possible range."""
-        row, most = float(self.row_total), math.sqrt(1 + self.ddof)
+        row, most = float(self.row_total), 1.0 + self.ddof
         features = np.array(self.features, dtype=np.float64).reshape(-1, 3)
         low, high = np.sqrt(variances(features, row, self.ddof, self.noise, level))
         # a rounded row moves the standard deviation by half a step at most, with ddof = 1 by a little more
         rows = np.maximum(features.sum(axis=-1) / row, 2)
         rounding = np.sqrt((rows / (rows - 1) if self.ddof else 1) / row)
-        roots = np.maximum(low - rounding, 0), np.minimum(high + rounding, most)
-        lower, upper = (self._sized(x).tolist() for x in roots)
-        whole = 0.0, float(self._sized(np.float64(most)))
+        found = np.maximum(low - rounding, 0) ** 2, np.minimum((high + rounding) ** 2, most)
+        lower, upper = (self._sized(x).tolist() for x in found)
+        whole = 0.0, float(self._sized(most))
         values = [value] if self.scalar else value.tolist()
         ends = [around(*each, whole) for each in zip(lower, upper, values, strict=True)]
         return ends[0] if self.scalar else series_of(ends, value)
 
-    def _sized(self, root: Any) -> Any:
-        return math.sqrt(self.scale) * root if self.root else self.scale * root**2
+    def _sized(self, variance: Any) -> Any:
+        return np.sqrt(self.scale * variance) if self.root else self.scale * variance
 
 
 class ErrorModel(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -19,9 +20,19 @@ FAR = 10**9
 
 @pytest.mark.parametrize("noisy", [(-5, 3), (3, -5), (-FAR, FAR), (FAR, -FAR), (-FAR, -FAR), (0, 0)], ids=str)
 def test_a_mean_keeps_to_its_bounds_whatever_the_noise(noisy):
+    """With many rows on top it has a value; without them it has none, and its interval is all of the bounds."""
     asked = Mean("x", Lattice.between(Fraction(-4), Fraction(100), 20), Kind("number"))
     terms = Terms(PrivacyUnit(), Price(Fraction(1)))
-    assert -4 <= asked.answer(noisy, asked.look(terms), terms).value <= 100
+    more = 3 * FAR
+    for of_rows in ((noisy[0] + more, noisy[1]), (noisy[0], noisy[1] + more)):
+        answer = asked.answer(of_rows, asked.look(terms), terms)
+        lower, upper = answer.error.bounds(answer.value, 0.95)
+        assert -4 <= lower <= answer.value <= upper <= 100
+        assert lower < upper
+    answer = asked.answer(noisy, asked.look(terms), terms)
+    assert math.isnan(answer.value)
+    assert answer.error.bounds(answer.value, 0.95) == (-4, 100)
+    assert answer.notes == ("no rows to speak of: 11 or more would have given a value with 99 %",)
 
 
 @pytest.mark.parametrize("total", [60.0, 200.0, 10_000.0])
