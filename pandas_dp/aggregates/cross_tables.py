@@ -45,9 +45,9 @@ class SumOf:
             return self.noise.tail(level)
         return self.noise.combined(level) * math.sqrt(self.terms)
 
-    def within(self, weights: NDArray[np.float64], distance: NDArray[np.float64], level: float) -> NDArray[np.bool_]:
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
         """See `Noise`."""
-        return self.noise.within(np.repeat(weights, self.terms, axis=-1), distance, level)
+        return self.noise.half_widths(np.repeat(weights, self.terms, axis=0), level)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-HALVINGS = 24
-SURELY = 1.1  # times the tail of one draw: with the weights added up, no sum of draws has a larger half-width
+ROUNDS = (
+    4  # of the search for an end: what is left is less than a thousandth of the width, but where there are few rows
+)
 EMPTY = 0.98  # two-sided: without a row the noisy number of rows is above its half-width with half of the rest, 1 %
 FEW, SHARE_OF_FEW = 2, 0.1  # below so many thresholds intervals are taken at a tenth of the error probability
 SHARE_OF_MEAN = 0.05  # of the error probability of a variance, for the mean it is taken around
@@ -33,19 +34,14 @@ class Law(Hashable, Protocol):
     def tail(self, level: float) -> float:
         """See `Noise`."""
 
-    def within(self, weights: Floats, distance: Floats, level: float) -> Bools:
+    def half_widths(self, weights: Floats, level: float) -> Floats:
         """See `Noise`."""
 
 
 @lru_cache(maxsize=1024)
 def half_width(weights: tuple[float, ...], noise: Law, level: float) -> float:
     """Steps within which a weighted sum of draws stays with this probability."""
-    asked = np.array([weights])
-    low, high = 0.0, SURELY * (noise.tail(level) + 1) * float(np.abs(asked).sum())
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if noise.within(asked, np.array([middle]), level)[0] else (low, middle)
-    return high
+    return float(noise.half_widths(np.array(weights), level))
 
 
 def threshold(noise: Law, features: int) -> float:
@@ -70,18 +66,16 @@ def least_seen(noise: Law, features: int, row: int) -> int:
 class Accepted:
     """The positions that a test accepts: under which a combination of the sums would be no larger than its noise.
 
-    The combination is 0 at `middle` and falls linearly, and half-widths are convex in weights that are affine in the
-    position. So beyond `middle` they differ by a convex function, which is negative on an interval: where an end is accepted
-    it is the outermost, else there is one crossing.
+    The combination is (middle - position) * slope; where the slope is not positive, nothing is known. Half-widths are convex
+    in weights that are affine in the position. So on each side of `middle` what is left of the half-width is a convex
+    function, positive at `middle`: where it is not negative at the end, that is the outermost accepted position, else there
+    is one crossing.
 
     Parameters
     ----------
     middle, slope : array, shape (n,)
-        The combination at a position is (middle - position) * slope; nothing is known where the slope is not positive.
     weights : callable
-        Of positions of shape (..., n).
-    longest : float
-        What the sizes of the weights add up to at most.
+        Of positions of shape (..., n): shape (draws, ..., n).
     ends : pair of float or array
         Of all positions.
     few : array of bool, shape (n,)
@@ -95,37 +89,43 @@ class Accepted:
         middle: Floats,
         slope: Floats,
         weights: Callable[[Floats], Floats],
-        longest: float,
         ends: tuple[float, float | Floats],
         few: Bools,
     ) -> None:
         self.noise, self.middle, self.slope, self.weights, self.few = noise, middle, np.maximum(slope, 0), weights, few
-        self.longest = longest
         self.ends = np.stack([np.broadcast_to(np.asarray(end, dtype=np.float64), middle.shape) for end in ends])
 
-    def at(self, positions: Floats, level: float) -> Bools:
-        """Whether positions are accepted, shape (..., n)."""
+    def left(self, positions: Floats, level: float) -> Floats:
+        """What is left of the half-width at positions of shape (..., n): they are accepted where it is not negative."""
         distance, weights = np.abs(self.middle - positions) * self.slope, self.weights(positions)
-        inside: Bools = np.empty(positions.shape, dtype=bool)
+        half: Floats = np.empty(positions.shape)
         for chosen, wanted in ((~self.few, level), (self.few, 1 - (1 - level) * SHARE_OF_FEW)):
             if chosen.any():
-                inside[..., chosen] = self.noise.within(weights[..., chosen, :], distance[..., chosen], wanted)
-        return inside
+                half[..., chosen] = self.noise.half_widths(weights[..., chosen], wanted)
+        left: Floats = half - distance
+        return left
 
     def bounds(self, level: float) -> Floats:
-        """The outermost accepted positions, or ones just beyond, shape (2, n)."""
-        most = (
-            SURELY * (self.noise.tail(1 - (1 - level) * SHARE_OF_FEW) + 1) * self.longest
-        )  # beyond it nothing is accepted
-        reach = np.divide(most, self.slope, out=np.full(self.middle.shape, np.inf), where=self.slope > 0)
-        outer = np.clip(np.stack([self.middle - reach, self.middle + reach]), *self.ends)
-        inner, beyond = np.broadcast_to(self.middle, outer.shape), outer
-        for _ in range(HALVINGS):
-            between = (inner + beyond) / 2
-            inside = self.at(between, level)
-            inner, beyond = np.where(inside, between, inner), np.where(inside, beyond, between)
-        found: Floats = np.where(self.at(outer, level), outer, beyond)
-        return found
+        """The outermost accepted positions, or ones just beyond, shape (2, n).
+
+        The crossing of a convex function lies inwards of where a chord between both sides of it meets 0, and outwards of where
+        a chord on its far side, made longer, does.
+        """
+        inner, outer = np.stack([self.middle, self.middle]), self.ends
+        beyond = np.minimum(self.left(outer, level), 0)
+        for _ in range(ROUNDS):
+            nearer = outer + (inner - outer) * _share(beyond, beyond - self.left(inner, level))
+            left = np.minimum(self.left(nearer, level), 0)
+            longer = (nearer - outer) * _share(left, beyond - left)
+            inner = nearer + (inner - nearer) * np.minimum(_share(longer, inner - nearer), 1)
+            outer, beyond = nearer, left
+        return outer
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """The quotient; 0 where the end is found already."""
+    share: Floats = np.divide(part, whole, out=np.zeros(part.shape), where=whole != 0)
+    return share
 
 
 def mean_of_two(features: Any, noise: Law) -> Accepted:
@@ -139,7 +139,7 @@ def mean_of_two(features: Any, noise: Law) -> Accepted:
     total = first + second
     middle = np.divide(first, total, out=np.full(len(total), 0.5), where=total > 0)
     few = few_rows(exact, noise)
-    return Accepted(noise, middle, total, lambda theta: np.stack([1 - theta, theta], axis=-1), 1, (0, 1), few)
+    return Accepted(noise, middle, total, lambda theta: np.stack([1 - theta, theta]), (0, 1), few)
 
 
 def mean_of_three(features: Any, noise: Law) -> Accepted:
@@ -152,9 +152,7 @@ def mean_of_three(features: Any, noise: Law) -> Accepted:
     total = exact.sum(axis=-1)
     middle = np.divide(exact[:, 0] - exact[:, 1], total, out=np.zeros(len(total)), where=total > 0)
     few = few_rows(exact, noise)
-    return Accepted(
-        noise, np.clip(middle, -1, 1), total, lambda t: np.stack([1 - t, -1 - t, -t], axis=-1), 3, (-1, 1), few
-    )
+    return Accepted(noise, np.clip(middle, -1, 1), total, lambda t: np.stack([1 - t, -1 - t, -t]), (-1, 1), few)
 
 
 def at_ends(features: Sequence[Sequence[int]], noise: Law, level: float) -> tuple[Bools, Bools, Bools]:
@@ -178,9 +176,9 @@ def at_ends(features: Sequence[Sequence[int]], noise: Law, level: float) -> tupl
     if open_:
         mean = (mean_of_two if of_two else mean_of_three)([features[place] for place in open_], noise)
         least, near, far, largest = (np.full(len(open_), x if of_two else 2 * x - 1) for x in (0, NEAR, 1 - NEAR, 1))
-        found[0, open_] = (mean.middle <= near) & ~mean.at(near, each)
-        found[1, open_] = (mean.middle >= far) & ~mean.at(far, each)
-        found[2, open_] = mean.at(least, level) & mean.at(largest, level)
+        found[0, open_] = (mean.middle <= near) & (mean.left(near, each) < 0)
+        found[1, open_] = (mean.middle >= far) & (mean.left(far, each) < 0)
+        found[2, open_] = (mean.left(least, level) >= 0) & (mean.left(largest, level) >= 0)
     return found[0], found[1], found[2]
 
 
@@ -214,9 +212,9 @@ def variances(features: Any, row: float, ddof: int, noise: Law, level: float) ->
     likely = np.clip(np.divide(spread, rest, out=np.zeros(len(t)), where=rest > 0), 0, top)
 
     def weights(v: Floats) -> Floats:
-        return np.stack([(1 - t) ** 2 - v, (1 + t) ** 2 - v, t**2 - 1 - v], axis=-1)
+        return np.stack([(1 - t) ** 2 - v, (1 + t) ** 2 - v, t**2 - 1 - v])
 
-    variance = Accepted(noise, likely, rest, weights, 10, (0, top), np.tile(few, tried))
+    variance = Accepted(noise, likely, rest, weights, (0, top), np.tile(few, tried))
     low, high = variance.bounds(level + (1 + ddof) * spent).reshape(2, tried, -1)
     return np.stack([low.min(axis=0), high.max(axis=0)])
 

@@ -91,10 +91,10 @@ class DiscreteGaussian(Noise):
         q = ROUNDING_SHARE * (1 - level)
         return self.standard_deviation * NormalDist().inv_cdf(1 - (1 - level - q) / 2) + math.sqrt(math.log(2 / q) / 2)
 
-    def within(self, weights: NDArray[np.float64], distance: NDArray[np.float64], level: float) -> NDArray[np.bool_]:
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
         """See `Noise`: the normal law, which is that of every weighted sum."""
-        inside: NDArray[np.bool_] = distance <= self.combined(level) * np.sqrt((weights**2).sum(axis=-1))
-        return inside
+        found: NDArray[np.float64] = self.combined(level) * np.sqrt((weights**2).sum(axis=0))
+        return found
 
     def lifting(self, steps: int, bits: int) -> Fraction:
         """See `Noise`; computed in integers.

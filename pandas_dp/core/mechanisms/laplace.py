@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from pandas_dp.core.samplers.vector import discrete_laplace_vector
 ALL_BUT_CONTINUOUS = 1024  # steps: with more the divergence is less, by a millionth at most
 MOST_APART, HIGHEST_APART = 4, 0.9999  # draws and level for which partial fractions keep their digits
 GAP, LEAST_OF_LARGEST = 1e-3, 1e-3
+STEPS_OF_NEWTON = 3
 FRACTION_SHARE = 0.05  # of the error probability, spent on the fractions between discrete and continuous noise
 
 
@@ -83,7 +85,7 @@ class DiscreteLaplace(Noise):
         moment = 2 * (1 - math.exp(-decay) * (1 + decay)) / decay**2
         return float(self.scale) * math.sqrt(2 / moment) + math.sqrt(-math.log(q) / 3)
 
-    def within(self, weights: NDArray[np.float64], distance: NDArray[np.float64], level: float) -> NDArray[np.bool_]:
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
         """See `Noise`.
 
         Notes
@@ -93,27 +95,30 @@ class DiscreteLaplace(Noise):
         are moved apart upwards, which makes the tail of a sum of symmetric unimodal noise larger (Birnbaum 1948). Discrete
         noise is continuous noise without fractions below 1, see `combined`, so a step for each weight is added. With more than
         `MOST_APART` draws, or at higher levels, the terms cancel too far. Two bounds that hold for all weights are taken
-        wherever they are less.
+        wherever they are less. The logarithm of the tail is concave, so each of Newton's steps ends where the tail is small
+        enough.
         """
-        sizes = np.sort(np.abs(weights), axis=-1)  # shape (..., draws), ascending
-        largest, added = sizes[..., -1], sizes.sum(axis=-1)
-        inside: NDArray[np.bool_] = distance <= np.minimum(
-            self.combined(level) * np.sqrt((sizes**2).sum(axis=-1)), (self.tail(level) + 1) * added
+        sizes = np.sort(np.abs(weights), axis=0)
+        added, largest = sizes.sum(axis=0), np.where(sizes[-1] > 0, sizes[-1], 1)
+        bound: NDArray[np.float64] = np.minimum(
+            self.combined(level) * np.sqrt((sizes**2).sum(axis=0)), (self.tail(level) + 1) * added
         )
-        if sizes.shape[-1] > MOST_APART or level > HIGHEST_APART:
-            return inside
-        whole = np.where(largest > 0, largest, 1)[..., None]  # of no noise `inside` knows
-        apart = np.maximum(sizes / whole, LEAST_OF_LARGEST)
-        for i in range(1, apart.shape[-1]):
-            apart[..., i] = np.maximum(apart[..., i], apart[..., i - 1] * (1 + GAP))
-        squares, itself = apart**2, np.eye(apart.shape[-1], dtype=bool)
-        differences = (
-            squares[..., :, None] - squares[..., None, :] + itself * squares[..., None]
-        )  # shape (..., draws, draws)
-        shares = (squares[..., :, None] / differences).prod(axis=-1)  # shape (..., draws)
-        steps = np.maximum(distance - added, 0)[..., None] / (whole * float(self.scale))
-        inside &= (shares * np.exp(-steps / apart)).sum(axis=-1) > 1 - level
-        return inside
+        if len(sizes) > MOST_APART or level > HIGHEST_APART:
+            return bound
+        apart = np.maximum(sizes / largest, LEAST_OF_LARGEST)
+        for i in range(1, len(apart)):
+            apart[i] = np.maximum(apart[i], apart[i - 1] * (1 + GAP))
+        squares, shares = apart**2, np.ones_like(apart)
+        for i, j in permutations(range(len(apart)), 2):
+            shares[i] *= squares[i] / (squares[i] - squares[j])
+        unit = largest * float(self.scale)
+        x = bound / unit
+        for _ in range(STEPS_OF_NEWTON):
+            terms = shares * np.exp(-x / apart)
+            chance = terms.sum(axis=0)
+            x = x + np.log(chance / (1 - level)) * chance / (terms / apart).sum(axis=0)
+        found: NDArray[np.float64] = np.minimum(bound, x * unit + added)
+        return found
 
     def lifting(self, steps: int, bits: int) -> Fraction:
         """P(Z >= steps) = p^steps / (1 + p) for steps >= 0, p = exp(-1/scale); computed in integers, rounded up."""

@@ -49,10 +49,10 @@ class Noise(Mechanism):
         """Half-width t for weighted sums S = sum a_i Z_i with |a|_2 = 1, for all weights: P(|S| > t) <= 1 - level."""
 
     @abstractmethod
-    def within(self, weights: NDArray[np.float64], distance: NDArray[np.float64], level: float) -> NDArray[np.bool_]:
-        """Whether weighted sums of draws may be so far from 0: farther they are with probability 1 - level at most, and nearly.
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        """Half-widths of weighted sums of draws: farther from 0 they are with probability 1 - level at most, and nearly.
 
-        Weights of shape (..., draws) and distances of shape (...).
+        Weights of shape (draws, ...) give shape (...).
         """
 
     @abstractmethod
