@@ -91,10 +91,12 @@ class Mean(SingleLook):
         noise, step, unit = noise_of(self.look(terms)), self.lattice.step, unit_of(self.kind)
         scale = f"{scale_of(noise, step, unit)}, on sums whose ratio is the mean"
         known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
-        return over_rows(noise.name, scale, self.error_of_one_row(noise, LEVEL), known, unit, of)
+        return over_rows(noise.name, scale, self.error_of_one_row(noise, LEVEL), known, unit, of, "at most about")
 
     def error_of_one_row(self, noise: Noise, level: float) -> float:
-        """Error t step of a mean of one row; with n rows it is an n-th of it, to the first order, see `Ratio`."""
+        """Error t step of a mean of one row at an end of the bounds, where it is largest; with n rows it is an n-th of it, to
+        the first order, see `Ratio`.
+        """
         return (noise.tail(level) + 1) * float(self.lattice.step)
 
     def epsilon_over_rows(self, wanted: Accuracy, terms: Terms, rows: int) -> Fraction:

@@ -126,7 +126,7 @@ SETTINGS = list(product((30, 400, 2000, 10**6), (0.05, 0.5, 3), (1, 2)))
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("rows", "epsilon", "sides"), SETTINGS)
 def test_what_is_printed_holds(law, rows, epsilon, sides, place):
-    """Of values that are shown, wherever there are two rows a unit of the noise; at 30 rows of the smallest price there are not."""
+    """Of values that are shown, wherever there are two rows a unit of the noise."""
     scale = sides / epsilon
     for of in (means_of, spreads_of):
         for name, values, (lower, upper), truth in of(law, rows, scale, *place, 1500):
