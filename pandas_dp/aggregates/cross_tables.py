@@ -57,7 +57,7 @@ class Share:
     For the true share p the sum C - p T is noise alone: n cells with weight 1 - p and m - n with weight -p. So
     (C / T - p)^2 <= t^2 (n (1 - p)^2 + (m - n) p^2) with the wanted probability, t that of `Noise.combined` over T: a
     quadratic inequality in p, whose solutions are an interval if t^2 m < 1. Where not, nothing is known of the share.
-    Source: Fieller 1954.
+    Source: Fieller 1954. A part, or the rest of the whole, below 0 counts as 0: see `mean_of_two`.
     """
 
     part: int
@@ -78,11 +78,13 @@ class Share:
         if n == m:
             return value, value
         low, high = 0.0, 1.0
-        if self.whole > 0:
-            t = float(Fraction(self.noise.combined(level)) / self.whole)
+        part = max(self.part, 0)
+        whole = part + max(self.whole - self.part, 0)
+        if whole > 0:
+            t, share = float(Fraction(self.noise.combined(level)) / whole), part / whole
             square = 1 - t**2 * m
             if square > 0:
-                middle, rest = value - t**2 * n, value**2 - t**2 * n
+                middle, rest = share - t**2 * n, share**2 - t**2 * n
                 root = math.sqrt(max(middle**2 - square * rest, 0.0))
                 low, high = (min(max((middle + side * root) / square, 0.0), 1.0) for side in (-1, 1))
         return (low, high) if math.isnan(value) else (min(low, value), max(high, value))

@@ -29,9 +29,12 @@ def ends(told):
 
 
 def narrower(found, said):
-    """Whether two answers are the same but for the ends of their intervals, of which these lie within those."""
-    pairs = zip(ends(found), ends(said), strict=True)
-    inside = all(now == then or then[0] <= now[0] <= now[1] <= then[1] for now, then in pairs)
+    """Whether two answers are the same but for their intervals, of which these lie within those, or are shorter at least."""
+
+    def less(now, then):
+        return now == then or then[0] <= now[0] <= now[1] <= then[1] or now[1] - now[0] < then[1] - then[0]
+
+    inside = all(map(less, ends(found), ends(said)))
     return inside and found | {"interval": None} == said | {"interval": None}
 
 
