@@ -139,11 +139,18 @@ def legible(
     for column in range(sum(lower is not None for _, _, lower, _ in drawn)):
         places = range(3 * column, 3 * column + 3)
         parts = [table.iloc[:, place] for place in places]
-        if len(parts[0]) and all(part.dtype.kind == "m" and part.notna().all() for part in parts):
+        if (
+            len(parts[0])
+            and all(part.dtype.kind == "m" for part in parts)
+            and all(part.notna().all() for part in parts[1:])
+        ):
             step = _step((parts[2] - parts[1]).min() / 2)
             for place, part in zip(places, parts, strict=True):
                 shown.isetitem(place, part.dt.round(step).array)
-        if not all(part.dtype.kind == "f" and np.isfinite(part).all() and len(part) for part in parts):
+        missing = parts[0].isna()  # values without rows to speak of
+        if not all(
+            part.dtype.kind == "f" and np.isfinite(part[~missing]).all() and not missing.all() for part in parts
+        ):
             continue
         half, most = float((parts[2] - parts[1]).min()) / 2, max(float(part.abs().max()) for part in parts)
         if not PLAIN_RANGE[0] < half < PLAIN_RANGE[1] or most >= PLAIN_RANGE[1]:
@@ -152,7 +159,7 @@ def legible(
         decimals = _decimals(half, count)
         for place, part, to_whole in zip(places, parts, WHOLE, strict=True):
             cut = to_whole(part) if count and decimals == 0 else part.round(decimals)
-            shown.isetitem(place, cut.array if decimals > 0 else cut.astype("int64").array)
+            shown.isetitem(place, cut.array if decimals > 0 or missing.any() else cut.astype("int64").array)
     return shown
 
 

@@ -145,6 +145,7 @@ def test_and_is_narrow(law, rows, scale, place):
 
     Only where that error is below 5 % of the bounds and the bounds cut no end, of a variance below half of it, of a
     deviation below a third. At a bound intervals are wider than the error of values that are cut to it, which err to one side.
+    With fewer than 100 rows a unit of the noise that of the mean shows in the interval of a variance.
     """
     t, v = place
     noise = noise_at(law, scale, FINE.cells)
@@ -153,7 +154,7 @@ def test_and_is_narrow(law, rows, scale, place):
     errors["mean of three"] = np.abs(mean_value(noisy) - t / 2)
     errors["var"] = np.abs(variance_value(noisy, 0) - v / 4)
     errors["std"] = np.abs(np.sqrt(variance_value(noisy, 1)) - math.sqrt(v / 4 * rows / (rows - 1)))
-    for of, most in ((means_of, 1.1), (spreads_of, 1.15)):
+    for of, most in ((means_of, 1.1), (spreads_of, 1.12 if rows >= 100 * scale else 1.35)):
         for name, _, (lower, upper), truth in of(law, rows, scale, *place, 400):
             real = np.quantile(errors[name], 0.95)
             known_well = {"var": real < truth / 2, "std": real < truth / 3}.get(
