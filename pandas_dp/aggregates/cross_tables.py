@@ -189,13 +189,17 @@ class CrossTable(SingleLook):
             )
         table = _table([[self.question.of_cell(cell) for cell in row] for row in sums.tolist()], rows, columns)
         pairs = [list(zip(*row, strict=True)) for row in zip(sums.tolist(), counts.tolist(), strict=True)]
+        notes = found.notes
         if isinstance(self.question, Mean):
-            seen = [[bool(known([cell], SumOf(noise, terms))) for cell, (terms,) in row] for row in pairs]
-            table = table.where(np.array(seen))
+            seen = np.array([[bool(known([cell], SumOf(noise, terms))[0]) for cell, (terms,) in row] for row in pairs])
+            table = table.where(seen)
+            if self.margins and not seen.all():  # that of the margin of the most cells, which has the largest noise
+                kept = (note for note in notes if note != self.question.none_seen(noise))
+                notes = (self.question.none_seen(SumOf(noise, int(counts.max()))), *kept)
         if not self.margins and isinstance(found.error, Additive):  # of every cell alike
-            return Answer(table, noise.name, found.error, found.notes)
+            return Answer(table, noise.name, found.error, notes)
         models = [[self.question.error_of_cell(cell, SumOf(noise, terms)) for cell, (terms,) in row] for row in pairs]
-        return Answer(table, noise.name, CellErrors.of(columns, models), found.notes)
+        return Answer(table, noise.name, CellErrors.of(columns, models), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Errors of cells; of shares to the first order, see `Share`: its weights have a length of at most sqrt(m) there."""

@@ -86,6 +86,10 @@ class Mean(SingleLook):
         named = " and ".join(name for at, name in ((lower.any(), "lower"), (upper.any(), "upper")) if at)
         return (Caution(AT_END.format(named)),) if named else ()
 
+    def none_seen(self, noise: Law) -> Caution:
+        """What is said of groups that have no mean."""
+        return none_seen(noise, 2, self.lattice.cells, grouped=True)
+
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of one row over the number of rows."""
         noise, step, unit = noise_of(self.look(terms)), self.lattice.step, unit_of(self.kind)

@@ -8,9 +8,10 @@ Where no interval is known for free a `RankBound` or `ScoreGap` says what is kno
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -267,8 +268,20 @@ class EachOf:
     models: tuple[ErrorModel, ...]
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
-        """Ends for each entry."""
-        return series_of([m.bounds(v, level) for v, m in zip(value.tolist(), self.models, strict=True)], value)
+        """Ends for each entry; of means with one noise at once."""
+        ends: list[Ends] = []
+        for _, run in groupby(zip(self.models, value.tolist(), strict=True), key=lambda one: _of_one_noise(one[0])):
+            models, values = zip(*run, strict=True)
+            if isinstance(models[0], Ratio):
+                features = tuple(feature for model in models for feature in model.features)
+                ends += replace(models[0], features=features).each(list(values), level)
+            else:
+                ends += [model.bounds(entry, level) for model, entry in zip(models, values, strict=True)]
+        return series_of(ends, value)
+
+
+def _of_one_noise(model: ErrorModel) -> tuple[Any, ...] | None:
+    return (model.noise, model.lattice, model.kind) if isinstance(model, Ratio) else None
 
 
 def around(lower: Any, upper: Any, value: Any, whole: Ends) -> Ends:

@@ -79,11 +79,13 @@ def plain(value: Any) -> str:
 
 
 def _with_bar(value: Any, known: Interval, symmetric: bool) -> str:
-    if isinstance(value, pd.Timestamp):
-        shown = [_moment(x, (known.upper - known.lower) / 2) for x in (value, known.lower, known.upper)]
+    if isinstance(known.lower, pd.Timestamp):  # also of a date that is missing
+        half = (known.upper - known.lower) / 2
+        shown = ["NaT" if x is pd.NaT else _moment(x, half) for x in (value, known.lower, known.upper)]
         return f"{shown[0]} [{shown[1]}, {shown[2]}]"
-    if isinstance(value, pd.Timedelta):
-        unit, scale = duration_unit(max(abs(value), known.upper - known.lower))
+    if isinstance(known.lower, pd.Timedelta):
+        width = known.upper - known.lower
+        unit, scale = duration_unit(width if value is pd.NaT else max(abs(value), width))
         return f"{_numbers(value / scale, known.lower / scale, known.upper / scale, symmetric)} {unit}"
     if isinstance(value, int | float):
         return _numbers(value, known.lower, known.upper, symmetric)

@@ -98,14 +98,15 @@ class DiscreteLaplace(Noise):
         wherever they are less. The logarithm of the tail is concave, so each of Newton's steps ends where the tail is small
         enough.
         """
-        sizes = np.sort(np.abs(weights), axis=0)
-        added, largest = sizes.sum(axis=0), np.where(sizes[-1] > 0, sizes[-1], 1)
+        sizes = np.abs(weights)
+        added, largest = sizes.sum(axis=0), sizes.max(axis=0)
         bound: NDArray[np.float64] = np.minimum(
             self.combined(level) * np.sqrt((sizes**2).sum(axis=0)), (self.tail(level) + 1) * added
         )
         if len(sizes) > MOST_APART or level > HIGHEST_APART:
             return bound
-        apart = np.maximum(sizes / largest, LEAST_OF_LARGEST)
+        largest = np.where(largest > 0, largest, 1)
+        apart = np.maximum(np.sort(sizes, axis=0) / largest, LEAST_OF_LARGEST)
         for i in range(1, len(apart)):
             apart[i] = np.maximum(apart[i], apart[i - 1] * (1 + GAP))
         squares, shares = apart**2, np.ones_like(apart)
