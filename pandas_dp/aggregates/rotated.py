@@ -160,7 +160,7 @@ def at_ends(features: Sequence[Sequence[int]], noise: Law, level: float) -> tupl
 
     Of means that lie at `NEAR` or more from both ends, one or more are said to with probability (1 - level) / 2 at most,
     whatever the data are: each is tested at its part of it. Where a mean is at an end and the noise of one draw has scale b,
-    that is found from some 330 b rows on: with 400 b rows of two sums it was in 82 of 100 cases, of three in 73. Where the
+    that is found from some 330 b rows on: with 400 b rows of two sums it was in 82 of 100 cases, of three in 72. Where the
     noise is far too small for any of the three, nothing is computed.
     """
     each = 1 - (1 - level) / max(len(features), 1)

@@ -228,6 +228,17 @@ def test_no_noise_no_width():
     assert half_width((0.0, 0.0), noise_at("Laplace", 1.0, 2**30), LEVEL) == 0
 
 
+@pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1, 2), Fraction(2**60)])
+@pytest.mark.parametrize("level", [0.01, 0.5, 0.95, 0.9999, 1 - 1e-12])
+def test_half_widths_of_any_noise_are_numbers(scale, level):
+    """Where the tail is far below what its terms are computed to; warnings are errors here."""
+    weights = np.random.default_rng(0).normal(size=(4, 200)) ** 3
+    found = DiscreteLaplace(scale).half_widths(weights, level)
+    assert np.isfinite(found).all()
+    assert (found > 0).all()
+    assert (found <= (DiscreteLaplace(scale).tail(level) + 1) * np.abs(weights).sum(axis=0)).all()
+
+
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("features", [1, 2, 3, 4])
 def test_thresholds(law, features):

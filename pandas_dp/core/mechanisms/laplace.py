@@ -81,9 +81,7 @@ class DiscreteLaplace(Noise):
         P(sum a_i D_i < -r) <= exp(-3 r^2) = q and P(|S| > t + r) (1 - q) <= P(|S'| > t).
         """
         q = FRACTION_SHARE
-        decay = -math.log((1 - level) * (1 - q))
-        moment = 2 * (1 - math.exp(-decay) * (1 + decay)) / decay**2
-        return float(self.scale) * math.sqrt(2 / moment) + math.sqrt(-math.log(q) / 3)
+        return float(self.scale) * _longest((1 - level) * (1 - q)) + math.sqrt(-math.log(q) / 3)
 
     def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
         """See `Noise`.
@@ -99,10 +97,8 @@ class DiscreteLaplace(Noise):
         enough.
         """
         sizes = np.abs(weights)
-        added, largest = sizes.sum(axis=0), sizes.max(axis=0)
-        bound: NDArray[np.float64] = np.minimum(
-            self.combined(level) * np.sqrt((sizes**2).sum(axis=0)), (self.tail(level) + 1) * added
-        )
+        added, length, largest = sizes.sum(axis=0), np.sqrt((sizes**2).sum(axis=0)), sizes.max(axis=0)
+        bound: NDArray[np.float64] = np.minimum(self.combined(level) * length, (self.tail(level) + 1) * added)
         if len(sizes) > MOST_APART or level > HIGHEST_APART:
             return bound
         largest = np.where(largest > 0, largest, 1)
@@ -112,13 +108,12 @@ class DiscreteLaplace(Noise):
         squares, shares = apart**2, np.ones_like(apart)
         for i, j in permutations(range(len(apart)), 2):
             shares[i] *= squares[i] / (squares[i] - squares[j])
-        unit = largest * float(self.scale)
-        x = bound / unit
+        x = _longest(1 - level) * length / largest
         for _ in range(STEPS_OF_NEWTON):
             terms = shares * np.exp(-x / apart)
             chance = terms.sum(axis=0)
             x = x + np.log(chance / (1 - level)) * chance / (terms / apart).sum(axis=0)
-        found: NDArray[np.float64] = np.minimum(bound, x * unit + added)
+        found: NDArray[np.float64] = np.minimum(bound, x * largest * float(self.scale) + added)
         return found
 
     def lifting(self, steps: int, bits: int) -> Fraction:
@@ -132,3 +127,9 @@ class DiscreteLaplace(Noise):
         """Square root of 2 p / (1 - p)^2 = 1 / (2 sinh(1/(2 scale))^2)."""
         x = 1 / (2 * float(self.scale))
         return 0.0 if x > 300 else math.sqrt(0.5) / math.sinh(x)
+
+
+def _longest(chance: float) -> float:
+    """The t of `DiscreteLaplace.combined` for continuous noise of scale 1: beyond it lies a sum with this probability at most."""
+    decay = -math.log(chance)
+    return math.sqrt(decay**2 / (1 - math.exp(-decay) * (1 + decay)))
