@@ -130,6 +130,6 @@ class DiscreteLaplace(Noise):
 
 
 def _longest(chance: float) -> float:
-    """The t of `DiscreteLaplace.combined` for continuous noise of scale 1: beyond it lies a sum with this probability at most."""
+    """The t of `DiscreteLaplace.combined`, for continuous noise of scale 1, beyond which a sum lies with this probability."""
     decay = -math.log(chance)
     return math.sqrt(decay**2 / (1 - math.exp(-decay) * (1 + decay)))
