@@ -76,7 +76,7 @@ class Mean(SingleLook):
         return Answer(found.value, noise.name, error, (*found.notes, *self.notes(pairs, noise)))
 
     def notes(self, features: Sequence[Sequence[int]], noise: Noise) -> tuple[Caution, ...]:
-        """What means with rows to speak of say: that they surely lie at an end of the bounds, or that nothing is known of any."""
+        """What means with rows to speak of say: that one surely lies at an end of the bounds, or nothing is known of any."""
         known_of = [one for one, seen in zip(features, known(features, noise), strict=True) if seen]
         if self.kind.name == "bool" or not known_of:
             return ()
