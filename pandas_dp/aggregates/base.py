@@ -169,15 +169,7 @@ class Caution(str):
     __slots__ = ()
 
 
-def end_notes(at_lower: bool, at_upper: bool, whole: bool = False) -> tuple[Caution, ...]:
-    """Say so where an answer lies at an end of its bounds, or is known no better than to lie within them.
-
-    From released values and public bounds alone, so it is free.
-    """
-    if whole:
-        return (Caution("useless: the interval is the whole of the bounds; a larger epsilon, or narrower bounds"),)
-    named = " and ".join(name for at, name in ((at_lower, "lower"), (at_upper, "upper")) if at)
-    return (Caution(f"at the {named} bound: perhaps the bounds cut the data"),) if named else ()
+WHOLE = Caution("useless: the interval is the whole of the bounds; a larger epsilon, or narrower bounds")
 
 
 def left_out(unit: PrivacyUnit, totals: bool) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from pandas_dp.aggregates.base import (
     SingleLook,
     Terms,
     Unit,
-    end_notes,
     least_epsilon,
     noise_of,
     noised,
@@ -206,13 +205,6 @@ def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy,
     remedy : str
         What to try where the answer is useless.
     """
-    found = _combined(values, look, noisy, kind, remedy)
-    lower, upper = values.lattice.lower, values.lattice.upper
-    ends = end_notes(any(point <= lower for point in found.points), any(point >= upper for point in found.points))
-    return replace(found, notes=(*found.notes, *ends))
-
-
-def _combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy, kind: Kind, remedy: str) -> Combined:
     if isinstance(look.mechanism, Quantile):
         return _medians(values, look.mechanism, noisy, remedy)
     if isinstance(look.mechanism, WinsorizedSum):

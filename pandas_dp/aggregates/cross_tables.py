@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of, over_rows
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.moments import Mean, Sum
+from pandas_dp.aggregates.rotated import known
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -44,6 +45,10 @@ class SumOf:
             return self.noise.tail(level)
         return self.noise.combined(level) * math.sqrt(self.terms)
 
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        """See `Noise`."""
+        return self.noise.half_widths(np.repeat(weights, self.terms, axis=0), level)
+
 
 @dataclass(frozen=True)
 class Share:
@@ -52,7 +57,7 @@ class Share:
     For the true share p the sum C - p T is noise alone: n cells with weight 1 - p and m - n with weight -p. So
     (C / T - p)^2 <= t^2 (n (1 - p)^2 + (m - n) p^2) with the wanted probability, t that of `Noise.combined` over T: a
     quadratic inequality in p, whose solutions are an interval if t^2 m < 1. Where not, nothing is known of the share.
-    Source: Fieller 1954.
+    Source: Fieller 1954. A part, or the rest of the whole, below 0 counts as 0: see `mean_of_two`.
     """
 
     part: int
@@ -73,11 +78,13 @@ class Share:
         if n == m:
             return value, value
         low, high = 0.0, 1.0
-        if self.whole > 0:
-            t = float(Fraction(self.noise.combined(level)) / self.whole)
+        part = max(self.part, 0)
+        whole = part + max(self.whole - self.part, 0)
+        if whole > 0:
+            t, share = float(Fraction(self.noise.combined(level)) / whole), part / whole
             square = 1 - t**2 * m
             if square > 0:
-                middle, rest = value - t**2 * n, value**2 - t**2 * n
+                middle, rest = share - t**2 * n, share**2 - t**2 * n
                 root = math.sqrt(max(middle**2 - square * rest, 0.0))
                 low, high = (min(max((middle + side * root) / square, 0.0), 1.0) for side in (-1, 1))
         return (low, high) if math.isnan(value) else (min(low, value), max(high, value))
@@ -157,6 +164,11 @@ class CrossTable(SingleLook):
             raise TypeError("the cells of a table are those of a cross partition")
         return tuple(labels for labels in self.question.labels.factors if isinstance(labels, Labels))
 
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        """As its question."""
+        return self.question.version
+
     def look(self, terms: Terms) -> Measurement:
         """That of the question."""
         return self.question.look(terms)
@@ -176,11 +188,18 @@ class CrossTable(SingleLook):
                 _table([[s.value for s in row] for row in shares], rows, columns), noise.name, error, found.notes
             )
         table = _table([[self.question.of_cell(cell) for cell in row] for row in sums.tolist()], rows, columns)
+        pairs = [list(zip(*row, strict=True)) for row in zip(sums.tolist(), counts.tolist(), strict=True)]
+        notes = found.notes
+        if isinstance(self.question, Mean):
+            seen = np.array([[bool(known([cell], SumOf(noise, terms))[0]) for cell, (terms,) in row] for row in pairs])
+            table = table.where(seen)
+            if self.margins and not seen.all():  # that of the margin of the most cells, which has the largest noise
+                kept = (note for note in notes if note != self.question.none_seen(noise))
+                notes = (self.question.none_seen(SumOf(noise, int(counts.max()))), *kept)
         if not self.margins and isinstance(found.error, Additive):  # of every cell alike
-            return Answer(table, noise.name, found.error, found.notes)
-        pairs = (zip(*row, strict=True) for row in zip(sums.tolist(), counts.tolist(), strict=True))
+            return Answer(table, noise.name, found.error, notes)
         models = [[self.question.error_of_cell(cell, SumOf(noise, terms)) for cell, (terms,) in row] for row in pairs]
-        return Answer(table, noise.name, CellErrors.of(columns, models), found.notes)
+        return Answer(table, noise.name, CellErrors.of(columns, models), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Errors of cells; of shares to the first order, see `Share`: its weights have a length of at most sqrt(m) there."""

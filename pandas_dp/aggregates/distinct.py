@@ -83,21 +83,23 @@ class DistinctCounts(Counts):
 
 
 def quotient_ends(
-    parts: Floats, total: float, h: float, a: float, b: float, c: float, ends: tuple[float, float]
+    parts: Floats, total: Floats, h: float, a: float, b: float, c: float, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Intervals for true quotients t in `ends`, from noisy parts F and a noisy total N.
+    """Intervals for true quotients t in `ends`, from noisy parts F and a noisy total N of each.
 
     F - t N is noise alone, of weights with squared length a - 2 b t + c t^2, and h the half-width for weights of length 1. So
     the t with (F - t N)^2 <= h^2 (a - 2 b t + c t^2) hold the true one with the confidence of h: they lie between the roots of
     (N^2 - h^2 c) t^2 - 2 (F N - h^2 b) t + F^2 - h^2 a, or nothing is known where N^2 <= h^2 c. Source: Fieller 1954.
     """
-    low, high = (np.full(parts.size, float(end)) for end in ends)
     square = total**2 - h**2 * c
-    if total > 0 and square > 0:
-        middle = parts * total - h**2 * b
-        inside = a * total**2 - 2 * b * parts * total + c * parts**2 - h**2 * (a * c - b * b)
-        root = h * np.sqrt(np.maximum(inside, 0))
-        low, high = (np.clip((middle + side * root) / square, *ends) for side in (-1, 1))
+    known = (total > 0) & (square > 0)
+    middle = parts * total - h**2 * b
+    inside = a * total**2 - 2 * b * parts * total + c * parts**2 - h**2 * (a * c - b * b)
+    root = h * np.sqrt(np.maximum(inside, 0))
+    low, high = (
+        np.clip(np.divide(middle + side * root, square, out=np.full(parts.shape, float(end)), where=known), *ends)
+        for side, end in zip((-1, 1), ends, strict=True)
+    )
     return low, high
 
 
@@ -106,6 +108,7 @@ class Proportions:
     """Shares of noisy counts F_i in their sum N, of which the true share t makes F_i - t N noise alone.
 
     Its weights are 1 - t for one count and -t for the G - 1 others, of squared length 1 - 2 t + G t^2: see `quotient_ends`.
+    A count, or a sum of the others, below 0 counts as 0, which makes that noise no larger: see `mean_of_two`.
     """
 
     noise: Noise
@@ -114,7 +117,8 @@ class Proportions:
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each share, cut to [0, 1]."""
         h, counts = self.noise.combined(level), np.array(self.counts, dtype=np.float64)
-        low, high = quotient_ends(counts, float(sum(self.counts)), h, 1, 1, len(self.counts), (0, 1))
+        parts, others = np.maximum(counts, 0), np.maximum(float(sum(self.counts)) - counts, 0)
+        low, high = quotient_ends(parts, parts + others, h, 1, 1, len(self.counts), (0, 1))
         own = value.to_numpy()
         ends = np.minimum(low, own), np.maximum(high, own)  # where the sum is below one row
         lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)

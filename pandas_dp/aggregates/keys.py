@@ -199,6 +199,11 @@ class ByFoundKey(Aggregate):
     question: Sum | Mean
 
     @property
+    def version(self) -> int:  # type: ignore[override]
+        """As its question."""
+        return self.question.version
+
+    @property
     def totals(self) -> bool:
         """As its question."""
         return self.question.totals

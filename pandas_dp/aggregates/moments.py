@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -15,12 +15,12 @@ from pandas_dp.aggregates.base import (
     OF_GROUP,
     PLAIN,
     SAY,
+    WHOLE,
     Answer,
     Caution,
     ExpectedError,
     SingleLook,
     Terms,
-    end_notes,
     in_numbers,
     least_epsilon,
     least_noised,
@@ -31,7 +31,8 @@ from pandas_dp.aggregates.base import (
     scale_of,
     unit_of,
 )
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, HalfWidth, Ratio, Spread, Tail
+from pandas_dp.aggregates.rotated import Law, at_ends, known, least_seen
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth, Ratio, Spread
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -42,9 +43,7 @@ from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
 
-NEAR = 1 / 20  # of the bounds
-ROWS_TOLD = 4  # errors of its noise that the noisy total of a group must have, or its mean is noise alone
-MOST_LOOKED_AT = 1000  # groups
+AT_END = "within 1 % of the {} bound: values lie at it or beyond, or the bounds are far too wide"
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,8 @@ class Mean(SingleLook):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
+    version = 2
+
     def look(self, terms: Terms) -> Measurement:
         """Two integers, or two for each group."""
         return noised(Moments(self.column, self.lattice, 1, self.by), terms.price, terms.unit)
@@ -70,43 +71,36 @@ class Mean(SingleLook):
         """Return the ratio, within the public bounds whatever the noise was."""
         noise = noise_of(look)
         pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
-        values = list(map(self.of_cell, pairs))
         error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
-        notes = (
-            self.notes(values, error.each(values, LEVEL), [sum(pair) for pair in pairs], noise)
-            if len(values) <= MOST_LOOKED_AT
-            else ()
-        )
-        if self.labels is None:
-            return Answer(values[0], noise.name, error, notes)
-        return Answer(pd.Series(values, index=self.labels.index(), name=self.column), noise.name, error, notes)
+        found = of_known(list(map(self.of_cell, pairs)), pairs, self.lattice.cells, noise, self.labels, self.column)
+        return Answer(found.value, noise.name, error, (*found.notes, *self.notes(pairs, noise)))
 
-    def notes(self, values: list[Any], ends: Iterable[Ends], totals: list[int], noise: Noise) -> tuple[Caution, ...]:
-        """What means near an end of the bounds, that their intervals reach, say of the bounds.
-
-        `totals` are the noisy sums of the features, of which the means are quotients.
-        """
-        if self.kind.name == "bool" or len(values) > MOST_LOOKED_AT:
+    def notes(self, features: Sequence[Sequence[int]], noise: Noise) -> tuple[Caution, ...]:
+        """What means with rows to speak of say: that one surely lies at an end of the bounds, or nothing is known of any."""
+        known_of = [one for one, seen in zip(features, known(features, noise), strict=True) if seen]
+        if self.kind.name == "bool" or not known_of:
             return ()
-        least, most = map(self.kind.value, (self.lattice.lower, self.lattice.upper))
-        near = (most - least) * NEAR
-        reached = [(v, lower <= least, upper >= most) for v, (lower, upper) in zip(values, ends, strict=True)]
-        told = [(*one, n >= ROWS_TOLD * (noise.tail(LEVEL) + 1)) for one, n in zip(reached, totals, strict=True)]
-        return end_notes(
-            any(sure and low and not high and v - least <= near for v, low, high, sure in told),
-            any(sure and high and not low and most - v <= near for v, low, high, sure in told),
-            all(low and high for _, low, high in reached),
-        )
+        lower, upper, whole = at_ends(known_of, noise, LEVEL)
+        if whole.all():
+            return (WHOLE,)
+        named = " and ".join(name for at, name in ((lower.any(), "lower"), (upper.any(), "upper")) if at)
+        return (Caution(AT_END.format(named)),) if named else ()
+
+    def none_seen(self, noise: Law) -> Caution:
+        """What is said of groups that have no mean."""
+        return none_seen(noise, 2, self.lattice.cells, grouped=True)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of one row over the number of rows."""
         noise, step, unit = noise_of(self.look(terms)), self.lattice.step, unit_of(self.kind)
         scale = f"{scale_of(noise, step, unit)}, on sums whose ratio is the mean"
         known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
-        return over_rows(noise.name, scale, self.error_of_one_row(noise, LEVEL), known, unit, of)
+        return over_rows(noise.name, scale, self.error_of_one_row(noise, LEVEL), known, unit, of, "at most about")
 
     def error_of_one_row(self, noise: Noise, level: float) -> float:
-        """Error t step of a mean of one row; with n rows it is an n-th of it, to the first order, see `Ratio`."""
+        """Error t step of a mean of one row at an end of the bounds, where it is largest; with n rows it is an n-th of it, to
+        the first order, see `Ratio`.
+        """
         return (noise.tail(level) + 1) * float(self.lattice.step)
 
     def epsilon_over_rows(self, wanted: Accuracy, terms: Terms, rows: int) -> Fraction:
@@ -127,7 +121,7 @@ class Mean(SingleLook):
         top, bottom = self.lattice.step.as_integer_ratio()
         return self.kind.ratio(top * (low * n + cells * inside), bottom * n)
 
-    def error_of_cell(self, cell: Sequence[int], noise: Tail) -> Ratio:
+    def error_of_cell(self, cell: Sequence[int], noise: Law) -> Ratio:
         """That of the mean of one part."""
         return Ratio(((cell[0], cell[1]),), noise, self.lattice, self.kind)
 
@@ -149,6 +143,8 @@ class Variance(SingleLook):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
+    version = 2
+
     @property
     def own_unit(self) -> bool:  # type: ignore[override]
         """Squares of it."""
@@ -161,16 +157,13 @@ class Variance(SingleLook):
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the variance within [0, (b - a)^2/4] (with ddof = 1 at most twice that)."""
         noise = noise_of(look)
-        triples = list(zip(noisy[::3], noisy[1::3], noisy[2::3], strict=True))
+        triples = tuple(zip(noisy[::3], noisy[1::3], noisy[2::3], strict=True))
         values = [self.spread(*triple) for triple in triples]
-        errors = tuple(self.error(triple, noise) for triple in triples)
-        if self.labels is None:
-            return Answer(values[0], noise.name, errors[0])
-        series = pd.Series(values, index=self.labels.index(), name=self.column)
-        return Answer(series, noise.name, EachOf(errors))
+        found = of_known(values, triples, self.lattice.cells**2, noise, self.labels, self.column)
+        return replace(found, error=self.error(triples, noise))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
-        """Error of at most t' step^2 / n to the first order, t' the noise of each of three features in exact data.
+        """Error of at most t' step^2 / n to the first order, t' the noise of a feature, or of a convex combination of them.
 
         With shares p = F3 / n and d = (F1 - F2) / n the derivatives of the f of `Spread` are 2 (p - d + d^2) / n,
         2 (p + d + d^2) / n and -2 (1 - p - d^2) / n; as |d| <= 1 - p the sum of their sizes is at most 4 / n. A variance is
@@ -178,7 +171,7 @@ class Variance(SingleLook):
         """
         noise, step = noise_of(self.look(terms)), float(self.lattice.step)
         scale = f"{scale_of(noise, self.lattice.step**2, PLAIN)}, on sums of which the variance is made"
-        size = (noise.tail(1 - (1 - LEVEL) / 3) + 1) * step**2
+        size = (noise.tail(LEVEL) + 1) * step**2
         known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
         if not self.root:
             return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about")
@@ -189,10 +182,10 @@ class Variance(SingleLook):
             error = f"at most about ± {PLAIN.text(size / 2)} / (rows{of} × standard deviation) {AT}; {SAY}"
         return ExpectedError(noise.name, scale, error)
 
-    def error(self, triple: tuple[int, int, int], noise: Noise) -> Spread:
-        """Of the answer from three noisy features."""
-        scale = float((self.lattice.width / 2) ** 2)
-        return Spread(triple, self.lattice.cells**2, noise, scale, self.ddof, self.root)
+    def error(self, triples: tuple[Any, ...], noise: Noise) -> Spread:
+        """Of the answers from three noisy features each."""
+        scale, scalar = float((self.lattice.width / 2) ** 2), self.labels is None
+        return Spread(triples, self.lattice.cells**2, noise, scale, self.ddof, self.root, scalar)
 
     def spread(self, f1: int, f2: int, f3: int) -> float:
         """The answer from three noisy features."""
@@ -253,3 +246,30 @@ class Sum(SingleLook):
         in_numbers(wanted, self.kind.name == "timedelta")
         step = self.lattice.step
         return least_noised(lambda offer: noise_of(self.look(offer)).half_width(wanted.level) * step, wanted, terms)
+
+
+def of_known(
+    values: list[Any],
+    features: Sequence[Sequence[int]],
+    row: int,
+    noise: Noise,
+    labels: Labels | CrossLabels | None,
+    name: str,
+) -> Answer:
+    """One value, or a Series by group, missing where there are no rows to speak of, and a note that says so.
+
+    `row` is what the features of a row add up to.
+    """
+    seen = known(features, noise)
+    notes = () if seen.all() else (none_seen(noise, len(features[0]), row, labels is not None),)
+    if labels is not None:  # with the dtype of the values, also where all are missing
+        return Answer(pd.Series(values, index=labels.index(), name=name).where(seen), noise.name, None, notes)
+    missing = pd.NaT if isinstance(values[0], pd.Timestamp | pd.Timedelta) else math.nan
+    return Answer(values[0] if seen[0] else missing, noise.name, None, notes)
+
+
+def none_seen(noise: Law, features: int, row: int, grouped: bool) -> Caution:
+    """Say of missing values what is known of their rows."""
+    what, one = ("no value where a group has no", "one") if grouped else ("no", "a value")
+    rows = f"{least_seen(noise, features, row):,}"
+    return Caution(f"{what} rows to speak of: {rows} or more would have given {one} with 99 %")

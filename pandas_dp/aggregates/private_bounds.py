@@ -58,14 +58,19 @@ class PrivateBounds(Aggregate):
     whole: bool = False
 
     @property
-    def version(self) -> int:  # type: ignore[override]
-        """Quantiles of whole numbers are whole since the second."""
-        return 2 if self.whole and isinstance(self.question, QuantileOf) else 1
+    def _one_by_one(self) -> bool:
+        """Whether a quantile steps from whole number to whole number, where they are few enough."""
+        return self.whole and isinstance(self.question, QuantileOf)
 
     @property
     def totals(self) -> bool:
         """As its question."""
         return self.question.totals
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        """As its question; quantiles of whole numbers are whole since the second."""
+        return 2 if self._one_by_one else self.question.version
 
     @property
     def own_unit(self) -> bool:  # type: ignore[override]
@@ -102,7 +107,7 @@ class PrivateBounds(Aggregate):
                 f"{share} found no bounds, too few rows for the noise: the widest ones were used; {TYPE_THEM}"
             )
         else:
-            step = Fraction(1) if self.version == 2 and found[1] - found[0] <= MOST_WHOLE else None
+            step = Fraction(1) if self._one_by_one and found[1] - found[0] <= MOST_WHOLE else None
             question = replace(self.question, lattice=Lattice.between(*found, self.bits, step))
             shown = f"bounds ({show(found[0])}, {show(found[1])}) found"
             note = f"bounds=({show(found[0])}, {show(found[1])}) found with {share}; values beyond count at the ends"

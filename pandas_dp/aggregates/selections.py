@@ -19,7 +19,6 @@ from pandas_dp.aggregates.base import (
     Guaranteed,
     Steps,
     Terms,
-    end_notes,
     noised,
     once,
     pure_epsilon,
@@ -166,11 +165,9 @@ class QuantileOf(Guaranteed):
         points = [dict(zip(sorted(self.q), group, strict=True)) for group in found]
         values: list[Any] = [self.kind.value(self.lattice.point(group[q])) for group in points for q in self.q]
         name, error = mechanism.name, self.guarantee(terms)
-        bounded = isinstance(self.lattice, Lattice) and self.kind.name != "bool"
-        notes = quantile_notes(points, self.lattice.cells) if bounded else ()
         if self.scalar and self.labels is None:
-            return Answer(values[0], name, error, notes)
-        return Answer(pd.Series(values, index=self._index(), name=self.column), name, error, notes)
+            return Answer(values[0], name, error)
+        return Answer(pd.Series(values, index=self._index(), name=self.column), name, error)
 
     def _index(self) -> pd.Index[Any]:
         """Groups, levels, or levels in groups, as pandas has them."""
@@ -194,14 +191,6 @@ class QuantileOf(Guaranteed):
             ways = TIES * math.log(2) + math.log(len(self.q).bit_length())
             return Guarantee(RankBound, log_points + ways, 1 / factor)
         return Guarantee(RankBound, log_points, min(float(m.rate) for m in mechanisms))
-
-
-def quantile_notes(points: list[dict[Fraction, int]], cells: int) -> tuple[Caution, ...]:
-    """What quantiles at an end of the lattice say of the bounds; the least and the largest value may well lie there."""
-    return end_notes(
-        any(point <= 0 for group in points for q, point in group.items() if q > 0),
-        any(point >= cells for group in points for q, point in group.items() if q < 1),
-    )
 
 
 class RankError(NamedTuple):

@@ -114,6 +114,11 @@ class Several(Aggregate):
     mixed = True
 
     @property
+    def version(self) -> int:  # type: ignore[override]
+        """The latest of its questions."""
+        return max(part.question.version for part in self.parts)
+
+    @property
     def totals(self) -> bool:
         """Whether one of its questions counts or sums."""
         return any(part.question.totals for part in self.parts)

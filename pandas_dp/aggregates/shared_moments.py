@@ -28,9 +28,9 @@ from pandas_dp.aggregates.base import (
     unit_of,
 )
 from pandas_dp.aggregates.count import Count, CountBy
-from pandas_dp.aggregates.distinct import quotient_ends
-from pandas_dp.aggregates.moments import Mean, Sum, Variance
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel, Ratio
+from pandas_dp.aggregates.moments import Mean, Sum, Variance, of_known
+from pandas_dp.aggregates.rotated import half_width, mean_of_three, threshold
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel, Ratio, around, series_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -45,14 +45,11 @@ SLACK = 1.001  # of standard deviations: the noise is rounded up by less
 
 @dataclass(frozen=True)
 class Weighted:
-    """A weighted sum of independent noise.
-
-    Two bounds hold for its tail, of which the smaller one is taken: `Noise.combined` for weights w of length |w|_2 = 1,
-    and the tail of one draw for weights that add up to |w|_1 = 1, with a step more since that is one of continuous noise.
-    """
+    """A weighted sum of independent noise, and what the rounding of rows adds to it at most, in steps."""
 
     noise: Noise
     weights: tuple[float, ...]
+    rounding: int = 0
 
     @property
     def length(self) -> float:
@@ -61,29 +58,32 @@ class Weighted:
 
     def half_width(self, level: float) -> int:
         """Steps of the noise within which it stays with this probability."""
-        added = sum(map(abs, self.weights))
-        return math.ceil(min(self.noise.combined(level) * self.length, (self.noise.tail(level) + 1) * added))
+        return int(half_width(self.weights, self.noise, level)) + 1 + self.rounding
 
 
 @dataclass(frozen=True)
 class RotatedMean:
-    """A mean from the three sums of a variance, F1 - F2 over N = F1 + F2 + F3 from the middle of the bounds.
-
-    For the true position t in [-1, 1] the sum F1 - F2 - t N is noise alone, of weights 1 - t, -1 - t and -t: see
-    `quotient_ends`.
-    """
+    """Means from the three sums of a variance, F1 - F2 over N = F1 + F2 + F3 from the middle of the bounds."""
 
     noise: Noise
-    difference: int
-    total: int
+    difference: int | tuple[int, ...]  # of one mean, or of each
+    total: int | tuple[int, ...]
     middle: float
     half: float
+    rounding: float = 0.0  # of each row
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends inside the bounds."""
-        h = self.noise.combined(level)
-        low, high = quotient_ends(np.array([float(self.difference)]), float(self.total), h, 2, 0, 3, (-1, 1))
-        return min(self.middle + self.half * float(low[0]), value), max(self.middle + self.half * float(high[0]), value)
+        difference, total = (np.array(x, dtype=np.float64).reshape(-1) for x in (self.difference, self.total))
+        # as good as those of the look
+        features = np.stack([(total + difference) / 2, (total - difference) / 2, np.zeros(len(total))], axis=-1)
+        low, high = self.middle + self.half * mean_of_three(features, self.noise).bounds(level)
+        whole = self.middle - self.half, self.middle + self.half
+        lower, upper = np.clip(low - self.rounding, *whole).tolist(), np.clip(high + self.rounding, *whole).tolist()
+        scalar = isinstance(self.total, int)
+        values = [value] if scalar else value.tolist()
+        ends = [around(*each, whole) for each in zip(lower, upper, values, strict=True)]
+        return ends[0] if scalar else series_of(ends, value)
 
 
 @dataclass(frozen=True)
@@ -162,20 +162,21 @@ class SharedMoments(SingleLook):
         """The answer to one question from the features of all groups, or of all rows."""
         if isinstance(question, Count | CountBy):
             sums, model = [sum(f) for f in parts], self.linear_error(question, noise)
-            notes = question.notes(sums, model.noise) if isinstance(question, CountBy) else ()
-            return self._shaped([n / self._row for n in sums], noise, model, notes)
+            said = question.notes(sums, model.noise) if isinstance(question, CountBy) else ()
+            return self._shaped([n / self._row for n in sums], noise, model, said)
         if isinstance(question, Sum):
-            return self._shaped([self._sum(f) for f in parts], noise, self.linear_error(question, noise))
-        if isinstance(question, Mean):
-            means = [self._mean(f) for f in parts]
-            errors = tuple(self._mean_error(f, noise) for f in parts)
-            ends = (error.bounds(value, LEVEL) for error, value in zip(errors, means, strict=True))
-            return self._shaped(
-                means, noise, self._each(errors), question.notes(means, ends, [sum(f) for f in parts], noise)
-            )
-        roots = [replace(question, root=True).spread(f1, f2, f3) for f1, f2, f3 in parts]
-        spreads = tuple(question.error((f1, f2, f3), noise) for f1, f2, f3 in parts)
-        return self._shaped(roots if question.root else [x * x for x in roots], noise, self._each(spreads))
+            models = tuple(self._sum_error(question, f, noise) for f in parts)
+            error = models[0] if question.labels is None else EachOf(models)
+            return self._shaped([self._sum(f) for f in parts], noise, error)
+        labels, column = question.labels, question.column
+        if isinstance(question, Variance):
+            roots = [replace(question, root=True).spread(*f) for f in parts]
+            values = roots if question.root else [x * x for x in roots]
+            found = of_known(values, parts, self._row, noise, labels, column)
+            return replace(found, error=question.error(tuple(parts), noise))
+        found = of_known(list(map(self._mean, parts)), parts, self._row, noise, labels, column)
+        notes: tuple[str, ...] = (*found.notes, *question.notes(parts, noise))
+        return replace(found, error=self._mean_error(parts, noise), notes=notes)
 
     def _sum(self, f: Features) -> Any:
         top, bottom = self.lattice.step.as_integer_ratio()
@@ -205,14 +206,23 @@ class SharedMoments(SingleLook):
             return Additive(weighted, self.lattice.step / (2 * self._row), self.kind)
         return Additive(weighted, Fraction(1, self._row))
 
-    def _mean_error(self, f: Features, noise: Noise) -> ErrorModel:
+    def _sum_error(self, question: Sum, f: Features, noise: Noise) -> Additive:
+        """Of one sum: on the lattice of squares, which is coarse, each row is rounded by half a step at most."""
+        model = self.linear_error(question, noise)
         if self.degree == 1:
-            return Ratio(((f[0], f[1]),), noise, self.lattice, self.kind)
-        half = self.lattice.width / 2
-        return RotatedMean(noise, f[0] - f[1], sum(f), float(self.lattice.lower + half), float(half))
+            return model
+        rows = math.ceil(max(sum(f), 0) + threshold(noise, len(f)))  # the most there are, in the steps of the model
+        return replace(model, noise=replace(self._weighted(question, noise), rounding=rows))
 
-    def _each(self, errors: tuple[ErrorModel, ...]) -> ErrorModel:
-        return errors[0] if self._bounded.labels is None else EachOf(errors)
+    def _mean_error(self, parts: list[Features], noise: Noise) -> ErrorModel:
+        scalar = self._bounded.labels is None
+        if self.degree == 1:
+            return Ratio(tuple((f[0], f[1]) for f in parts), noise, self.lattice, self.kind, scalar)
+        half = self.lattice.width / 2
+        middle, rounding = self.lattice.lower + half, self.lattice.step / 2
+        differences, totals = tuple(f[0] - f[1] for f in parts), tuple(map(sum, parts))
+        difference, total = (differences[0], totals[0]) if scalar else (differences, totals)
+        return RotatedMean(noise, difference, total, float(middle), float(half), float(rounding))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Of all its questions."""
@@ -234,8 +244,8 @@ class SharedMoments(SingleLook):
             return ExpectedError(noise.name, None, words, unit.value(half))
         if isinstance(question, Variance) or self.degree == 1:
             return question.expected(terms, rows)
-        # a quotient of three sums, with noise of squared length at most 5
-        size = noise.combined(LEVEL) * math.sqrt(5) / self.lattice.cells**2 * float(self.lattice.width / 2)
+        # a quotient of three sums, with the noise of `RotatedMean`, which is largest at an end
+        size = half_width((0.0, 2.0, 1.0), noise, LEVEL) / self.lattice.cells**2 * float(self.lattice.width / 2)
         known, of = (rows, OF_GROUP) if grouped else (terms.about(rows), "")
         return over_rows(noise.name, None, size, known, PLAIN, of, "at most about")
 

@@ -14,7 +14,7 @@ from pandas_dp.aggregates.base import AT, Aggregate, Answer, Caution, ExpectedEr
 from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.selections import INSIDE, level_of, recursive_errors
-from pandas_dp.aggregates.several import Cells, Error
+from pandas_dp.aggregates.several import Cells, Error, noted
 from pandas_dp.aggregates.shared_moments import SharedMoments
 from pandas_dp.aggregates.uncertainty import LEVEL, RankBound
 from pandas_dp.core.lattice import Lattice
@@ -48,6 +48,7 @@ class Summary(Aggregate):
     ranks: Lattice
     kind: Kind
 
+    version = 2
     mixed = True
     counting = frozenset({"count"})
 
@@ -75,7 +76,7 @@ class Summary(Aggregate):
             pd.Series(values, index=list(ROWS), name=self.column),
             f"{count.mechanism}, {choices.name}",
             Cells(tuple((name, self.column, errors.get(name)) for name in ROWS)),
-            self._notes(rest, rank, count.value, q),
+            (*self._notes(rest, rank, count.value, q), *noted("mean", mean)),
         )
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:

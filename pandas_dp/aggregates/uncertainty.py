@@ -8,15 +8,16 @@ Where no interval is known for free a `RankBound` or `ScoreGap` says what is kno
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from itertools import product
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
+from pandas_dp.aggregates.rotated import Law, mean_of_two, variances
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.facts.kinds import Kind
@@ -42,13 +43,6 @@ class HalfWidth(Protocol):
 
     def half_width(self, level: float) -> int:
         """Steps within which it stays with this probability."""
-
-
-class Tail(Protocol):
-    """Symmetric noise of a known tail."""
-
-    def tail(self, level: float) -> float:
-        """Distance within which it stays with this probability."""
 
 
 class Interval(tuple[Any, Any]):
@@ -185,7 +179,7 @@ class Additive:
             return value - float(half), value + float(half)
         if value.dtype.kind == "i" and half.denominator == 1 and _fits(value, half):
             return value - int(half), value + int(half)
-        return _series([self._ends(entry, half) for entry in value.tolist()], value)
+        return series_of([self._ends(entry, half) for entry in value.tolist()], value)
 
     def _ends(self, value: Any, half: Fraction) -> Ends:
         if isinstance(value, pd.Timestamp | pd.Timedelta):
@@ -199,14 +193,10 @@ class Additive:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A rotated mean: noisy features F1, F2 >= 0 in exact data, mean = lower + width F1 / (F1 + F2).
-
-    With theta the true position in [0, 1], (1 - theta) F1 - theta F2 is noise alone, within t of 0 with the
-    wanted probability for every theta; solving for theta gives [(F1 - t) / n, (F1 + t) / n], n = F1 + F2.
-    """
+    """A rotated mean: noisy features F1, F2 >= 0 in exact data, mean = lower + width F1 / (F1 + F2); see `mean_of_two`."""
 
     features: tuple[tuple[int, int], ...]
-    noise: Tail
+    noise: Law
     lattice: Lattice
     kind: Kind = NUMBER
     scalar: bool = True
@@ -215,18 +205,16 @@ class Ratio:
         """Ends for each mean."""
         if self.scalar:
             return self.each([value], level)[0]
-        return _series(self.each(value.tolist(), level), value)
+        return series_of(self.each(value.tolist(), level), value)
 
     def each(self, values: list[Any], level: float) -> list[Ends]:
         """Ends for each mean of a list."""
-        t = self.noise.tail(level) + 1  # one more: the tail is that of continuous noise
-        ends = []
-        for value, (first, second) in zip(values, self.features, strict=True):
-            n = first + second
-            low, high = ((first - t) / n, (first + t) / n) if n > 0 else (0.0, 1.0)
-            # where n is below one row the value is another fraction than F1 / n
-            ends.append((min(self._at(low), value), max(self._at(high), value)))
-        return ends
+        low, high = mean_of_two(self.features, self.noise).bounds(level)
+        rounding = 0.5 / self.lattice.cells  # of each row
+        ends = zip((low - rounding).tolist(), (high + rounding).tolist(), values, strict=True)
+        return [
+            around(self._at(lower), self._at(upper), value, (self._at(0), self._at(1))) for lower, upper, value in ends
+        ]
 
     def _at(self, share: float) -> Any:
         """Return lower + width * share, the share cut to [0, 1]: one quotient of integers, as fractions are slow."""
@@ -237,44 +225,33 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Spread:
-    """A rotated variance or standard deviation: noisy features F1, F2, F3 >= 0 in exact data.
+    """Rotated variances or standard deviations, of three noisy features each; see `variances`."""
 
-    With n = F1 + F2 + F3 and d = F1 - F2 the variance in units of (width/2)^2 is f = 1 - 2 F3/n - (d/n)^2.
-    All three features lie within t of their noisy values with the wanted probability (a union of three), so
-    f lies between its extremes on that box.
-
-    Notes
-    -----
-    f falls in F3: its derivative is 2 (d^2/n - F1 - F2) / n^2, and d^2 <= (F1 + F2) n. For a fixed F3 and
-    any c <= 1, f >= c is n^2 (1 - c) - 2 F3 n >= d^2, one branch of a hyperbola: a convex set, so f is
-    quasi-concave in (F1, F2) and smallest at a corner. Its derivatives in F1 and F2 add up to 4 (F3 +
-    d^2/n) / n^2 >= 0, so it is largest where F1 or F2 is at its upper end (`_top`).
-    """
-
-    features: tuple[int, int, int]
+    features: tuple[Any, ...]
     row_total: int
     noise: Noise
     scale: float
     ddof: int
     root: bool
+    scalar: bool = True
 
     def bounds(self, value: Any, level: float) -> Ends:
-        """Ends of the box's image, cut to the possible range."""
-        t = self.noise.tail(1 - (1 - level) / 3) + 1
-        box = [(max(f - t, 0.0), max(f + t, 0.0)) for f in self.features]
-        fewest, most = (sum(side) / self.row_total for side in zip(*box, strict=True))
-        first, second, (f3, _) = box
-        low = min(_variance(*corner) for corner in product(*box))
-        high = max(_top(first[1], second, f3), _top(second[1], first, f3))
-        lower, upper = self._finish(low, most), self._finish(high, fewest)
-        # noise can carry the value itself to features that no data has
-        return min(lower, value), max(upper, value)
+        """Ends within the possible range."""
+        row, most = float(self.row_total), 1.0 + self.ddof
+        features = np.array(self.features, dtype=np.float64).reshape(-1, 3)
+        low, high = np.sqrt(variances(features, row, self.ddof, self.noise, level))
+        # a rounded row moves the standard deviation by half a step at most, with ddof = 1 by a little more
+        rows = np.maximum(features.sum(axis=-1) / row, 2)
+        rounding = np.sqrt((rows / (rows - 1) if self.ddof else 1) / row)
+        found = np.maximum(low - rounding, 0) ** 2, np.minimum((high + rounding) ** 2, most)
+        lower, upper = (self._sized(x).tolist() for x in found)
+        whole = 0.0, float(self._sized(most))
+        values = [value] if self.scalar else value.tolist()
+        ends = [around(*each, whole) for each in zip(lower, upper, values, strict=True)]
+        return ends[0] if self.scalar else series_of(ends, value)
 
-    def _finish(self, f: float, rows: float) -> float:
-        variance = min(max(f, 0.0), 1.0) * self.scale
-        if self.ddof:
-            variance *= max(rows, 2.0) / (max(rows, 2.0) - 1)
-        return math.sqrt(variance) if self.root else variance
+    def _sized(self, variance: Any) -> Any:
+        return np.sqrt(self.scale * variance) if self.root else self.scale * variance
 
 
 class ErrorModel(Protocol):
@@ -291,8 +268,25 @@ class EachOf:
     models: tuple[ErrorModel, ...]
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
-        """Ends for each entry."""
-        return _series([m.bounds(v, level) for v, m in zip(value.tolist(), self.models, strict=True)], value)
+        """Ends for each entry; of means with one noise at once."""
+        ends: list[Ends] = []
+        for _, run in groupby(zip(self.models, value.tolist(), strict=True), key=lambda one: _of_one_noise(one[0])):
+            models, values = zip(*run, strict=True)
+            if isinstance(models[0], Ratio):
+                features = tuple(feature for model in models for feature in model.features)
+                ends += replace(models[0], features=features).each(list(values), level)
+            else:
+                ends += [model.bounds(entry, level) for model, entry in zip(models, values, strict=True)]
+        return series_of(ends, value)
+
+
+def _of_one_noise(model: ErrorModel) -> tuple[Any, ...] | None:
+    return (model.noise, model.lattice, model.kind) if isinstance(model, Ratio) else None
+
+
+def around(lower: Any, upper: Any, value: Any, whole: Ends) -> Ends:
+    """Ends that contain the value, which noise can carry to where no data lies; all there is where there is no value."""
+    return whole if pd.isna(value) else (min(lower, value), max(upper, value))
 
 
 def percent(level: float) -> str:
@@ -314,28 +308,12 @@ def duration_unit(length: pd.Timedelta) -> tuple[str, pd.Timedelta]:
     return next((unit for unit in DURATION_UNITS if length >= unit[1]), DURATION_UNITS[-1])
 
 
-def _variance(f1: float, f2: float, f3: float) -> float:
-    """Return f of `Spread`; without any rows everything is possible, 1 the largest."""
-    n = f1 + f2 + f3
-    return 1.0 if n <= 0 else 1 - 2 * f3 / n - ((f1 - f2) / n) ** 2
-
-
-def _top(fixed: float, free: tuple[float, float], f3: float) -> float:
-    """Return the largest f with one of F1, F2 fixed at u and the other free in an interval.
-
-    In w = 1/n it is 1 - 2 F3 w - (1 - (2 u + F3) w)^2, a concave function with its maximum where the free
-    feature is u + F3 + F3^2/(2 u).
-    """
-    best = fixed + f3 + f3**2 / (2 * fixed) if fixed > 0 else math.inf
-    return _variance(fixed, min(max(best, free[0]), free[1]), f3)
-
-
 def _fits(value: pd.Series[Any], half: Fraction) -> bool:
     """Whether the ends are int64 for sure."""
     return half < MOST_INTEGER and bool(value.between(-MOST_INTEGER, MOST_INTEGER).all())
 
 
-def _series(ends: list[Ends], like: pd.Series[Any]) -> Ends:
+def series_of(ends: list[Ends], like: pd.Series[Any]) -> Ends:
     """Two Series on the index of another one."""
     every = [end for pair in ends for end in pair]
     whole = all(isinstance(end, int) and abs(end) < MOST_INTEGER for end in every)

@@ -217,8 +217,7 @@ class _Learner:
 
     def logistic(self, features: Floats, rounds: int = 12, ridge: float = 1e-3) -> Floats:
         """Linear score by Newton's method."""
-        spread = features[self.fit].std(axis=0)
-        used = features[:, spread > 0]
+        used = features[:, np.ptp(features[self.fit], axis=0) > 0]  # deviations of what is constant need not round to 0
         z = (used - used[self.fit].mean(axis=0)) / used[self.fit].std(axis=0)
         z = np.column_stack([np.ones(len(z)), np.clip(z, -8, 8)])  # shape (samples, features + 1)
         a, target = z[self.fit], 1.0 - self.side[self.fit]

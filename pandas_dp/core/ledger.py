@@ -29,6 +29,8 @@ from pandas_dp.errors import LedgerError
 
 __all__ = ["Ledger", "LedgerEntry", "open_ledger"]
 _NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
+Names = Sequence[str]
+Check = Callable[[Names], object]
 # Each gets a ledger file when it was opened, and before it is closed: see `pandas_dp.session.ledger_files`
 opened: list[Callable[[Ledger], None]] = []
 closed: list[Callable[[Ledger], None]] = []
@@ -68,13 +70,7 @@ class Ledger(Readable):
                 _ledgers[self.path] = self
 
     def open(
-        self,
-        name: str,
-        budget: Budget,
-        unit: PrivacyUnit,
-        mistaken: bool = False,
-        also: Sequence[str] = (),
-        check: Callable[[Sequence[str]], None] = lambda names: None,
+        self, name: str, budget: Budget, unit: PrivacyUnit, mistaken: bool = False, also: Names = (), check: Check = len
     ) -> bool:
         """Open a budget, or join one on the terms it has or, if its total was raised since, those it had before.
 

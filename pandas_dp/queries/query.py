@@ -105,7 +105,7 @@ class Query:
         >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
         >>> session = df.dp.protect(epsilon=3, name="previewed query example")
         >>> pandas_dp.query(epsilon=0.5).mean("age", bounds=(0, 100)).preview(df, rows=3000).error
-        'about ± 0.200 with 3,000 rows (95 %)'
+        'at most about ± 0.200 with 3,000 rows (95 %)'
         """
         return self._put(frame, lambda dp: dp.preview(**self._terms, rows=rows))
 

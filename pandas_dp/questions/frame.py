@@ -215,7 +215,8 @@ class PricedFrame(
         Returns
         -------
         Release
-            A float within the bounds (a Timestamp or Timedelta for dates and durations).
+            A float within the bounds (a Timestamp or Timedelta for dates and durations). NaN (NaT) where the noisy sums hold
+            no rows to speak of, in all or in a group: a note says how many would have given a value.
 
         Raises
         ------
@@ -285,7 +286,8 @@ class PricedFrame(
         Returns
         -------
         Release
-            A float in the square of the column's unit, between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1).
+            A float in the square of the column's unit, between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1). NaN
+            where there are no rows to speak of, as for ``mean``.
 
         Raises
         ------
@@ -321,7 +323,7 @@ class PricedFrame(
         Returns
         -------
         Release
-            A float in the column's unit.
+            A float in the column's unit. NaN where there are no rows to speak of, as for ``mean``.
 
         Raises
         ------

@@ -79,11 +79,13 @@ def plain(value: Any) -> str:
 
 
 def _with_bar(value: Any, known: Interval, symmetric: bool) -> str:
-    if isinstance(value, pd.Timestamp):
-        shown = [_moment(x, (known.upper - known.lower) / 2) for x in (value, known.lower, known.upper)]
+    if isinstance(known.lower, pd.Timestamp):  # also of a date that is missing
+        half = (known.upper - known.lower) / 2
+        shown = ["NaT" if x is pd.NaT else _moment(x, half) for x in (value, known.lower, known.upper)]
         return f"{shown[0]} [{shown[1]}, {shown[2]}]"
-    if isinstance(value, pd.Timedelta):
-        unit, scale = duration_unit(max(abs(value), known.upper - known.lower))
+    if isinstance(known.lower, pd.Timedelta):
+        width = known.upper - known.lower
+        unit, scale = duration_unit(width if value is pd.NaT else max(abs(value), width))
         return f"{_numbers(value / scale, known.lower / scale, known.upper / scale, symmetric)} {unit}"
     if isinstance(value, int | float):
         return _numbers(value, known.lower, known.upper, symmetric)
@@ -139,11 +141,18 @@ def legible(
     for column in range(sum(lower is not None for _, _, lower, _ in drawn)):
         places = range(3 * column, 3 * column + 3)
         parts = [table.iloc[:, place] for place in places]
-        if len(parts[0]) and all(part.dtype.kind == "m" and part.notna().all() for part in parts):
+        if (
+            len(parts[0])
+            and all(part.dtype.kind == "m" for part in parts)
+            and all(part.notna().all() for part in parts[1:])
+        ):
             step = _step((parts[2] - parts[1]).min() / 2)
             for place, part in zip(places, parts, strict=True):
                 shown.isetitem(place, part.dt.round(step).array)
-        if not all(part.dtype.kind == "f" and np.isfinite(part).all() and len(part) for part in parts):
+        missing = parts[0].isna()  # values without rows to speak of
+        if not all(
+            part.dtype.kind == "f" and np.isfinite(part[~missing]).all() and not missing.all() for part in parts
+        ):
             continue
         half, most = float((parts[2] - parts[1]).min()) / 2, max(float(part.abs().max()) for part in parts)
         if not PLAIN_RANGE[0] < half < PLAIN_RANGE[1] or most >= PLAIN_RANGE[1]:
@@ -152,7 +161,7 @@ def legible(
         decimals = _decimals(half, count)
         for place, part, to_whole in zip(places, parts, WHOLE, strict=True):
             cut = to_whole(part) if count and decimals == 0 else part.round(decimals)
-            shown.isetitem(place, cut.array if decimals > 0 else cut.astype("int64").array)
+            shown.isetitem(place, cut.array if decimals > 0 or missing.any() else cut.astype("int64").array)
     return shown
 
 

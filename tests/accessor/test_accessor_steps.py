@@ -121,7 +121,8 @@ def test_a_chain_may_be_cut_anywhere_by_the_price():
         ask(df.dp.query(condition).dp.assign(**change).dp(epsilon=0.01).fillna({"rate": 0})),
         ask(df.dp.query(condition).dp.assign(**change).dp.fillna({"rate": 0}).dp(epsilon=0.01)),
     ]
-    assert len(set(answers)) == 1
+    assert len({answer.interval() for answer in answers}) == 1
+    assert len(set(map(str, answers))) == 1  # of eight rows most are missing
     assert df.dp.session.spent == "epsilon=0.01"
     ask(df.dp(epsilon=0.01).assign(**change).query(condition).fillna({"rate": 0}))  # the order is part of a question
     assert df.dp.session.spent == "epsilon=0.02"
@@ -268,7 +269,8 @@ def test_repeated_labels_and_empty_results_are_ordinary():
     none = df.dp.query("age > 400").dp.assign(k=lambda d: d.age * 2)
     assert none.dtypes["k"] == "float64"
     assert none.dp(epsilon=EXACT).count() == 0
-    assert none.dp(epsilon=EXACT).query("k > 1").mean("k", bounds=(0, 10)) == pytest.approx(5, abs=5)
+    answer = none.dp(epsilon=EXACT).query("k > 1").mean("k", bounds=(0, 10))
+    assert "no rows to speak of" in repr(answer) or 0 <= answer <= 10
 
 
 # Lookup tables

@@ -11,12 +11,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pandas_dp.aggregates.cross_tables import Share, SumOf
+from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.cross_tables import CrossTable, Share, SumOf
+from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.uncertainty import Additive
+from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
-from pandas_dp.core.privacy import Sensitivity
+from pandas_dp.core.partition import Cross, Keys
+from pandas_dp.core.privacy import Price, PrivacyUnit, Sensitivity
+from pandas_dp.facts.kinds import Kind
+from pandas_dp.facts.labels import CrossLabels, Labels
 
 ONE = Sensitivity(1, 1, 1)
 NOISES = [
@@ -82,3 +88,22 @@ def test_huge_sums():
         low, high = Share(size // 4, size, (1, 4), NOISES[0]).bounds(0.25, LEVEL)
         assert low == pytest.approx(0.25)
         assert high == pytest.approx(0.25)
+
+
+def test_margins_of_no_rows_to_speak_of_say_what_they_take():
+    """A sum of nine cells has more noise than a cell, so it takes more rows: the note is right for all."""
+    keys = ("a", "b", "c")
+    by, labels = Keys("g", keys), Labels("g", keys)
+    lattice = Lattice.between(Fraction(0), Fraction(1), 30)
+    mean = Mean("x", lattice, Kind("number"), Cross((by, by)), CrossLabels((labels, labels)))
+    terms = Terms(PrivacyUnit(), Price(Fraction(1)))
+    notes = {}
+    for margins in (False, True):
+        asked = CrossTable(mean, margins)
+        answer = asked.answer([0] * 18, asked.look(terms), terms)
+        assert answer.value.isna().all(axis=None)
+        lower, upper = answer.error.bounds(answer.value["a"], LEVEL)
+        assert (lower.eq(0) & upper.eq(1)).all()
+        (notes[margins],) = answer.notes
+    assert "has no rows to speak of: 11 or more" in notes[False]
+    assert "has no rows to speak of: 36 or more" in notes[True]  # 5.19 and 18 scales: more than four draws are bounded

@@ -35,7 +35,7 @@ def test_a_recipe_that_reads_in_another_order_is_noticed(monkeypatch):
     assert golden.verdict("mean", GOLDEN["mean"]) == (
         "mean: answers in ledgers would be replayed as other ones: raise version of Mean"
     )
-    monkeypatch.setattr(Mean, "version", 2)
+    monkeypatch.setattr(Mean, "version", Mean.version + 1)
     assert "no ledger has an answer under it" in golden.verdict("mean", GOLDEN["mean"])
 
 
@@ -77,7 +77,7 @@ def test_an_upgrade_asks_anew(tmp_path, monkeypatch):
     first, spent = mean()
     assert mean() == (first, "epsilon=0.5") == (first, spent)
     answer = Mean.answer
-    monkeypatch.setattr(Mean, "version", 2)
+    monkeypatch.setattr(Mean, "version", Mean.version + 1)
     monkeypatch.setattr(Mean, "answer", lambda self, noisy, look, terms: answer(self, noisy[:], look, terms))
     other, spent = mean()
     assert spent == "epsilon=1"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pandas_dp.aggregates.base import Terms, noise_of
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
+from pandas_dp.aggregates.rotated import threshold
 from pandas_dp.aggregates.shared_moments import SLACK, SharedMoments, Weighted, sharing
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
@@ -76,8 +77,12 @@ def test_answers_agree_whatever_the_noise_was(names, bounds, noisy):
     noisy = noisy[: 2 + ("std" in names)]
     found = {name: answer.value for name, answer in answered(names, bounds, noisy).items()}
     low, high = bounds
-    assert low <= found["mean"] <= high
     asked = SharedMoments(moments(names, bounds))
+    least = threshold(noise_of(asked.look(Terms(PrivacyUnit(), Price(Fraction(1))))), len(noisy))
+    if sum(noisy) <= least:  # no rows to speak of
+        assert all(math.isnan(found[name]) for name in ("mean", "var", "std") if name in found)
+        return
+    assert low <= found["mean"] <= high
     row, weights = asked.lattice.cells**asked.degree, (asked.lattice.upper, asked.lattice.lower)
     exact = sum(
         w * f for w, f in zip((*weights, sum(weights) / 2), map(Fraction, noisy), strict=False)
@@ -98,7 +103,7 @@ def test_answers_agree_whatever_the_noise_was(names, bounds, noisy):
 def test_without_noise_the_answers_are_exact(names, bounds, shares):
     values = [bounds[0] + Fraction(share) * (bounds[1] - bounds[0]) for share in shares]
     noisy, held = features(names, bounds, values)
-    found = {name: answer.value for name, answer in answered(names, bounds, noisy).items()}
+    found = {name: answer.value for name, answer in answered(names, bounds, noisy, epsilon=Fraction(100)).items()}
     n, mean = len(held), sum(held) / len(held)
     assert found["count"] == n
     assert found["sum"] == float(sum(held))
@@ -123,7 +128,7 @@ def test_dates_and_durations_have_no_sum_of_floats():
     kind, day = Kind("timedelta"), 86_400 * 10**9
     lattice = Lattice.between(Fraction(0), Fraction(10 * day), 30)
     asked = SharedMoments((Count("x"), Sum("x", lattice, kind), Mean("x", lattice, kind)))
-    terms, m = Terms(PrivacyUnit(), Price(Fraction(1))), lattice.cells
+    terms, m = Terms(PrivacyUnit(), Price(Fraction(100))), lattice.cells
     count, total, mean = asked.answer([3 * m, 5 * m], asked.look(terms), terms).value
     assert (count.value, total.value.round("s"), mean.value.round("s")) == (8, *map(pd.Timedelta, ("30D", "3.75D")))
     assert total.error.bounds(total.value, 0.95)[0] < total.value

@@ -26,7 +26,7 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.facts.kinds import Kind
 
 LEVEL = 0.95
-CELLS = 1024
+CELLS = 1 << 20  # as fine as lattices are: what rounding adds is less than a thousandth of the noise
 DRAWS = 3000
 LATTICE = Lattice(Fraction(1, 8), -40, CELLS)  # points -5 ... 123
 
@@ -185,10 +185,10 @@ def test_ratio_covers(noise, rows, theta):
 @pytest.mark.parametrize("noise", [laplace(2.0 * CELLS), gaussian(2.0 * CELLS)])
 @pytest.mark.parametrize("theta", [0.02, 0.5])
 def test_ratio_is_not_absurdly_wide(noise, theta):
-    """At most 1.6 times the central 95 % of the releases (measured at 1/2: Laplace 1.45, Gaussian 1.41)."""
+    """At most 1.1 times the central 95 % of the releases, whose own error is below 5 % at 3,000 draws."""
     features, values, _ = mean_release(5000, theta, noise, DRAWS)
     lower, upper = Ratio(features, noise, LATTICE, scalar=False).bounds(values, LEVEL)
-    assert (upper - lower).mean() <= 1.6 * np.subtract(*values.quantile([0.975, 0.025]))
+    assert (upper - lower).mean() <= 1.1 * np.subtract(*values.quantile([0.975, 0.025]))
 
 
 def test_ratio_narrow_twin_is_found():
@@ -269,11 +269,11 @@ def test_spread_covers(noise, shape, rows, ddof):
 @pytest.mark.parametrize("noise", [laplace(2.0 * CELLS**2), gaussian(2.0 * CELLS**2)])
 @pytest.mark.parametrize("root", [False, True])
 def test_spread_is_not_absurdly_wide(noise, root):
-    """At most 3 times the central 95 % of the releases: measured 1.9 to 2.2."""
+    """At most 1.25 times the central 95 % of the releases: measured 1.02 to 1.12 at 300 draws, whose own error is 8 %."""
     noisy, values = spread_release(OFFSETS["spread out"](5000), noise, 1, 300)
     lower, upper = spread_ends(noisy, values, noise, 1, root).T
     released = np.sqrt(values) if root else values
-    assert (upper - lower).mean() <= 3 * np.subtract(*np.quantile(released, [0.975, 0.025]))
+    assert (upper - lower).mean() <= 1.25 * np.subtract(*np.quantile(released, [0.975, 0.025]))
 
 
 def test_spread_broken_twin_is_found():
@@ -284,27 +284,6 @@ def test_spread_broken_twin_is_found():
     noisy, values = spread_release(offsets, noise, 0, 500)
     lower, upper = spread_ends(noisy, values, laplace(2.0 * CELLS**2 / 8), 0).T
     assert ((lower <= truth) & (upper >= truth)).sum() < enough(500)
-
-
-def test_spread_ends_are_the_extremes_of_the_box():
-    """No point of the box lies outside, and a fine grid comes close to both ends."""
-    rng = np.random.default_rng(5)
-    noise = laplace(20)
-    t = noise.tail(1 - (1 - LEVEL) / 3) + 1
-    for _ in range(60):
-        features = tuple(int(f) for f in rng.integers(-150, 600, 3))
-        sides = [np.linspace(max(f - t, 0), max(f + t, 0), 41) for f in features]
-        f1, f2, f3 = np.meshgrid(*sides)
-        n = f1 + f2 + f3
-        with np.errstate(all="ignore"):
-            f = np.where(n > 0, (f1 + f2 - f3) / n - ((f1 - f2) / n) ** 2, np.nan)
-        if np.isnan(f).any():  # nothing is known of a table without rows
-            continue
-        f = np.clip(f, 0, 1)
-        spread = Spread(features, 1, noise, 1.0, 0, False)
-        lower, upper = spread.bounds(float(f.flat[0]), LEVEL)
-        assert lower == pytest.approx(f.min(), abs=1e-12)
-        assert f.max() - 1e-12 <= upper <= f.max() + 2e-3
 
 
 def test_spread_without_rows_is_the_whole_range():

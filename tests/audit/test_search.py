@@ -213,3 +213,13 @@ def test_false_alarms_of_the_bound_are_as_rare_as_stated():
         sides = [lambda n, side=side: side + geometric(1, n) for side in (0, 1)]
         alarms += audit(*sides, 600, claim=1, alpha=0.05, batch=True).violated
     assert alarms <= 38
+
+
+def test_numbers_that_are_always_the_same_disturb_nothing():
+    """As the ends of intervals at the bounds, beside a value that is missing or not; warnings are errors here."""
+    for constant in np.linspace(0.1, 60, 60):
+
+        def mechanism(side, n, constant=constant):
+            return np.column_stack([RNG.choice([np.nan, 0], n), np.full(n, constant)])
+
+        assert not batch(mechanism, 150).violated

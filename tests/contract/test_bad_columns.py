@@ -32,7 +32,9 @@ def test_no_rows_and_one_row(rows):
     count, _, total, mean, var, median = every_answer(df)
     assert count == len(rows)
     assert total == pytest.approx(sum(rows), abs=0.1)
-    assert all(np.isfinite([mean, var, median]))
+    assert np.isfinite(median)
+    for answer in (mean, var):  # without rows they are missing in 99 draws of 100
+        assert np.isfinite(answer) or (not rows and "no rows to speak of" in repr(answer))
     histogram = df.dp(epsilon=BIG).histogram("x", bins=[-10, 0, 10])
     assert histogram.tolist() == [0, len(rows)]
     assert list(df.dp(epsilon=BIG).groupby("x", keys=[1.0, 2.0])["x"].mean(bounds=(0, 2)).index) == [1.0, 2.0]
@@ -80,7 +82,8 @@ def test_b38_missing_and_infinite(values, dtype, total):
     df = column(values, dtype)
     answers = every_answer(df)
     assert answers[2] == pytest.approx(total, abs=0.2)
-    assert all(np.isfinite(float(a)) for a in answers)
+    missing = [place for place, answer in enumerate(answers) if not np.isfinite(float(answer))]
+    assert missing == [] if answers[1] else set(missing) <= {3, 4}  # mean and variance of no value
 
 
 def test_b38_missing_times():
@@ -233,7 +236,8 @@ def test_b58_keys_without_rows_and_with_one():
     df = protected(epsilon=10**6)
     means = df.dp(epsilon=BIG).groupby("city", keys=["z", "none"])["pay"].mean(bounds=(0, 5000))
     assert list(means.index) == ["z", "none"]
-    assert np.isfinite(means.to_numpy()).all()
+    assert np.isfinite(means["z"])
+    assert np.isnan(means["none"]) or 0 <= means["none"] <= 5000  # of 1 %
     sa = df.dp(epsilon=BIG).groupby_mean_sa("city", "pay", keys=["z", "none"], bounds=(0, 5000))
     assert np.isfinite(sa.to_numpy()).all()
 

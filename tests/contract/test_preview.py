@@ -190,15 +190,15 @@ def test_errors_that_shrink_with_the_rows(name):
             "std of groups": table().groupby("ward")["cost"].std().min(),
         }
         assert half <= number / deviation[name] * 1.01
-    elif name.startswith(("mean", "group")):
-        assert half / preview.half_width == pytest.approx(1, rel=0.02)
+    elif name.startswith(("mean", "group")):  # in the middle of the bounds 0.687 of what it is at an end
+        assert 0.65 < half / preview.half_width <= 1.01
     else:
         assert 0.2 < half / preview.half_width <= 1.01
 
 
 def test_rows_that_are_public_are_used():
     df = made(neighbors="replace_one", rows=True)
-    assert df.dp.preview(epsilon=1).mean("cost", bounds=(0, 100)).error.startswith("about ± 3")
+    assert df.dp.preview(epsilon=1).mean("cost", bounds=(0, 100)).error.startswith("at most about ± 3")
     assert "with 200 rows" in df.dp.preview(epsilon=1).mean("cost", bounds=(0, 100)).error
     assert "/ rows" in df.dp.preview(epsilon=1).query("age > 30").mean("cost", bounds=(0, 100)).error
     assert "of a group" in df.dp.preview(epsilon=1).groupby("ward", keys=["A"])["cost"].mean(bounds=(0, 9)).error
@@ -392,7 +392,7 @@ def test_durations_and_dates_are_said_in_their_unit():
     assert total.error == "± 3.00 h (95 %)"
     assert total.half_width == pytest.approx(pd.Timedelta("3h"), abs=pd.Timedelta("1min"))
     day = df.dp.preview(epsilon=1, rows=1000).mean("day", bounds=("2013-01-01", "2013-03-01"))
-    assert day.error == "about ± 4.25 h with 1,000 rows (95 %)"
+    assert day.error == "at most about ± 4.25 h with 1,000 rows (95 %)"
 
 
 def test_a_bound_on_rows_that_costs_nothing_is_not_spoken_of():

@@ -8,6 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pandas_dp.core.measurement import Exact, Noisy
 from pandas_dp.core.mechanisms.noise import Noise, add_noise
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
@@ -87,6 +90,11 @@ class DiscreteGaussian(Noise):
             return self.tail(level)
         q = ROUNDING_SHARE * (1 - level)
         return self.standard_deviation * NormalDist().inv_cdf(1 - (1 - level - q) / 2) + math.sqrt(math.log(2 / q) / 2)
+
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        """See `Noise`: the normal law, which is that of every weighted sum."""
+        found: NDArray[np.float64] = self.combined(level) * np.sqrt((weights**2).sum(axis=0))
+        return found
 
     def lifting(self, steps: int, bits: int) -> Fraction:
         """See `Noise`; computed in integers.

@@ -49,6 +49,13 @@ class Noise(Mechanism):
         """Half-width t for weighted sums S = sum a_i Z_i with |a|_2 = 1, for all weights: P(|S| > t) <= 1 - level."""
 
     @abstractmethod
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        """Half-widths of weighted sums of draws: farther from 0 they are with probability 1 - level at most, and nearly.
+
+        Weights of shape (draws, ...) give shape (...).
+        """
+
+    @abstractmethod
     def lifting(self, steps: int, bits: int) -> Fraction:
         """At least the probability that one draw is `steps` or more, for all steps; about `bits` bits of it are right."""
 
