@@ -22,7 +22,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 RUN = os.environ.get("PANDAS_DP_TESTS")  # "thorough", or "planted": as thorough, with the same examples each time
-PART = 6  # the part of its examples that a property has in a run that is not thorough
+PART = 10  # the part of its examples that a property has in a run that is not thorough
 FEWEST = 5
 ROOM = 2 << 30  # bytes that folders of tests may take
 LONGEST = (

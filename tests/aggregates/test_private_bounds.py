@@ -67,7 +67,7 @@ def test_threshold_for_laplace(unit, epsilon):
     assert abs(t - continuous) <= 2 + float(scale) / 20
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("price", GAUSSIAN, ids=str)
 def test_threshold_for_gaussian(price):
     look = QUESTIONS[0]._look(Terms(UNITS[0], price))

@@ -164,6 +164,7 @@ def test_and_is_narrow(law, rows, scale, place):
                 assert 0.9 < (upper - lower).median() / 2 / real <= most, name
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("places", [(0, 1), (0.9, 0.19)], ids=str)
 @pytest.mark.parametrize("rows", [2, 5, 10, 30])
 def test_few_rows_at_both_bounds(places, rows):
@@ -305,6 +306,7 @@ def test_no_rows_are_told_and_rows_are_not(law, features):
     assert (~known(parts(noisy + 2 * threshold(noise, features) / features), noise)).mean() <= 0.015
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("features", [2, 3])
 @pytest.mark.parametrize("groups", [1, 20])
 def test_means_at_an_end_are_rarely_false_alarms(features, groups):
@@ -322,6 +324,7 @@ def test_means_at_an_end_are_rarely_false_alarms(features, groups):
     assert said <= 158
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("features", "rows", "least"), [(2, 400, 0.77), (3, 400, 0.68), (3, 700, 0.95)])
 def test_means_at_an_end_are_found(features, rows, least):
     """Power in 1,000 answers of one group, all of whose values lie at the lower end."""

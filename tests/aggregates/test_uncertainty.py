@@ -252,6 +252,7 @@ def spread_ends(noisy, values, noise, ddof, root=False) -> np.ndarray:
     )
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("noise", [laplace(2.0 * CELLS**2), gaussian(2.0 * CELLS**2)])
 @pytest.mark.parametrize("shape", OFFSETS)
 @pytest.mark.parametrize(("rows", "ddof"), [(2, 1), (10, 0), (2000, 1)])
@@ -266,6 +267,7 @@ def test_spread_covers(noise, shape, rows, ddof):
     assert ((lower <= values) & (values <= upper)).all()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("noise", [laplace(2.0 * CELLS**2), gaussian(2.0 * CELLS**2)])
 @pytest.mark.parametrize("root", [False, True])
 def test_spread_is_not_absurdly_wide(noise, root):
@@ -276,6 +278,7 @@ def test_spread_is_not_absurdly_wide(noise, root):
     assert (upper - lower).mean() <= 1.25 * np.subtract(*np.quantile(released, [0.975, 0.025]))
 
 
+@pytest.mark.slow
 def test_spread_broken_twin_is_found():
     """Ends from a box a third as wide miss far more than a twentieth."""
     noise = laplace(2.0 * CELLS**2)

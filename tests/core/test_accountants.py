@@ -72,7 +72,7 @@ def test_no_strategy_exceeds_them(accountant):
     assert worst_delta(filter_for(terms), [terms.delta / 10]) <= float(terms.delta)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("accountant", ["rdp", "zcdp"])
 def test_twins_with_a_larger_limit_are_found(accountant):
     rule = filter_for(Budget.of(1, F(1, 1000), None, accountant))

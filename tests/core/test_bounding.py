@@ -23,6 +23,7 @@ def uniform(counts: Counter, cells: list, draws: int) -> None:
     assert chisquare(observed).pvalue > 1e-6
 
 
+@pytest.mark.slow
 def test_every_subset_is_equally_likely():
     """20,000 draws see a probability that is off by a fifth with probability above 0.999."""
     owner = np.array([0, 1, 0, 2, 0, 1, 0])

@@ -138,7 +138,7 @@ def in_memory(statistic: Any, frame: pd.DataFrame, unit: PrivacyUnit) -> Any:
     return plain(statistic.compute(PandasView(frame, {}, {"age": 20}), unit).open())
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @settings(max_examples=8)
 @given(ROWS, st.sampled_from(["double", "whole", "text", "exact"]), st.integers(1, 5))

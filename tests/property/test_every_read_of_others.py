@@ -131,6 +131,7 @@ def raw(column: pd.Categorical) -> Any:
     return column.codes, column.categories.astype(object).to_numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name", "fault", "wanted"),
     [(encode, "forms", raw, {"units", "keys"}), (view_module, "forms", raw, {"block_results"})],

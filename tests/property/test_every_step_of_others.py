@@ -161,6 +161,7 @@ def raw(column: pd.Categorical) -> Any:
     return column.codes, column.categories.astype(object).to_numpy()
 
 
+@pytest.mark.slow
 def test_a_step_that_looks_at_the_list_is_found(monkeypatch):
     monkeypatch.setattr(categories, "forms", raw)
     assert {name for name, _ in moved_by_steps("category", ["a", "b", 1])} >= {"str.len", "isin", "map", "=="}

@@ -135,7 +135,7 @@ PARTS = {  # two cells, and how many values there are of them and x
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("unit", [None, "u"])
 def test_no_category_of_a_partition_decides_on_what_is_raised_or_on_others(name, unit):
@@ -212,7 +212,7 @@ def _parts(frame: pd.DataFrame) -> Any:
     return dd.from_map(lambda part: frame.iloc[part * 4 : part * 4 + 4], range(3), meta=frame.iloc[:0])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("way", WAYS)
 def test_no_label_of_a_row_decides_whether_a_question_of_dask_is_answered(way):
     for index in LABELS.values():

@@ -269,6 +269,7 @@ OBJECTS: dict[str, Callable[[pd.DataFrame], Any]] = {
 SHOWN = {"plot", "hist", "boxplot", "style", "info", "dp"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("place", OBJECTS)
 def test_no_method_of_pandas_gives_back_a_protected_frame_because_of_its_rows(place):
     whole = pd.DataFrame({"age": [3, 1], "s": ["x", "y"], "t": pd.date_range("2020", periods=2)})

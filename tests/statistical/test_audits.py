@@ -119,7 +119,7 @@ def test_groupby_mean_sa_variants(variant: str, relation: str):
     assert not result.violated, str(result)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("pair", [SHUFFLED, SHUFFLED_UNITS], ids=str)
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)

@@ -135,7 +135,7 @@ SEQUENCES = {
 TERMS: list[dict[str, object]] = [{}, {"table": "t", "version": "1"}]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("reader", ["pandas", "unwritten", "rewritten"])
 @pytest.mark.parametrize("terms", TERMS, ids=["unnamed", "version"])
 @pytest.mark.parametrize("relation", SEQUENCES)

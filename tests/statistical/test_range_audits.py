@@ -153,7 +153,7 @@ def marks(twin: Twin) -> list[pytest.MarkDecorator]:
     return [pytest.mark.slow] if twin.pair.max_rows is not None else []
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("twin", [pytest.param(twin, id=str(twin), marks=marks(twin)) for twin in TWINS])
 def test_twin(twin: Twin, monkeypatch: pytest.MonkeyPatch):
     forced(monkeypatch, twin.form)

@@ -189,7 +189,7 @@ TWINS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("twin", TWINS)
 def test_twin(twin: str, monkeypatch: pytest.MonkeyPatch):
     ask, apply, relation, pair = TWINS[twin]

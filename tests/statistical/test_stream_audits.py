@@ -74,7 +74,7 @@ CASES = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_above_threshold(case: Case):
     result = audit(*(side.transcripts for side in case.sides()), SAMPLES, claim=1, alpha=ALPHA, batch=True)
@@ -146,7 +146,7 @@ TWINS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Case]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TWINS)
 def test_wrong_variant(name: str, monkeypatch: pytest.MonkeyPatch):
     broken, case = TWINS[name]

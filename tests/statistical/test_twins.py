@@ -172,7 +172,7 @@ def marks(twin: Twin) -> list[pytest.MarkDecorator]:
     return [pytest.mark.slow] if twin.name == "median" else []
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("twin", [pytest.param(twin, id=str(twin), marks=marks(twin)) for twin in TWINS])
 def test_twin(twin: Twin, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as patch:

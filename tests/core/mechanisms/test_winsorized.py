@@ -95,7 +95,7 @@ def largest_loss(mechanism: WinsorizedSum, k: int) -> float:
     return worst
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("reach", REACHES, ids=str)
 def test_the_loss_never_exceeds_epsilon(reach: F, k: int):
@@ -118,7 +118,7 @@ def half_the_noise(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WinsorizedSum, "noise", noise)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [twice_the_quartiles, half_the_noise])
 def test_broken_twins_exceed_it(fault, monkeypatch: pytest.MonkeyPatch):
     right = largest_loss(WinsorizedSum.calibrate(EPSILON, F(200), CELLS, ONE_VALUE), 4)

@@ -33,7 +33,7 @@ def faults(points, other, diameter, beta) -> list[str]:
     return found + (["small"] if moved and min(first, second) < UNIT * math.log(moved) * (1 + 1e-12) else [])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize(("points", "blocks"), [([(0,), (1,), (4,), (9,)], 5), ([(0, 0), (0, 3), (5, 0)], 5)])
 def test_all_small_tables(points, blocks, beta):

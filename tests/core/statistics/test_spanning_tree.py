@@ -174,7 +174,7 @@ def test_smooth_bounds_for_units(n, r, relation):
         assert bounded[near & (moved > 0)].all()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("r", [1, 2])
 def test_never_below_the_definition_for_units(r, relation):
