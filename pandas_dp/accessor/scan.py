@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -163,7 +164,7 @@ def _opened(path: Any) -> Files:
     import pyarrow.dataset as ds  # importing the package shall cost little
     from pyarrow.fs import LocalFileSystem
 
-    here, form = LocalFileSystem(), ds.ParquetFileFormat()
+    started, here, form = time.time_ns(), LocalFileSystem(), ds.ParquetFileFormat()
     given = isinstance(path, ds.Dataset)
     try:
         fragments = _fragments(path) if given else [form.make_fragment(name, here) for name in _found(path)]
@@ -195,7 +196,7 @@ def _opened(path: Any) -> Files:
     rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
     pieces = tuple(piece for fragment in map(_wide, fragments) for piece in pieces_of(fragment))
     # of a Dataset it is not known which groups of rows it was made to have, nor what of that follows from their rows
-    token = None if given else note(("scan_parquet", paths), stamps, stamps_of(paths))
+    token = None if given else note(("scan_parquet", paths), started, stamps, stamps_of(paths))
     return Files(paths, stamps, names_of(paths, stamps), token, schema, pieces, rows)
 
 

@@ -22,7 +22,11 @@ NULLABLE: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has m
         for name in (f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
     },
 }
-PERIOD = "pandas.period"  # the one type of whole numbers that pandas has beside those of Arrow
+KNOWN = {
+    "pandas.period",
+    "pandas.interval",
+    "arrow.uuid",
+}  # types beside those of Arrow that have values in pandas or Python
 
 
 def as_declared(table: pa.Table, arrow: bool = False) -> pd.DataFrame:
@@ -142,10 +146,8 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
             for one in column.chunks
         )
         return _coded(pa.chunked_array(legible, held))
-    if isinstance(held, pa.BaseExtensionType) and held.extension_name != PERIOD:
-        if _is_text(stored := held.storage_type) or stored in NULLABLE:
-            return _plain(pa.chunked_array([chunk.storage for chunk in column.chunks], stored))
-        return column
+    if isinstance(held, pa.BaseExtensionType) and held.extension_name not in KNOWN:
+        return _plain(pa.chunked_array([chunk.storage for chunk in column.chunks], held.storage_type))
     return _coded(column) if pa.types.is_dictionary(held) and not _of_python(held) else column
 
 

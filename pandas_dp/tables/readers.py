@@ -14,7 +14,7 @@ import time
 import uuid
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -34,6 +34,12 @@ SETTLED = (
     2 * 10**9
 )  # nanoseconds after a change; before, another one may leave the time as it is where clocks are coarse
 MOST_NOTED, MOST_MARKED = 1000, 100_000  # files and options: no service that reads many fills its memory with them
+NOT_TAKEN = {  # with what to do instead
+    "ignore_prefixes": "",  # files that are noted are those that Arrow reads unasked
+    "thrift_string_size_limit": "",
+    "thrift_container_size_limit": "",  # as many groups of rows as there are
+    "filters": "; keep rows by a step, df.dp.query('age > 30')",  # which Arrow can do, or cannot, for what a cell is
+}
 LOCAL = ("file", "local")  # schemes of URLs of files on this machine
 BY_VALUE = (type(None), bool, int, float, str, bytes)
 
@@ -102,13 +108,15 @@ def names_behind(frame: pd.DataFrame) -> frozenset[Any]:
     return known.names if known is not None else _marked.get(str(frame.attrs.get(MARK)), frozenset())
 
 
-def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str | None:
+def note(key: Any, started: int, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str | None:
     """The name of what was read, the same for the same key as long as its files are not written.
 
     Parameters
     ----------
     key : hashable
         What was read and how, from public arguments alone.
+    started : int
+        When, in nanoseconds: how long it took depends on the cells.
     before, after : tuple of stamps
         Of all files, before and after they were read.
 
@@ -117,7 +125,7 @@ def note(key: Any, before: tuple[Stamp, ...], after: tuple[Stamp, ...]) -> str |
     str or None
         None where they were written meanwhile, or so shortly before that a further change could leave the time as it is.
     """
-    if before != after or time.time_ns() - max(changed for *_, changed in after) < SETTLED:
+    if before != after or started - max(changed for *_, changed in after) < SETTLED:
         return None
     known = _noted.get(key)
     if known is None or known[0] != after:
@@ -149,16 +157,17 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     of_arrow = reader in (pd.read_parquet, pd.read_feather)
     if of_arrow and options.get("dtype_backend") is pd.api.extensions.no_default:
         del options["dtype_backend"]
-    known = list(_options(reader))
+    known = _options(reader)
     if unknown := [option for option in options if option not in known]:
-        raise ArgumentTypeError(f"{name}() takes no {unknown[0]}={did_you_mean(unknown[0], known)}: {line}")
+        instead = NOT_TAKEN.get(unknown[0], did_you_mean(unknown[0], sorted(known)))
+        raise ArgumentTypeError(f"{name}() takes no {unknown[0]}={instead}: {line}")
     by_schema = of_arrow and "dtype_backend" not in options and not public
     if of_arrow and not public and options.get("dtype_backend", "pyarrow") != "pyarrow":
         raise ArgumentValueError(f"dtype_backend: leave it out, or have the dtypes of Arrow, 'pyarrow': {line}")
     if by_schema:
         _check_schema(path, options, f"{line[:-1]}, dtype_backend='pyarrow')")
     files = [] if any(options.get(name) is not None for name in ("filesystem", "storage_options")) else _files(path)
-    before = stamps_of(files)
+    started, before = time.time_ns(), stamps_of(files)
     # what Arrow says, and pandas of what Arrow read, may quote a cell; so does what pandas says of a line of text, which is
     # left as it is
     odd: tuple[type[Exception], ...] = (Exception,) if of_arrow else (OSError, pd.errors.EmptyDataError)
@@ -183,7 +192,10 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     if not isinstance(frame, pd.DataFrame):
         return frame
     if before and (after := stamps_of(_files(path))):
-        token = note((name, tuple(map(os.path.realpath, files)), repr(options)), before, after)
+        parts = {part for path in files for part in os.path.abspath(path).split(os.sep) if "=" in part}
+        token = note(
+            (name, tuple(map(os.path.realpath, files)), repr(sorted(parts)), repr(options)), started, before, after
+        )
         names = frozenset() if public else names_of(files, before)
         held = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
         frames.remember(frame, held)
@@ -194,18 +206,14 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     return frame
 
 
-def _options(reader: Callable[..., Any]) -> Iterator[str]:
+def _options(reader: Callable[..., Any]) -> set[str]:
     """The options that a reader takes, those included that pandas hands to Arrow."""
-    for parameter in list(inspect.signature(reader).parameters.values())[1:]:
-        if parameter.kind is not parameter.VAR_KEYWORD:
-            yield parameter.name
-        elif reader is pd.read_parquet:
-            from pyarrow.parquet import read_table  # not every program needs it
+    known = {*list(inspect.signature(reader).parameters)[1:]}
+    if reader is pd.read_parquet:
+        from pyarrow.parquet import read_table  # not every program needs it
 
-            # files that are noted are those that Arrow reads unasked
-            yield from (
-                name for name in list(inspect.signature(read_table).parameters)[1:] if name != "ignore_prefixes"
-            )
+        known |= {*list(inspect.signature(read_table).parameters)[1:]}
+    return known - NOT_TAKEN.keys() - {"kwargs"}
 
 
 def _url(path: Any, options: dict[str, Any]) -> bool:
@@ -314,8 +322,8 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
         reads, a URL, an open file or a path with ``filesystem=``, is read and not remembered: it is a new table each time, and
         may take another budget.
     **options
-        Of ``pandas.read_parquet``, without ``ignore_prefixes``: of a directory no file is read whose name starts with a dot or
-        an underscore.
+        Of ``pandas.read_parquet``, without ``filters``, which are steps here, and ``ignore_prefixes``: of a directory no file
+        is read whose name starts with a dot or an underscore.
 
     Returns
     -------

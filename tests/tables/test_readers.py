@@ -201,13 +201,50 @@ def test_labels_may_be_days_that_python_has_not(options, tmp_path):
         assert read.index.names == ["ward", "day"]
 
 
-def test_text_of_types_of_its_own_may_be_none(tmp_path):
-    for form in ("parquet", "feather"):
-        for cell in (b"{}", b"\xff"):
-            text = pa.array([b"{}", cell], pa.binary()).view(pa.string())
-            column = pa.ExtensionArray.from_storage(pa.json_(pa.string()), text)
-            read_ = read(write(column, tmp_path / f"a.{form}"))
-            assert read_["c"].isna().tolist() == [False, cell != b"{}"]
+OF_ITS_OWN = [
+    (pa.json_(pa.string()), [b"{}", b"\xff"]),
+    (pa.opaque(pa.date32(), "day", "of others"), [5, 2_932_897]),
+    (pa.opaque(pa.time32("s"), "time", "of others"), [1, 100_000]),
+    (pa.opaque(pa.timestamp("us", "Europe/Zurich"), "moment", "of others"), [0, 2**62]),
+]
+
+
+@pytest.mark.parametrize(("held", "cells"), OF_ITS_OWN, ids=lambda held: str(held)[:40])
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_types_of_their_own_are_read_as_what_they_store(form, held, cells, tmp_path):
+    bare = {pa.string(): pa.binary(), pa.date32(): pa.int32(), pa.time32("s"): pa.int32()}
+    told = []
+    for cell in cells:
+        stored = pa.array([cells[0], cell], bare.get(held.storage_type, pa.int64())).view(held.storage_type)
+        frame = read(write(pa.ExtensionArray.from_storage(held, stored), tmp_path / f"a.{form}"))
+        told.append((str(frame["c"].dtype), len(frame)))
+    assert told[0] == told[1]
+
+
+def test_how_long_a_file_is_read_decides_nothing(tmp_path, monkeypatch):
+    """Two seconds after it was written a file is remembered: counted to when its reading began."""
+    path = next(both(tmp_path, "parquet"))
+    monkeypatch.setattr(readers, "SETTLED", 3600 * 10**9)
+    real, clock = readers.as_declared, readers.time.time_ns
+
+    def slow(*given: object) -> pd.DataFrame:
+        monkeypatch.setattr(readers.time, "time_ns", lambda: clock() + 10**16)
+        return real(*given)
+
+    monkeypatch.setattr(readers, "as_declared", lambda table, arrow: slow(table, arrow))
+    assert frames.read_token(pandas_dp.read_parquet(path)) is None
+
+
+def test_a_link_in_a_directory_of_another_name_is_another_table(tmp_path, monkeypatch):
+    """Arrow reads a column from the names of directories."""
+    monkeypatch.setattr(readers, "SETTLED", 0)
+    (tmp_path / "A" / "country=US").mkdir(parents=True)
+    (tmp_path / "B").mkdir()
+    pq.write_table(pa.table({"age": [31]}), tmp_path / "A" / "country=US" / "a.parquet")
+    (tmp_path / "B" / "country=DE").symlink_to(tmp_path / "A" / "country=US")
+    first, second, again = (pandas_dp.read_parquet(tmp_path / name) for name in "ABA")
+    assert [list(frame["country"]) for frame in (first, second)] == [["US"], ["DE"]]
+    assert frames.read_token(first) == frames.read_token(again) != frames.read_token(second)
 
 
 WAYS = {
@@ -311,14 +348,12 @@ GIVEN = {
 OF_PARQUET = {
     "filesystem": {"filesystem": pa.fs.LocalFileSystem()},
     "engine": {"engine": "pyarrow"},
-    "filters": {"filters": [("text", "!=", "z")]},
     "nothing for pandas": {"to_pandas_kwargs": None},
     "mapped": {"memory_map": True},
     "buffered": {"buffer_size": 1000},
     "unread ahead": {"pre_buffer": False},
     "int96": {"coerce_int96_timestamp_unit": "us"},
     "metadata": {"use_pandas_metadata": False},
-    "depth": {"schema_depth_limit": 100, "thrift_string_size_limit": 10**6, "thrift_container_size_limit": 10**6},
     "checked": {"page_checksum_verification": True, "arrow_extensions_enabled": False},
     "schema": {
         "schema": pa.schema(
@@ -383,6 +418,8 @@ def test_all_files_that_are_read_are_noted(tmp_path):
     path.rename(path.with_name("_a.parquet"))
     with pytest.raises(ArgumentTypeError, match=r"read_parquet\(\) takes no ignore_prefixes="):
         pandas_dp.read_parquet(path.parent, ignore_prefixes=["."])
+    with pytest.raises(ArgumentTypeError, match=r"takes no filters=; keep rows by a step, df\.dp\.query\('age > 30'\)"):
+        pandas_dp.read_parquet(path.parent, filters=[("int", ">", 0.5)])
     assert len(pandas_dp.read_parquet(path.parent)) == 2
 
 
