@@ -12,7 +12,8 @@ from typing import Any
 MOVED = {  # to where what is pickled stands today
     "aggregates.bought_scale": "aggregates.smooth",
     "aggregates.expected": "aggregates.base",
-    "aggregates.extremes": "aggregates.selections",
+    "aggregates.extremes": "aggregates.quantiles",
+    "aggregates.selections": "aggregates.quantiles",
     "aggregates.kmeans": "aggregates.vectors",
     "aggregates.spanning_tree": "aggregates.smooth",
     "aggregates.sums": "aggregates.moments",

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pandas_dp.accounting.losses import Gaussian, Loss, one, open_delta, several, total_of, typed
 from pandas_dp.accounting.rounding import EXACT, above, decimal, float_above
-from pandas_dp.accounting.rules import RULES, Answer
+from pandas_dp.accounting.rules import RULES, Paid
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, analytic_variance
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.argument_help import example
@@ -86,7 +86,7 @@ def compose(losses: Any, *, delta: Any) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("rule")
 
 
-def _note(answer: Answer, plain: Fraction | None) -> str:
+def _note(answer: Paid, plain: Fraction | None) -> str:
     if answer.epsilon is None or plain is None or answer.epsilon <= plain:
         return answer.note
     digits = 3 if answer.epsilon > plain * Fraction(101, 100) else 6

@@ -24,7 +24,7 @@ Checked = TypeVar("Checked")
 
 
 @dataclass(frozen=True)
-class LaplaceLoss(PureLoss):
+class LaplaceDistribution(PureLoss):
     """Laplace noise on the real line of scale sensitivity / epsilon, which reveals less than any epsilon-DP mechanism may."""
 
     def renyi(self, order: Fraction) -> Fraction:
@@ -102,7 +102,7 @@ class Laplace(Loss):
     @property
     def part(self) -> PureLoss:
         """What accountants of divergences read."""
-        return LaplaceLoss(self.epsilon)
+        return LaplaceDistribution(self.epsilon)
 
 
 @example("Exponential(0.1)")

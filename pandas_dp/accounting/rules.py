@@ -20,7 +20,7 @@ _FAR = Fraction(10**10)  # a total so large that its budget of Renyi divergence 
 NO_EPSILON = "Gaussian noise has no finite epsilon"
 
 
-class Answer(NamedTuple):
+class Paid(NamedTuple):
     """Total epsilon at the delta of the conversion, rounded up; None: the theorem says nothing, `note` why."""
 
     epsilon: Fraction | None
@@ -30,63 +30,63 @@ class Answer(NamedTuple):
 class Rule(NamedTuple):
     """One theorem, and whether it holds when each epsilon is chosen after seeing the answers so far."""
 
-    epsilon: Callable[[Losses, Fraction], Answer]
+    epsilon: Callable[[Losses, Fraction], Paid]
     adaptive: str
 
 
-def basic(losses: Losses, delta: Fraction) -> Answer:
+def basic(losses: Losses, delta: Fraction) -> Paid:
     """Sum of the epsilons; uses no delta of its own."""
     total = total_of(losses).epsilon
-    return Answer(total, "" if total is not None else NO_EPSILON)
+    return Paid(total, "" if total is not None else NO_EPSILON)
 
 
-def advanced(losses: Losses, delta: Fraction) -> Answer:
+def advanced(losses: Losses, delta: Fraction) -> Paid:
     """sqrt(2 ln(1/delta) sum e^2) + sum e (exp(e) - 1)."""
     if any(isinstance(loss, Gaussian) or loss.epsilon > 700 for loss, _ in losses):
-        return Answer(None, NO_EPSILON if total_of(losses).epsilon is None else "far worse than plain addition")
+        return Paid(None, NO_EPSILON if total_of(losses).epsilon is None else "far worse than plain addition")
     with localcontext(EXACT):
         log = -decimal(delta).ln()
         sizes = [(decimal(loss.epsilon), times) for loss, times in losses if not isinstance(loss, Gaussian)]
         spread = (2 * log * sum(times * e * e for e, times in sizes)).sqrt()
-        return Answer(above(spread + sum(times * e * (e.exp() - 1) for e, times in sizes)))
+        return Paid(above(spread + sum(times * e * (e.exp() - 1) for e, times in sizes)))
 
 
-def fully_adaptive(losses: Losses, delta: Fraction) -> Answer:
+def fully_adaptive(losses: Losses, delta: Fraction) -> Paid:
     """sqrt(2 ln(1/delta) S) + S/2 with S = sum e^2."""
     if total_of(losses).epsilon is None:
-        return Answer(None, NO_EPSILON)
+        return Paid(None, NO_EPSILON)
     squares = sum((times * loss.epsilon**2 for loss, times in losses if not isinstance(loss, Gaussian)), Fraction(0))
-    return Answer(simple_conversion(squares / 2, delta))
+    return Paid(simple_conversion(squares / 2, delta))
 
 
-def zcdp_simple(losses: Losses, delta: Fraction) -> Answer:
+def zcdp_simple(losses: Losses, delta: Fraction) -> Paid:
     """Rho + 2 sqrt(rho ln(1/delta)) for the sum rho of the zCDP parameters."""
-    return Answer(simple_conversion(total_of(losses).rho, delta))
+    return Paid(simple_conversion(total_of(losses).rho, delta))
 
 
-def zcdp(losses: Losses, delta: Fraction) -> Answer:
+def zcdp(losses: Losses, delta: Fraction) -> Paid:
     """Best conversion of the sum of the zCDP parameters."""
-    return Answer(best_conversion(PrivacyLoss.gaussian(total_of(losses).rho), delta)[0])
+    return Paid(best_conversion(PrivacyLoss.gaussian(total_of(losses).rho), delta)[0])
 
 
-def rdp(losses: Losses, delta: Fraction) -> Answer:
+def rdp(losses: Losses, delta: Fraction) -> Paid:
     """Sum of the Renyi divergences of the best order."""
     epsilon, order = best_conversion(total_of(losses), delta)
-    return Answer(epsilon, f"order {float(order):.4g}")
+    return Paid(epsilon, f"order {float(order):.4g}")
 
 
-def optimal(losses: Losses, delta: Fraction) -> Answer:
+def optimal(losses: Losses, delta: Fraction) -> Paid:
     """Composition of randomized responses."""
     total = total_of(losses)
     if total.epsilon is None:
-        return Answer(None, NO_EPSILON)
+        return Paid(None, NO_EPSILON)
     counts: dict[Fraction, int] = {}
     for loss, times in losses:
         if not isinstance(loss, Gaussian):
             counts[loss.epsilon] = counts.get(loss.epsilon, 0) + times
     most = MOST_QUERIES if len(counts) == 1 else MOST_DIFFERENT
     if sum(counts.values()) > most:
-        return Answer(None, f"not computed for more than {most:,} queries")
+        return Paid(None, f"not computed for more than {most:,} queries")
     with localcontext(EXACT):
         kept = decimal(Fraction(1))
         for loss, times in losses:
@@ -95,34 +95,34 @@ def optimal(losses: Losses, delta: Fraction) -> Answer:
         target = Fraction(1 - decimal(1 - delta - total.delta) / kept) - Fraction(1, 10**50)
     parts = list(counts.items())
     note = "" if is_exact(parts) else "upper bound: epsilons rounded up to a grid"
-    return Answer(optimal_epsilon(parts, max(delta, target)), note)
+    return Paid(optimal_epsilon(parts, max(delta, target)), note)
 
 
-def gaussian(losses: Losses, delta: Fraction) -> Answer:
+def gaussian(losses: Losses, delta: Fraction) -> Paid:
     """Gaussian noise alone: mu^2 = 2 rho adds, and the total is one Gaussian mechanism."""
     if not all(isinstance(loss, Gaussian) for loss, _ in losses):
-        return Answer(None, "for Gaussian noise alone")
+        return Paid(None, "for Gaussian noise alone")
     mu = math.sqrt(2 * float(total_of(losses).rho)) * (1 + 1e-12)
     goal = float(delta) * (1 - 1e-5)  # the cancellation in tiny epsilons costs less than this
     low, high = 0.0, 1.0
     if gaussian_delta(0.0, mu) <= goal:
-        return Answer(Fraction(0))
+        return Paid(Fraction(0))
     while gaussian_delta(high, mu) > goal:
         low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if gaussian_delta(middle, mu) > goal else (low, middle)
-    return Answer(Fraction(high))
+    return Paid(Fraction(high))
 
 
-def pld(losses: Losses, delta: Fraction) -> Answer:
+def pld(losses: Losses, delta: Fraction) -> Paid:
     """Convolution of privacy loss distributions, which hold the deltas of the losses too."""
     if sum(times for _, times in losses) > MOST_QUERIES:
-        return Answer(None, f"not computed for more than {MOST_QUERIES:,} queries")
+        return Paid(None, f"not computed for more than {MOST_QUERIES:,} queries")
     if delta < 10 * FAST_FOURIER_ERROR:
-        return Answer(None, "its rounding errors are too large for a delta below 1e-11")
+        return Paid(None, "its rounding errors are too large for a delta below 1e-11")
     epsilon = pld_epsilon(losses, delta + total_of(losses).delta)
-    return Answer(epsilon, INSTALL if epsilon is None else "")
+    return Paid(epsilon, INSTALL if epsilon is None else "")
 
 
 def simple_conversion(rho: Fraction, delta: Fraction) -> Fraction:

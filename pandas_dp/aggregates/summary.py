@@ -13,7 +13,7 @@ import pandas as pd
 from pandas_dp.aggregates.base import AT, Aggregate, Answer, Caution, ExpectedError, Steps, Terms, pure_epsilon
 from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.moments import Mean, Variance
-from pandas_dp.aggregates.selections import INSIDE, level_of, recursive_errors
+from pandas_dp.aggregates.quantiles import INSIDE, level_of, recursive_errors
 from pandas_dp.aggregates.several import Cells, Error, noted
 from pandas_dp.aggregates.shared_moments import SharedMoments
 from pandas_dp.aggregates.uncertainty import LEVEL, RankBound

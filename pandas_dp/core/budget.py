@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from pandas_dp.core.plans import MOST_PLANNED, Parts, Plan
+from pandas_dp.core.plans import MOST_PLANNED, DeclaredPlan, Parts
 from pandas_dp.core.privacy import LARGEST_EPSILON, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 
@@ -170,7 +170,7 @@ class Budget:
             raise ArgumentValueError("plan= must hold positive prices and counts: type plan={0.1: 40}")
         if sum(times for _, times in parts) > MOST_PLANNED:
             raise ArgumentValueError(f"plan= may hold at most {MOST_PLANNED:,} questions")
-        if Plan(parts).beside(self.epsilon, self.delta) is None:
+        if DeclaredPlan(parts).beside(self.epsilon, self.delta) is None:
             raise ArgumentValueError(
                 f"plan= costs more than epsilon={say(self.epsilon)} at this delta: plan fewer questions or lower prices; "
                 "pandas_dp.accounting.queries_for(epsilon=0.1, total=(3, 1e-6)) says how many fit"

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from pandas_dp.core.budget import Budget, Charge, State, say, shorten, three_digits
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
-from pandas_dp.core.plans import Plan
+from pandas_dp.core.plans import DeclaredPlan
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, GaussianLoss, PrivacyLoss, show
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError
 
@@ -134,7 +134,7 @@ class PlanFilter(PureFilter):
 
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget)
-        self.beside = Plan(budget.plan).beside(budget.epsilon, budget.delta) or Fraction(0)
+        self.beside = DeclaredPlan(budget.plan).beside(budget.epsilon, budget.delta) or Fraction(0)
 
     def admit(self, state: State, charge: Charge) -> State | None:
         """Return the state after the charge, or None when neither the plan nor what it leaves pays it."""

@@ -200,7 +200,7 @@ def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFa
     return results[0]
 
 
-class Stream:
+class OpenRecipe:
     """A suspended recipe: paid in full when it is opened, resumed by each public question until it ends or is closed.
 
     For all inputs: the ledger holds the full charge before any column is read; the sum of the losses of all looks ever

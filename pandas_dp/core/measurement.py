@@ -126,7 +126,7 @@ class Batched(ABC):
         return map(partial(statistic.compute, unit=unit), self.batches(unit.column))
 
 
-class Additive:
+class AddsUp:
     """A statistic that is for any rows the sum of what it is for parts of them, where each part holds whole units.
 
     It is then a function of each unit's rows by themselves, and of random choices among these, drawn for each unit by itself,
@@ -150,7 +150,7 @@ class Additive:
 
 def computed(statistic: Statistic, view: View, unit: PrivacyUnit) -> Exact:
     """Exact integers of a statistic, part by part where that gives the same ones."""
-    if isinstance(view, Batched) and isinstance(statistic, Additive) and statistic.adds_up(unit):
+    if isinstance(view, Batched) and isinstance(statistic, AddsUp) and statistic.adds_up(unit):
         return statistic.merge(view.summaries(statistic, unit))
     return statistic.compute(view, unit)
 

@@ -24,7 +24,7 @@ _ADDITIONS = 2 * 10**9
 _LOST = 1e-300  # of probability, at most: what floats round down to 0, at most 1e-323 in each addition
 
 
-class Plan:
+class DeclaredPlan:
     """The loss of all declared prices together, and what a filter of plain epsilons may spend beside them.
 
     Parameters

@@ -93,7 +93,7 @@ def buckets(column: Stored, count: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Summary:
+class ChunkSummary:
     """What a worker makes of a part of a table, and how two of these become one; it is sent to workers.
 
     This is the one place where exact integers are opened to travel. For all inputs, `total` of what `of` gives for parts
@@ -126,17 +126,17 @@ class PartitionedView(ScannedView):
     read, nulls
         See `ScannedView`.
     add : callable
-        Works a `Summary` out on all parts and adds them up, where units own several rows after those of each were brought
+        Works a `ChunkSummary` out on all parts and adds them up, where units own several rows after those of each were brought
         together: None where that is not possible. It raises where that fails.
     """
 
-    def __init__(self, read: Read, nulls: Mapping[str, int | float], add: Callable[[Summary], Any]) -> None:
+    def __init__(self, read: Read, nulls: Mapping[str, int | float], add: Callable[[ChunkSummary], Any]) -> None:
         super().__init__(read, nulls)
         self._add = add
 
     def summaries(self, statistic: Statistic, unit: PrivacyUnit) -> Iterator[Exact]:
         """One summary, that of all parts; else the one part that is the whole."""
-        total = self._add(Summary(statistic, unit, self._nulls, random_bytes(32)))
+        total = self._add(ChunkSummary(statistic, unit, self._nulls, random_bytes(32)))
         return super().summaries(statistic, unit) if total is None else iter([Exact(total)])
 
 

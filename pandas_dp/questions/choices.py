@@ -14,7 +14,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.choices import SelectByFrame, SelectByRows, TopK
 from pandas_dp.aggregates.prices import GRID, MOST_PRICES, BestPrice, on_one_unit
-from pandas_dp.aggregates.selections import Mode
+from pandas_dp.aggregates.quantiles import Mode
 from pandas_dp.core.lattice import SUM_BITS, Lattice
 from pandas_dp.core.privacy import show
 from pandas_dp.engines.pandas import PandasView

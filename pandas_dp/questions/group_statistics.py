@@ -9,7 +9,7 @@ from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import DistinctCounts
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
-from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts import numbers

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.quantiles import GroupModes
 from pandas_dp.aggregates.sample_and_aggregate import GroupsOfFunction
-from pandas_dp.aggregates.selections import GroupModes
 from pandas_dp.aggregates.several import SeveralOfGroups
 from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.core.partition import Cross

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.aggregates.smooth import BEST_NOISE, SmoothQuantileOf
 from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.core.mechanisms.smooth import DRAWS

@@ -12,9 +12,9 @@ import pandas as pd
 
 from pandas_dp.aggregates.covariance import Correlation, Covariance
 from pandas_dp.aggregates.distinct import DistinctCount
+from pandas_dp.aggregates.quantiles import Extreme
 from pandas_dp.aggregates.randomized_response import RandomizedAnswers
 from pandas_dp.aggregates.regression import LinearRegression
-from pandas_dp.aggregates.selections import Extreme
 from pandas_dp.aggregates.smooth import COST_BITS, MOST_VERTICES, SpanningTreeOf
 from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice

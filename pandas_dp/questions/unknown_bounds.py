@@ -11,7 +11,7 @@ from pandas.api.types import is_integer_dtype
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.private_bounds import WIDEST, PrivateBounds
-from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError

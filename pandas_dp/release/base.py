@@ -23,7 +23,7 @@ from pandas_dp.facts.public_only import comparable
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
 from pandas_dp.release.jsonable import jsonable
-from pandas_dp.release.plots import PLOT, Column, Line, draw
+from pandas_dp.release.plots import PLOT, Column, Curve, draw
 from pandas_dp.release.text import describe, legible, protected
 
 
@@ -382,7 +382,7 @@ class Release:
         'interval 95 %, epsilon 0.5, discrete Laplace'
         """
         known = self.interval(level)
-        line = Line(self._price_line(level, known), self._cautions())
+        line = Curve(self._price_line(level, known), self._cautions())
         return draw(self._drawn(known)[0], [""], line, ax, points=True)
 
     def _drawn(self, known: Any) -> list[Column]:

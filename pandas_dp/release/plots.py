@@ -36,14 +36,14 @@ Panel = tuple[Column, list[str]]
 """A column, or the entries of one that share a unit, and their labels."""
 
 
-class Line(NamedTuple):
+class Curve(NamedTuple):
     """What a plot says of its answer: the line with the price as title, and what would make it misleading below."""
 
     title: str
     cautions: Sequence[str] = ()
 
 
-def draw(column: Column, labels: list[str], line: Line, ax: Any, axis: str = "", points: bool = False) -> Any:
+def draw(column: Column, labels: list[str], line: Curve, ax: Any, axis: str = "", points: bool = False) -> Any:
     """Draw bars (points for dates and single answers) with error bars.
 
     Parameters
@@ -80,7 +80,7 @@ def draw_vector(
     drawing: str,
     columns: list[Column],
     value: Any,
-    line: Line,
+    line: Curve,
     ax: Any,
     y: Any = None,
     scales: Callable[[Hashable], Hashable] | None = None,
@@ -149,7 +149,7 @@ def _by_scale(column: Column, labels: list[str], scales: Callable[[Hashable], Ha
     return [(part(at, scale), [labels[place] for place in at]) for scale, at in places.items()]
 
 
-def _panels(panels: list[Panel], line: Line, given: Any, axis: str, first: str) -> Any:
+def _panels(panels: list[Panel], line: Curve, given: Any, axis: str, first: str) -> Any:
     """Draw each panel on a scale of its own, one below the other: their units may differ.
 
     Parameters, returns and raises as `draw_vector`; `first` is the name of a column that could be drawn alone, or empty.
@@ -175,7 +175,7 @@ def _panels(panels: list[Panel], line: Line, given: Any, axis: str, first: str) 
         name, unit, unknown = _bars(ax, one, labels)
         hatched += [told for told in unknown if told not in hatched]
         last = place == count - 1
-        told = Line(line.title if place == 0 else "", line.cautions if last else ())
+        told = Curve(line.title if place == 0 else "", line.cautions if last else ())
         below = axis if last or given is not None else ""
         _titled(ax, told, below, f"{name} ({unit})" if unit else name, hatched if last else ())
         if not shared:
@@ -249,7 +249,7 @@ def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = 
     return name, unit, [UNKNOWN] if vague.any() else []
 
 
-def _steps(column: Column, line: Line, ax: Any, axis: str) -> Any:
+def _steps(column: Column, line: Curve, ax: Any, axis: str) -> Any:
     """Draw shares below each edge as steps, over the edges as numbers or dates, and what is known of them as a band.
 
     Parameters, returns and raises as `draw`.
@@ -265,7 +265,7 @@ def _steps(column: Column, line: Line, ax: Any, axis: str) -> Any:
     return _titled(ax, line, axis, name)
 
 
-def _cells(columns: list[Column], labels: list[str], line: Line, ax: Any, axes: tuple[str, str], sums: bool) -> Any:
+def _cells(columns: list[Column], labels: list[str], line: Curve, ax: Any, axes: tuple[str, str], sums: bool) -> Any:
     """Draw a table as a heat map, in small tables with the values and half the widths of their intervals in the cells.
 
     Parameters
@@ -306,7 +306,7 @@ def _short(x: float) -> str:
     return f"{x:,.0f}" if abs(x) >= 100 else f"{x:.3g}"
 
 
-def _titled(ax: Any, line: Line, below: str, beside: str, more: Sequence[str] = ()) -> Any:
+def _titled(ax: Any, line: Curve, below: str, beside: str, more: Sequence[str] = ()) -> Any:
     ax.set_xlabel(_literal(below))
     ax.set_ylabel(_literal(_wrapped(beside, ax.yaxis.label, ax.get_window_extent().height)))
     width = ax.get_window_extent().width

@@ -22,7 +22,7 @@ from pandas_dp.release.along import FirstSteps, Unstacked
 from pandas_dp.release.base import Provenance, Release, checked_level
 from pandas_dp.release.csv import CSV, write_csv
 from pandas_dp.release.html import table_html
-from pandas_dp.release.plots import PLOT, Column, Line, draw_vector
+from pandas_dp.release.plots import PLOT, Column, Curve, draw_vector
 from pandas_dp.release.text import named, side_by_side, wide
 
 
@@ -184,7 +184,7 @@ class Vector(FirstSteps, Release):
         ('age', 'count')
         """
         known = self.interval(level)
-        line = Line(self._price_line(level, known), self._cautions())
+        line = Curve(self._price_line(level, known), self._cautions())
         asked = self.query.aggregate
         scales = asked.scale_of if asked.mixed else None
         shown = self._released.set_axis(asked.labelled(self._released.index))

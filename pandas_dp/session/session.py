@@ -85,7 +85,7 @@ class Session:
         self._answered: Answered = Answered() if whole is None else whole._answered
         self._rule = self._ledger.rule(self.name)
         self._tables = self._holds()
-        self._streams: weakref.WeakSet[gate.Stream] = weakref.WeakSet()
+        self._streams: weakref.WeakSet[gate.OpenRecipe] = weakref.WeakSet()
         self._parts: weakref.WeakSet[Session] = weakref.WeakSet()
         if whole is not None:
             whole._parts.add(self)

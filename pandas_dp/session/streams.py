@@ -50,7 +50,7 @@ class Stream:
         self._table = replace(table, source=empty, cache={}, _columns={})  # public facts alone
         self._empty = applied(query.steps, empty)
         request = table.request(query, table.source.columns, fresh=False)
-        self._inner = gate.Stream(request)
+        self._inner = gate.OpenRecipe(request)
         session._streams.add(self._inner)
 
     @property

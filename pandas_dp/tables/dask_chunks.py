@@ -19,7 +19,7 @@ from dask.delayed import Delayed
 from pandas_dp.core.gate import guarded
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.rows import has_kernel, rows_at
-from pandas_dp.engines.scanned import PartitionedView, Summary, places
+from pandas_dp.engines.scanned import ChunkSummary, PartitionedView, places
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
 from pandas_dp.steps.changes import Step, applied
 from pandas_dp.tables.conforming import declared, fitted, objects
@@ -110,7 +110,7 @@ class Partitions:
         names = [name for name in made.columns if name in columns] or list(made.columns[:1])
         kept = made[names]
 
-        def add(summary: Summary) -> Any:
+        def add(summary: ChunkSummary) -> Any:
             unit = summary.unit.column
             if unit is None:
                 return added(frame, partial(_summarized, prepare, summary), summary.total)
@@ -146,7 +146,7 @@ class Preparation:
         return applied(self.steps, fitted(rows, self.empty))
 
 
-def _summarized(prepare: Preparation, summary: Summary, rows: Any, number: int) -> Any:
+def _summarized(prepare: Preparation, summary: ChunkSummary, rows: Any, number: int) -> Any:
     """What goes to the driver of a partition."""
     return summary.of(prepare(rows), number)
 

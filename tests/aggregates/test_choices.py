@@ -17,7 +17,7 @@ import pandas_dp
 from pandas_dp import ArgumentValueError
 from pandas_dp.aggregates.base import Terms
 from pandas_dp.aggregates.choices import TopK
-from pandas_dp.aggregates.selections import Mode
+from pandas_dp.aggregates.quantiles import Mode
 from pandas_dp.aggregates.uncertainty import ScoreGap
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.partition import Keys

@@ -17,7 +17,7 @@ from pandas_dp.aggregates import private_bounds
 from pandas_dp.aggregates.base import Terms
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.private_bounds import CHANCE, EDGES, SHARE, WIDEST, PrivateBounds, bounds, threshold
-from pandas_dp.aggregates.selections import QuantileOf
+from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import HybridFilter, PureFilter

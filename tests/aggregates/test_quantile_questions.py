@@ -11,7 +11,7 @@ import pytest
 from support.frames import protected
 
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.selections import QuantileOf, recursive_errors
+from pandas_dp.aggregates.quantiles import QuantileOf, recursive_errors
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.quantiles import Quantile, RecursiveQuantiles

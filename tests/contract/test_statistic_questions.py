@@ -15,7 +15,7 @@ from support.questions import TOGETHER, table
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, query
 from pandas_dp.aggregates.base import Terms
-from pandas_dp.aggregates.selections import Extreme
+from pandas_dp.aggregates.quantiles import Extreme
 from pandas_dp.aggregates.uncertainty import RankBound
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyUnit

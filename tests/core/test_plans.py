@@ -16,7 +16,7 @@ from support.ledgers import DELTA, gaussian, pure
 import pandas_dp
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import PlanFilter, filter_for
-from pandas_dp.core.plans import Plan
+from pandas_dp.core.plans import DeclaredPlan
 from pandas_dp.errors import ArgumentValueError, BudgetExceededError
 
 TENTH = F(1, 10)
@@ -38,7 +38,7 @@ def direct_delta(epsilons, total) -> float:
 def test_delta_against_all_signs(epsilons):
     exact = [F(str(e)) for e in epsilons]
     parts = [(e, exact.count(e)) for e in sorted(set(exact))]
-    plan = Plan(parts)
+    plan = DeclaredPlan(parts)
     for total in (-0.5, 0.0, 0.05, 0.3, 1.0, 2.0, float(sum(exact)) - 1e-3):
         found = plan.delta(total)  # epsilons are rounded up by less than 1e-4 in all
         assert direct_delta(epsilons, total) * (1 - 1e-12) <= found <= direct_delta(epsilons, total - 1e-4) + 1e-12
@@ -48,14 +48,14 @@ def test_delta_against_all_signs(epsilons):
 @pytest.mark.parametrize(("count", "left"), [(20, "1.21"), (30, "0.69"), (40, "0.27"), (46, "0.008")])
 def test_what_a_plan_leaves(count, left):
     """Known values at (3, 1e-6); plain addition would leave 1.0 and nothing."""
-    found = Plan([(TENTH, count)]).beside(F(3), DELTA)
+    found = DeclaredPlan([(TENTH, count)]).beside(F(3), DELTA)
     assert F(left) <= found < F(left) + F(1, 100)
 
 
 def test_plans_that_cost_too_much():
-    assert Plan([(TENTH, 47)]).beside(F(3), DELTA) is None
-    assert Plan([(F(1, 100), 4198)]).beside(F(3), DELTA) is not None
-    assert Plan([(F(1, 100), 4199)]).beside(F(3), DELTA) is None
+    assert DeclaredPlan([(TENTH, 47)]).beside(F(3), DELTA) is None
+    assert DeclaredPlan([(F(1, 100), 4198)]).beside(F(3), DELTA) is not None
+    assert DeclaredPlan([(F(1, 100), 4199)]).beside(F(3), DELTA) is None
 
 
 SMALL = Budget.of(1, F(1, 50)).planned([(F(1, 5), 4), (F(2, 5), 1)])

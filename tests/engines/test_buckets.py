@@ -17,9 +17,9 @@ from scipy import stats
 from support.elsewhere import ADDITIVE, AGES, COST, FEW, NUMBER, WARDS
 from support.looks import plain
 
-from pandas_dp.core.measurement import Additive, Batched, computed
+from pandas_dp.core.measurement import AddsUp, Batched, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.products import Products
@@ -98,8 +98,8 @@ def test_units_are_spread_over_the_buckets():
 
 
 NEVER_DRAWN = [
-    Count(),
-    Count("age"),
+    RowCounts(),
+    RowCounts("age"),
     *(statistic for statistic in ADDITIVE if isinstance(statistic, CountWhere | Products | UnitSizes)),
     Total("cost", COST),
     Moments("cost", COST, 1),
@@ -232,7 +232,7 @@ def test_only_numbers_of_units_add_up():
     view = ScannedView(lambda: iter([frame]), {}, 2)
     assert isinstance(view, Batched)
     assert computed(Distinct("cost"), view, unit).open() == [1]
-    assert Additive.merge(
+    assert AddsUp.merge(
         Distinct("cost"), (Distinct("cost").compute(part, unit) for part in view.batches("uid"))
     ).open() == [2]
     assert computed(Distinct("uid"), view, unit).open() == [50]

@@ -25,12 +25,12 @@ import pandas_dp.dask  # noqa: F401 - for the accessor
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import computed
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.scores import RowScores
 from pandas_dp.core.statistics.strategies import Haar, Tree
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.engines.scanned import PartitionedView, Summary, places
+from pandas_dp.engines.scanned import ChunkSummary, PartitionedView, places
 from pandas_dp.tables import dask_chunks
 
 CUTS = (0, 7, 7, 64, 200)  # the first, the third and the last part are empty
@@ -81,7 +81,7 @@ def test_no_rows_and_one_row(rows, looks):
 
 def summed(statistic: Any, unit: PrivacyUnit, parts: list[pd.DataFrame], nulls: dict[str, int]) -> Any:
     """What workers and the driver make of parts between which no unit is split, sent as workers are sent things."""
-    summary = pickle.loads(pickle.dumps(Summary(statistic, unit, nulls, bytes(32))))
+    summary = pickle.loads(pickle.dumps(ChunkSummary(statistic, unit, nulls, bytes(32))))
     made = [summary.of(part, number) for number, part in enumerate(parts)]
     while len(made) > 1:
         made = [summary.total(made[at : at + 3]) for at in range(0, len(made), 3)]
@@ -150,7 +150,7 @@ def test_the_choice_among_rows_follows_from_the_secret_alone():
     unit, statistic = PrivacyUnit("uid", 1, 1, 1), LatticeCounts("cost", Lattice(F(1), 0, 2))
 
     def chosen(secret: int, number: int) -> list[int]:
-        (points,) = Summary(statistic, unit, {}, secret.to_bytes(32)).of(frame, number)
+        (points,) = ChunkSummary(statistic, unit, {}, secret.to_bytes(32)).of(frame, number)
         return [int(points.counts[points.offsets == place].sum()) for place in range(3)]
 
     for number in range(3):
@@ -165,13 +165,13 @@ def test_the_choice_among_rows_follows_from_the_secret_alone():
 def test_a_secret_is_asked_of_the_system_for_each_question(monkeypatch):
     asked: list[bytes] = []
 
-    def add(summary: Summary) -> list[int]:
+    def add(summary: ChunkSummary) -> list[int]:
         asked.append(summary.secret)
         assert "secret" not in repr(summary)
         return [3]
 
     view = PartitionedView(lambda: iter(()), {}, add)
-    assert [computed(Count(), view, PrivacyUnit()).open() for _ in range(2)] == [[3], [3]]
+    assert [computed(RowCounts(), view, PrivacyUnit()).open() for _ in range(2)] == [[3], [3]]
     assert len({*asked}) == 2
     assert {*map(len, asked)} == {32}
 
@@ -181,8 +181,8 @@ def test_rows_of_one_unit_are_never_added_up_by_the_partitions_they_came_in():
     frame = pd.DataFrame({"uid": [1, 1, 1, 2], "cost": [1.0, 1.0, 1.0, 1.0]})
     source = dask_chunks.Partitions.of(cut(frame, (1, 2, 3)))
     unit, view = PrivacyUnit("uid", 1, 1, 1), source.view(frozenset({"uid", "cost"}), {})
-    assert computed(Count(), view, unit).open() == [2]
-    assert summed(Count(), unit, [frame.iloc[[row]] for row in range(4)], {}) == [4]
+    assert computed(RowCounts(), view, unit).open() == [2]
+    assert summed(RowCounts(), unit, [frame.iloc[[row]] for row in range(4)], {}) == [4]
 
 
 def test_a_shuffle_and_a_join_before_the_table_is_protected(looks):

@@ -14,7 +14,7 @@ from support.frames import people, protected
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.aggregates.count import listed
 from pandas_dp.aggregates.cross_tables import Share
-from pandas_dp.aggregates.selections import GroupModes, QuantileOf
+from pandas_dp.aggregates.quantiles import GroupModes, QuantileOf
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.quantiles import TIES, spread_of_row

@@ -10,7 +10,7 @@ import pytest
 from support.frames import fresh
 
 import pandas_dp  # noqa: F401
-from pandas_dp.aggregates.selections import level_of
+from pandas_dp.aggregates.quantiles import level_of
 from pandas_dp.core.statistics.sums import group_sum
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 

@@ -21,7 +21,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.smooth import DRAWS, NEED_DELTA
-from pandas_dp.core.plans import Plan
+from pandas_dp.core.plans import DeclaredPlan
 from pandas_dp.core.privacy import LaplaceLoss, NeighboringRelation, Price, PrivacyLoss, PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts, Points
 from pandas_dp.core.statistics.spanning_tree import Edges, Search
@@ -37,7 +37,7 @@ UNIT = PrivacyUnit()
 
 def test_probabilities_that_floats_cannot_hold_are_no_zeros():
     """All of 10,000 signs agree with probability 2**-10000: a promise of delta = 0 below the sum is not kept."""
-    plan = Plan([(F(1, 1000), 10_000)])
+    plan = DeclaredPlan([(F(1, 1000), 10_000)])
     assert 0 < plan.delta(9.99) <= 1e-290
     assert plan.delta(10.001) == 0
     assert plan.beside(F(999, 100), F(1, 10**400)) is None

@@ -569,5 +569,5 @@ MECHANISMS: dict[type, list[Law]] = {
     ],
 }
 NO_MECHANISMS: dict[type, str] = {
-    tables.Table: "takes no exact input: it stands among the samplers",
+    tables.CodeTable: "takes no exact input: it stands among the samplers",
 }

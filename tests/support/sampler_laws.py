@@ -15,7 +15,7 @@ from support.laws import UPPER, _quartic, rounded
 
 from pandas_dp.core import bounding, randomness
 from pandas_dp.core.mechanisms import noise, quantiles, randomized_response
-from pandas_dp.core.mechanisms.quantiles import Cells
+from pandas_dp.core.mechanisms.quantiles import Intervals
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.randomness import Bits, random_bytes
 from pandas_dp.core.samplers import scalar, tables, vector
@@ -97,7 +97,7 @@ UNEVEN = {6: 0.4, 5: 0.3, 3: 0.3}
 
 def cells(n: int) -> Drawn:
     """Places of one row of a cell of eight points."""
-    eight = Cells(np.arange(n) * 8, np.full(n, 8), np.ones(n, dtype=np.int64))
+    eight = Intervals(np.arange(n) * 8, np.full(n, 8), np.ones(n, dtype=np.int64))
     return quantiles.placed(eight, 0, n, random_bytes).starts % 8
 
 

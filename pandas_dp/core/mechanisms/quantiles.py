@@ -26,7 +26,7 @@ TIES = 16  # random bits that spread the rows of one lattice point
 FINEST = 10**6  # largest denominator of a level: ranks in units of its inverse stay far below 2**63
 
 
-class Cells(NamedTuple):
+class Intervals(NamedTuple):
     """Occupied runs of points, ascending: where each starts, its points, and its rows.
 
     Each row stands at a uniformly random point of its cell, drawn when somebody looks: `placed` makes cells of one point.
@@ -94,9 +94,11 @@ class Quantile:
 
     def point(self, points: Points, fill: Fill) -> int:
         """One lattice offset, for the rows of one part."""
-        return self.choose(Cells(points.offsets, np.ones_like(points.offsets), points.counts), 0, self.cells, fill)[0]
+        return self.choose(Intervals(points.offsets, np.ones_like(points.offsets), points.counts), 0, self.cells, fill)[
+            0
+        ]
 
-    def choose(self, cells: Cells, low: int, high: int, fill: Fill) -> tuple[int, Cells]:
+    def choose(self, cells: Intervals, low: int, high: int, fill: Fill) -> tuple[int, Intervals]:
         """One point low..high, and the cells with the places of all rows that were drawn for it.
 
         Candidates are near cells, the free runs between them, and all points on either side whose rows are far from the
@@ -191,7 +193,7 @@ class RecursiveQuantiles:
         """One lattice offset for each level, rising, of one part after the other."""
         last, chosen = ((self.cells + 1) << TIES) - 1, []
         for offsets, counts in exact.open():
-            cells = Cells(offsets << TIES, np.full_like(offsets, 1 << TIES), counts)
+            cells = Intervals(offsets << TIES, np.full_like(offsets, 1 << TIES), counts)
             chosen += self._choose(self.levels, Fraction(0), Fraction(1), cells, 0, last, fill)
         return [point >> TIES for point in chosen]
 
@@ -200,7 +202,7 @@ class RecursiveQuantiles:
         levels: tuple[Fraction, ...],
         first: Fraction,
         last: Fraction,
-        cells: Cells,
+        cells: Intervals,
         low: int,
         high: int,
         fill: Fill,
@@ -212,7 +214,7 @@ class RecursiveQuantiles:
         level = levels[middle]
         answer, cells = self.choice(level, first, last, high - low).choose(cells, low, high, fill)
         cut = int(np.searchsorted(cells.starts, answer))  # no cell lies on both sides: its rows would have been placed
-        left, right = Cells(*(each[:cut] for each in cells)), Cells(*(each[cut:] for each in cells))
+        left, right = Intervals(*(each[:cut] for each in cells)), Intervals(*(each[cut:] for each in cells))
         return [
             *self._choose(levels[:middle], first, level, left, low, answer, fill),
             answer,
@@ -231,14 +233,14 @@ def spread_of_row(q: Fraction) -> Fraction:
     return Fraction(1) if q in (0, 1) else 2 * max(q, 1 - q)
 
 
-def placed(cells: Cells, first: int, last: int, fill: Fill) -> Cells:
+def placed(cells: Intervals, first: int, last: int, fill: Fill) -> Intervals:
     """The same, but that each row of the cells first..last - 1 has a uniformly random point of its cell for itself."""
     starts, sizes, counts = (each[first:last] for each in cells)
     rows = np.repeat(starts, counts)
     rows |= random_words(rows.size, fill, np.uint16) & np.repeat(sizes - 1, counts)  # sizes are powers of two
     points, rows_there = np.unique(rows, return_counts=True)  # shape (occupied points,)
     own = points, np.ones_like(points), rows_there
-    return Cells(*(np.concatenate((a[:first], b, a[last:])) for a, b in zip(cells, own, strict=True)))
+    return Intervals(*(np.concatenate((a[:first], b, a[last:])) for a, b in zip(cells, own, strict=True)))
 
 
 def _distance(target: int, below: Ints, upto: Ints) -> Ints:

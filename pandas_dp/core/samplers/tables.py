@@ -31,7 +31,7 @@ Enclosure = tuple[int, int, int, int]
 """(a, b, c, d) with a/b <= F(k) <= c/d."""
 
 
-class Table:
+class CodeTable:
     """Thresholds of one law, to draw from.
 
     Parameters

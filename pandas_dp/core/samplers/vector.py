@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.randomness import Bits, Fill, Lazy, random_bytes, random_words
 from pandas_dp.core.samplers.scalar import below_exp, exp_bounds, positive_ratio
-from pandas_dp.core.samplers.tables import CHUNK, Enclosure, Table, power_bounds
+from pandas_dp.core.samplers.tables import CHUNK, CodeTable, Enclosure, power_bounds
 from pandas_dp.errors import ArgumentValueError
 
 WIDEST = 1 << 50  # lattice units: wider noise is for the scalar samplers
@@ -27,7 +27,7 @@ def _extra_bits(numerator: int, denominator: int) -> int:
 
 
 # ------------------------------------------------------------------------------------------- discrete Laplace
-def _digit_table(numerator: int, denominator: int, size: int, guide: int, full: int) -> Table:
+def _digit_table(numerator: int, denominator: int, size: int, guide: int, full: int) -> CodeTable:
     """Table of P(d) proportional to exp(-d numerator/denominator), d = 0, ..., size - 1."""
     extra = _extra_bits(numerator, denominator)
 
@@ -46,10 +46,10 @@ def _digit_table(numerator: int, denominator: int, size: int, guide: int, full: 
     powers = power_bounds(numerator, denominator, size, bits)
     least, most = one - powers[size][1], one - powers[size][0]
     around = ((one - powers[k][1], most, one - powers[k][0], least) for k in range(1, size))
-    return Table(law, around, size, guide, full)
+    return CodeTable(law, around, size, guide, full)
 
 
-def _geometric_table(numerator: int, denominator: int, limit: int, guide: int, full: int) -> Table:
+def _geometric_table(numerator: int, denominator: int, limit: int, guide: int, full: int) -> CodeTable:
     """Table of P(G >= k) = exp(-k numerator/denominator), for numerator >= denominator: few values matter."""
 
     def law(k: int, bits: int) -> tuple[int, int]:
@@ -61,10 +61,10 @@ def _geometric_table(numerator: int, denominator: int, limit: int, guide: int, f
     count = (full + 3) * denominator // numerator + 1  # exp(-full - 3) is below 2**-full
     powers = power_bounds(numerator, denominator, count, bits)
     around = ((one - high, one, one - low, one) for low, high in powers[1:])
-    return Table(law, around, limit, guide, full)
+    return CodeTable(law, around, limit, guide, full)
 
 
-def _sign_table(numerator: int, denominator: int, guide: int, full: int) -> Table:
+def _sign_table(numerator: int, denominator: int, guide: int, full: int) -> CodeTable:
     """Table of 0, 1, 2: zero, positive, negative discrete Laplace, p = exp(-numerator/denominator)."""
 
     def law(k: int, bits: int) -> tuple[int, int]:
@@ -80,13 +80,13 @@ def _sign_table(numerator: int, denominator: int, guide: int, full: int) -> Tabl
     bits = full + 16
     ends = [law(k, bits) for k in (0, 1)]
     around: list[Enclosure] = [(low, 1 << bits, high, 1 << bits) for low, high in ends]
-    return Table(law, around, 2, guide, full)
+    return CodeTable(law, around, 2, guide, full)
 
 
 @lru_cache(maxsize=16)
 def _laplace_tables(
     numerator: int, denominator: int, digit_bits: int, guide: int = 16, full: int = 64
-) -> tuple[Table, Table, list[Table]]:
+) -> tuple[CodeTable, CodeTable, list[CodeTable]]:
     """Tables of the sign, of the leading part and of the digits, leading digit first."""
     digits, unit = [], 1
     while unit * denominator < numerator:  # until the leading part has scale at most 1
@@ -96,7 +96,9 @@ def _laplace_tables(
     return _sign_table(denominator, numerator, guide, full), leading, digits[::-1]
 
 
-def _laplace_chunk(tables: tuple[Table, Table, list[Table]], digit_bits: int, n: int, fill: Fill) -> NDArray[np.int64]:
+def _laplace_chunk(
+    tables: tuple[CodeTable, CodeTable, list[CodeTable]], digit_bits: int, n: int, fill: Fill
+) -> NDArray[np.int64]:
     sign, leading, digits = tables
     noise = leading.draw(n, fill)
     for table in digits:
@@ -198,7 +200,7 @@ class _HalfGaussian:
 
 def _gaussian_table(
     numerator: int, denominator: int, double: bool, limit: int, guide: int, full: int
-) -> tuple[Table, NDArray[np.int32]]:
+) -> tuple[CodeTable, NDArray[np.int32]]:
     """Table of the half Gaussian; floors of 2**16 exp(-(2k + 1) numerator/denominator), the last one 0."""
     extra = _extra_bits(numerator, denominator)
 
@@ -217,7 +219,7 @@ def _gaussian_table(
     bits = full + 40 + 2 * extra
     half = _HalfGaussian(numerator, denominator, double, bits, full + 8 + extra)
     least, most = half.total
-    table = Table(law, ((low, most, high, least) for low, high in half.sums), limit, guide, full)
+    table = CodeTable(law, ((low, most, high, least) for low, high in half.sums), limit, guide, full)
     floors = np.array([ratio >> bits - 16 for ratio in half.ratios] + [0], dtype=np.int32)
     return table, floors
 
@@ -225,7 +227,7 @@ def _gaussian_table(
 @lru_cache(maxsize=16)
 def _gaussian_tables(
     numerator: int, denominator: int, cells: int, guide: int = 16, full: int = 64
-) -> tuple[int, Table, NDArray[np.int32]]:
+) -> tuple[int, CodeTable, NDArray[np.int32]]:
     """Cell width as a power j of two, and the table of cells of |z|: 2**j is about sigma/cells.
 
     j = 0 when sigma is at most `cells`: then the table is the law of |z| itself.
@@ -298,7 +300,7 @@ def _fill_gaussian(
 
 
 def _propose(
-    numerator: int, denominator: int, j: int, table: Table, floors: NDArray[np.int32], n: int, fill: Fill
+    numerator: int, denominator: int, j: int, table: CodeTable, floors: NDArray[np.int32], n: int, fill: Fill
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return n proposals and which of them to keep, each of shape (n,)."""
     cell = table.draw(n, fill)

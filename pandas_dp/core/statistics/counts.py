@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from pandas_dp.core import bounding
 from pandas_dp.core.bounding import bound_parts
-from pandas_dp.core.measurement import Additive, Exact, View
+from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition, code_counts
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
 
 @dataclass(frozen=True)
-class Count(Additive):
+class RowCounts(AddsUp):
     """Number of rows, or of non-null rows of a column, in all or in each part of a partition.
 
     Notes

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core import bounding
-from pandas_dp.core.measurement import Additive, Exact, View
+from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
-from pandas_dp.core.statistics.counts import Count, rows_in_parts
+from pandas_dp.core.statistics.counts import RowCounts, rows_in_parts
 
 
 @dataclass(frozen=True)
-class Distinct(Additive):
+class Distinct(AddsUp):
     """Number of distinct values; missing ones are none, and cells that cannot be hashed are none.
 
     Notes
@@ -56,7 +56,7 @@ class Distinct(Additive):
 
 
 @dataclass(frozen=True)
-class DistinctBy(Additive):
+class DistinctBy(AddsUp):
     """Number of distinct values in each part of a partition.
 
     Notes
@@ -77,7 +77,7 @@ class DistinctBy(Additive):
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """That of counts by part; see the class notes."""
-        return Count(self.column, self.by).sensitivity(unit)
+        return RowCounts(self.column, self.by).sensitivity(unit)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact numbers: a list of one int for each part."""

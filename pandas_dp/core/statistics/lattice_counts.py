@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.bounding import bound_rows
 from pandas_dp.core.lattice import Lattice, integer_info, present_mask
-from pandas_dp.core.measurement import Additive, Exact, View
+from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import rows_in_parts
@@ -89,7 +89,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class LatticeCounts(Additive):
+class LatticeCounts(AddsUp):
     """Rows at each lattice point of a column, in all or by part; rows without a value count nowhere.
 
     Notes

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import Lattice, present_mask
-from pandas_dp.core.measurement import Additive, Exact, View
+from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.sums import Ints, _wide, exact_sum, group_sum
 
@@ -20,7 +20,7 @@ BLOCK = 1 << 13  # rows: sums of so many products below 2**40 are at most 2**53,
 
 
 @dataclass(frozen=True)
-class Products(Additive):
+class Products(AddsUp):
     """Rotated second moments of every pair of columns: nine non-negative features that add up to `ROW_TOTAL` a row.
 
     A value at offset v of 0..M has the shares p^2, q^2 and 2 p q of `ONE`, p = v / M, q = 1 - p, rounded to integers that add

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from pandas_dp.core.bounding import bound_rows
 from pandas_dp.core.lattice import Lattice, integer_info
-from pandas_dp.core.measurement import Additive, Exact, View, computed
+from pandas_dp.core.measurement import AddsUp, Exact, View, computed
 from pandas_dp.core.offset_sum import offset_sum
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.errors import ArgumentValueError
 
 
 @dataclass(frozen=True)
-class CountWhere(Additive):
+class CountWhere(AddsUp):
     """Number of rows for which a condition holds; where its truth is missing it does not hold.
 
     Parameters
@@ -164,7 +164,7 @@ FARTHEST = 1 << 61
 
 
 @dataclass(frozen=True)
-class RowScores(Additive):
+class RowScores(AddsUp):
     """Sum over the rows of a score for each candidate, in steps of a lattice from the least score on.
 
     Parameters

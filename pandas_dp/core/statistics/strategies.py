@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pandas_dp.core.measurement import Additive, Exact, View
+from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import count_parts
 
 
 @dataclass(frozen=True)
-class Tree(Additive):
+class Tree(AddsUp):
     """Counts of runs of b^j neighbouring parts, j < levels; under replace-one the count of all parts as well.
 
     Each of the h levels moves by K at most: L1 h K, squared L2 K C. Replace-one: a level moves by s + t, the count of all by
@@ -43,7 +43,7 @@ class Tree(Additive):
 
 
 @dataclass(frozen=True)
-class Haar(Additive):
+class Haar(AddsUp):
     """Differences of neighbouring runs of 2^j parts, j < h = ceil(log2 parts), and the count of all parts.
 
     L1 is (h + 1) K; replace-one: h (s + t) + |t - s| <= 2 h K, for h = 0 K. Squared L2, with Q_j the squares of d in runs of

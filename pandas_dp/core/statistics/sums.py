@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.lattice import CHUNK, Lattice, Raw, present_mask
-from pandas_dp.core.measurement import Additive, Exact, View
+from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.offset_sum import offset_sum
 from pandas_dp.core.partition import Partition, places, uncoded
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
@@ -23,7 +23,7 @@ Ints = NDArray[Any]  # int64, or object holding Python ints where int64 could wr
 
 
 @dataclass(frozen=True)
-class Total(Additive):
+class Total(AddsUp):
     """Sum of a column in lattice steps, in all or by part; rows without a value add nothing.
 
     Notes
@@ -79,7 +79,7 @@ class Total(Additive):
 
 
 @dataclass(frozen=True)
-class Moments(Additive):
+class Moments(AddsUp):
     """Rotated moments: non-negative features of a row that add up to exactly 1 (in units of cells**degree).
 
     With offset v in 0..M, M = cells: degree 1 has (v, M - v), degree 2 has (v^2, (M - v)^2, 2 v (M - v)), which add

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pandas_dp.core.measurement import Additive, Exact, View
+from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
 
 @dataclass(frozen=True)
-class UnitSizes(Additive):
+class UnitSizes(AddsUp):
     """Number of units with at most ``edges[0]`` rows, with more than that and at most ``edges[1]``, ..., with more than all.
 
     Units without rows do not count, nor do rows without a unit. The edges rise and are public.

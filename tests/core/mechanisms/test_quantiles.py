@@ -224,7 +224,7 @@ def test_rows_keep_their_point_and_get_their_own_bits():
         np.array([1 << 16, 3 << 16, 7 << 16, 9 << 16, 12 << 16]),
         np.array([1 << 16, 1 << 16, 1, 1 << 16, 1 << 16]),
     )
-    cells = quantiles.Cells(starts, sizes, np.array([6, 4, 2, 1, 8]))
+    cells = quantiles.Intervals(starts, sizes, np.array([6, 4, 2, 1, 8]))
     spread = quantiles.placed(cells, 1, 4, lambda count: words.tobytes())
     near = [3 << 16, (3 << 16) + 7, (3 << 16) + 65_535, 7 << 16, (9 << 16) + 1]
     assert spread.starts.tolist() == [1 << 16, *near, 12 << 16]

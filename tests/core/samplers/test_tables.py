@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pandas_dp.core.samplers import vector
-from pandas_dp.core.samplers.tables import Table, power_bounds
+from pandas_dp.core.samplers.tables import CodeTable, power_bounds
 
 from .laws import exact_exp, seeded
 
@@ -44,8 +44,8 @@ def ratio(x: F) -> tuple[int, int]:
     return x.numerator, x.denominator
 
 
-def all_tables() -> list[tuple[str, Table, Cdf]]:
-    found: list[tuple[str, Table, Cdf]] = []
+def all_tables() -> list[tuple[str, CodeTable, Cdf]]:
+    found: list[tuple[str, CodeTable, Cdf]] = []
     for rate, size in ((F(1, 10**12), 256), (F(1, 3), 256), (F(7, 2), 16), (F(1, 999), 32)):
         found.append((f"digit {rate}", vector._digit_table(*ratio(rate), size, 16, 64), digit_cdf(rate, size)))
     for rate in (F(1), F(17, 5), F(1000)):
@@ -65,7 +65,7 @@ NAMES = [name for name, _, _ in TABLES]
 
 
 @pytest.mark.parametrize(("table", "cdf"), [(table, cdf) for _, table, cdf in TABLES], ids=NAMES)
-def test_thresholds_and_laws_enclose_the_distribution_function(table: Table, cdf: Cdf) -> None:
+def test_thresholds_and_laws_enclose_the_distribution_function(table: CodeTable, cdf: Cdf) -> None:
     slack = F(1, 10**50)
     for k, threshold in enumerate(table.thresholds.tolist()):
         scaled = cdf(k) * 2**64
@@ -80,7 +80,7 @@ def test_thresholds_and_laws_enclose_the_distribution_function(table: Table, cdf
 
 
 @pytest.mark.parametrize(("table", "cdf"), [(table, cdf) for _, table, cdf in TABLES], ids=NAMES)
-def test_uniforms_beside_a_threshold_are_settled_by_their_own_bits(table: Table, cdf: Cdf) -> None:
+def test_uniforms_beside_a_threshold_are_settled_by_their_own_bits(table: CodeTable, cdf: Cdf) -> None:
     """The draw is #{k : F(k) <= U} for the U whose first 64 bits were given and whose next the fill gave."""
     for at in {0, table.thresholds.size // 2}:
         threshold = int(table.thresholds[at])
@@ -100,7 +100,7 @@ def third(k: int, bits: int) -> tuple[int, int]:
     return ((1 << bits) // 3, (1 << bits) // 3 + 1) if k == 0 else (1 << bits, 1 << bits)
 
 
-def drawn(table: Table, u: int, further: int) -> int:
+def drawn(table: CodeTable, u: int, further: int) -> int:
     """The draw of the uniform whose first eight bits and the next 64 are these."""
     draws = table._search(
         np.array([u], dtype=np.uint64), lambda count: further.to_bytes(8, sys.byteorder) * (count // 8)
@@ -111,7 +111,7 @@ def drawn(table: Table, u: int, further: int) -> int:
 @pytest.mark.parametrize("low", [84, 85])
 def test_all_uniforms_about_a_loose_threshold(low: int) -> None:
     """256/3 is 85.33: a threshold of 84 or of 85 encloses it, and either gives 1 from 1/3 on, bit for bit."""
-    table = Table(third, [(low, 256, 86, 257)], 1, 4, 8)
+    table = CodeTable(third, [(low, 256, 86, 257)], 1, 4, 8)
     assert table.thresholds.tolist() == [low]
     at = (1 << 64) // 3  # of the further bits, where u is 85
     for u in range(256):
@@ -155,9 +155,9 @@ def test_a_table_that_ends_early_or_is_too_vague_is_refused() -> None:
         return (1 << bits) - 1, 1 << bits
 
     with pytest.raises(ArithmeticError, match="ends before"):
-        Table(law, [(1, 2, 1, 2)], 99)
+        CodeTable(law, [(1, 2, 1, 2)], 99)
     with pytest.raises(ArithmeticError, match="closely enough"):
-        Table(law, [(1, 2, 2, 3)], 99)
+        CodeTable(law, [(1, 2, 2, 3)], 99)
 
 
 def test_power_bounds_enclose() -> None:

@@ -174,7 +174,9 @@ def test_a_truncating_sampler_is_refused() -> None:
 
 
 def test_tables_without_the_exact_path_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables.Table, "_exact", lambda table, leading, fill: int((table.thresholds <= leading).sum()))
+    monkeypatch.setattr(
+        tables.CodeTable, "_exact", lambda table, leading, fill: int((table.thresholds <= leading).sum())
+    )
     draws = coarse_laplace(F(7, 2), 60_000, 4, 3, 8)
     assert chi_squared(draws, discrete_laplace_law(F(7, 2))) < FALSE_ALARM
     draws = coarse_gaussian(F(9), 60_000, 4, 3, 8)
