@@ -19,6 +19,7 @@ from pandas_dp.errors import ArgumentValueError
 
 WIDEST = 1 << 50  # lattice units: wider noise is for the scalar samplers
 ROOM = 1 << 62  # all noise is below this; wider draws have probability below exp(-4000) and raise
+Tables = tuple[CodeTable, CodeTable, list[CodeTable]]
 
 
 def _extra_bits(numerator: int, denominator: int) -> int:
@@ -84,9 +85,7 @@ def _sign_table(numerator: int, denominator: int, guide: int, full: int) -> Code
 
 
 @lru_cache(maxsize=16)
-def _laplace_tables(
-    numerator: int, denominator: int, digit_bits: int, guide: int = 16, full: int = 64
-) -> tuple[CodeTable, CodeTable, list[CodeTable]]:
+def _laplace_tables(numerator: int, denominator: int, digit_bits: int, guide: int = 16, full: int = 64) -> Tables:
     """Tables of the sign, of the leading part and of the digits, leading digit first."""
     digits, unit = [], 1
     while unit * denominator < numerator:  # until the leading part has scale at most 1
@@ -96,9 +95,7 @@ def _laplace_tables(
     return _sign_table(denominator, numerator, guide, full), leading, digits[::-1]
 
 
-def _laplace_chunk(
-    tables: tuple[CodeTable, CodeTable, list[CodeTable]], digit_bits: int, n: int, fill: Fill
-) -> NDArray[np.int64]:
+def _laplace_chunk(tables: Tables, digit_bits: int, n: int, fill: Fill) -> NDArray[np.int64]:
     sign, leading, digits = tables
     noise = leading.draw(n, fill)
     for table in digits:
