@@ -38,7 +38,7 @@ class PandasDPError(Exception):
     """Base class: ``except pandas_dp.PandasDPError`` catches whatever the package refuses."""
 
     _needs: tuple[str, str, str, str] | None = (
-        None  # of a line that the call which was typed can say better; see `calls.Line`
+        None  # of a line that the call which was typed can say better; see `facts.argument_help.Line`
     )
     _unknown: object = None  # the name of what is no column, of which the frame may know more
 

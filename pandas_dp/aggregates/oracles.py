@@ -25,7 +25,7 @@ from pandas_dp.core.measurement import Measurement, Reply
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.sparse_vector import SparseVector
 from pandas_dp.core.privacy import PrivacyLoss, show
-from pandas_dp.core.statistics.counts import RowCounts
+from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.scores import CountWhere, DistanceFrom
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.expression import Expression
@@ -136,8 +136,8 @@ class Oracle(Stream):
         """Test a guess; where it fails, buy a noisy count and learn from it."""
         epsilon, rows = plain_epsilon(terms.price, "oracle(...)"), self.rows or terms.public_rows
         if rows is None:
-            noise = DiscreteLaplace.calibrate(epsilon * SIZE_SHARE, RowCounts().sensitivity(terms.unit))
-            noisy = yield Measurement(RowCounts(), noise)
+            noise = DiscreteLaplace.calibrate(epsilon * SIZE_SHARE, Count().sensitivity(terms.unit))
+            noisy = yield Measurement(Count(), noise)
             epsilon, rows = epsilon * (1 - SIZE_SHARE), noisy[0] + noise.half_width(SIZE_LEVEL)
         plan = self.plan(terms, epsilon, max(rows, 1))
         guesses, left = self.guesses(plan), plan.updates

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -138,14 +137,6 @@ class Quantile:
             if bernoulli_exp(farther * self.rate / bottom, fill=fill):
                 return point, cells
             reach = FARTHEST
-
-    def rank_error(self, level: float) -> float:
-        """Rows by which the answer's rank may miss, with probability at least `level`.
-
-        P(score <= best - (ln(points) + t) / rate) <= exp(-t), with at most cells + 1 points and best score 0.
-        For display: these floats decide no draw.
-        """
-        return (math.log(self.cells + 1) - math.log(1 - level)) / float(self.rate)
 
 
 @dataclass(frozen=True)

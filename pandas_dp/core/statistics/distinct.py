@@ -11,7 +11,7 @@ from pandas_dp.core import bounding
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
-from pandas_dp.core.statistics.counts import RowCounts, rows_in_parts
+from pandas_dp.core.statistics.counts import Count, rows_in_parts
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class DistinctBy(AddsUp):
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """That of counts by part; see the class notes."""
-        return RowCounts(self.column, self.by).sensitivity(unit)
+        return Count(self.column, self.by).sensitivity(unit)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact numbers: a list of one int for each part."""

@@ -14,7 +14,7 @@ from pandas_dp.core.lattice import CHUNK, Lattice
 from pandas_dp.core.partition import LEAST_CODE, Cross, Keys, code_counts, cross_coded, decoded
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics import sums
-from pandas_dp.core.statistics.counts import RowCounts
+from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.sums import Moments, Total
 
 RNG = np.random.default_rng(5)
@@ -90,7 +90,7 @@ def test_sums_by_part_are_those_of_the_rows(rows, table, dtype, masked, lattice)
         for f in (sum(v * v for v in own), sum((m - v) ** 2 for v in own), sum(2 * v * (m - v) for v in own))
     ]
     counted = part if mask is None else part[mask]
-    assert RowCounts("x", FIVE).compute(view, unit).open() == [np.count_nonzero(counted == place) for place in range(5)]
+    assert Count("x", FIVE).compute(view, unit).open() == [np.count_nonzero(counted == place) for place in range(5)]
 
 
 def test_sums_of_squares_by_part_beyond_int64_do_not_wrap():
