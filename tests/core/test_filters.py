@@ -182,7 +182,6 @@ def test_states_survive_text(epsilon, unbounded, renyi, delta):
     assert Charge.from_text(charge.to_text()) == charge
 
 
-@pytest.mark.slow
 def test_ten_thousand_random_charges_sum_exactly():
     choose = random.Random(7)
     rule, state = filter_for(Budget.of(10**6, F(1, 2))), State.zero()
