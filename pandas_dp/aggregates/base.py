@@ -155,12 +155,16 @@ class Guarantee:
 
     def at(self, level: float) -> RankBound | ScoreGap:
         """Return the bound that holds with probability `level`."""
-        return self.make((self.log_candidates - math.log(1 - level)) / self.rate, level)
+        return self.make(self.within(level), level)
+
+    def within(self, level: float) -> float:
+        """How far the rank or score is off at most with probability `level`."""
+        return (self.log_candidates - math.log(1 - level)) / self.rate
 
     def expected(self, mechanism: str, unit: Unit = IN_ROWS, notes: tuple[str, ...] = ()) -> ExpectedError:
         """What it says beforehand of a mechanism."""
-        bound = self.at(LEVEL)
-        return ExpectedError(mechanism, f"scale {unit.text(1 / self.rate)}", str(bound), float(bound[0]), notes)
+        scale = f"scale {unit.text(1 / self.rate)}"
+        return ExpectedError(mechanism, scale, str(self.at(LEVEL)), self.within(LEVEL), notes)
 
 
 class Caution(str):
@@ -331,7 +335,7 @@ class Guaranteed(Aggregate):
         """Invert the bound."""
         in_numbers(wanted)
         return least_epsilon(
-            lambda epsilon: self.guarantee(replace(terms, price=Price(epsilon))).at(wanted.level)[0] <= wanted.within
+            lambda epsilon: self.guarantee(replace(terms, price=Price(epsilon))).within(wanted.level) <= wanted.within
         )
 
 

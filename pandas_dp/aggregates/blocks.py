@@ -114,11 +114,11 @@ def drowned(look: Measurement) -> bool:
     """
     statistic, mechanism = look.statistic, look.mechanism
     if isinstance(statistic, BlockVotes) and isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
-        return gap_of(mechanism, len(statistic.keys)).at(LEVEL)[0] >= statistic.blocks
+        return gap_of(mechanism, len(statistic.keys)).within(LEVEL) >= statistic.blocks
     if isinstance(statistic, BlockSums):
         return noise_of(look).half_width(LEVEL) >= statistic.means.blocks * statistic.means.lattice.cells
     if isinstance(statistic, BlockPoints) and isinstance(mechanism, Quantile | WinsorizedSum):
-        return rank_of(mechanism, statistic.means.lattice).at(LEVEL)[0] >= statistic.means.blocks
+        return rank_of(mechanism, statistic.means.lattice).within(LEVEL) >= statistic.means.blocks
     return False
 
 
@@ -265,7 +265,7 @@ def noise_note(error: Additive, remedy: str) -> tuple[str, ...]:
 
 def rank_note(what: str, error: Guarantee, blocks: int, share: Fraction, remedy: str) -> tuple[str, ...]:
     """Say so where a rank among the blocks can be off by the share of them that lies beyond it."""
-    bound = error.at(LEVEL)[0]
+    bound = error.within(LEVEL)
     if bound < share * blocks:
         return ()
     return (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -87,7 +87,8 @@ class Interval(tuple[Any, Any]):
         return f"Interval(lower={self.lower!r}, upper={self.upper!r}, level={self.level!r})"
 
 
-class RankBound(NamedTuple):
+@dataclass(frozen=True)
+class RankBound:
     """How far the rank of the answer may be from the wanted one: the guarantee of a private quantile."""
 
     rows: float
@@ -120,7 +121,8 @@ class RankBound(NamedTuple):
         return f"{self.words} ({percent(self.level)})"
 
 
-class ScoreGap(NamedTuple):
+@dataclass(frozen=True)
+class ScoreGap:
     """How far the score of the choice may be below the best: the guarantee of a private selection."""
 
     score: float

@@ -139,8 +139,8 @@ class FirstSteps:
         Parameters
         ----------
         *args, **options
-            Of ``sort_values`` of pandas; plain is what comes of ``inplace``, ``ignore_index`` and ``axis``, and the order of a
-            level of the index.
+            Of ``sort_values`` of pandas; plain is what comes of ``inplace``, ``ignore_index``, ``axis`` and ``key``, and the
+            order of a level of the index.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class FirstSteps:
         >>> ages.sort_values(ascending=False).table().columns.tolist()
         ['value', 'lower', 'upper']
         """
-        if options.keys() & {"inplace", "ignore_index", "axis"}:
+        if options.keys() & {"inplace", "ignore_index", "axis", "key"}:
             return super().sort_values(*args, **options)  # type: ignore[misc]  # of pandas' class
         return self._chosen("sort_values", *args, **options)
 

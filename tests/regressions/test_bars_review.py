@@ -447,3 +447,16 @@ def test_durations_go_in_parts_that_clocks_show():
     found = frame.dp(epsilon=1).median("wait", bounds=(pd.Timedelta("0h"), pd.Timedelta("5h")))
     assert found.query.aggregate.lattice.step == 10**8
     assert found.value.value % 10**8 == 0
+
+
+def test_an_order_that_a_function_decides_takes_no_bars_along():
+    """It may look at labels, or answer otherwise when it is asked again: the bars would be those of other rows."""
+    df = pd.DataFrame({"w": ["A"] * 2000 + ["B"] * 700 + ["C"] * 300})
+    df.dp.protect(epsilon=10, name=fresh())
+    people = pd.Series({"A": 100, "B": 1, "C": 1000})
+    found = df.dp(epsilon=1).value_counts("w", keys=["C", "B", "A"])
+    by_rate = found.sort_values(key=lambda held: held / people.reindex(held.index))
+    assert (by_rate.index.tolist(), type(by_rate)) == (["C", "A", "B"], pd.Series)
+    by_size = found.sort_values()
+    assert by_size.index.tolist() == ["C", "B", "A"]
+    assert by_size.table().eval("lower <= value <= upper").all()
