@@ -12,6 +12,8 @@ from pandas_dp.aggregates.base import Guarantee
 from pandas_dp.aggregates.uncertainty import Ends, ErrorModel
 from pandas_dp.facts.call import shown
 
+MOST_DECIMALS = 15
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -166,7 +168,7 @@ class FirstSteps:
         Parameters
         ----------
         decimals : int
-            Plain is what comes of a dict of them.
+            Plain is what comes of a dict of them, and of more than 15.
 
         Returns
         -------
@@ -183,8 +185,11 @@ class FirstSteps:
         [1000, 1000, 1000]
         """
         made = self._current().round(decimals)
-        exactly = isinstance(decimals, int) and not isinstance(self._provenance.error, Guarantee)
-        return self._after(made, f"round({decimals})", Rounded(decimals)) if exactly else made
+        few = (
+            isinstance(decimals, int | np.integer) and abs(int(decimals)) <= MOST_DECIMALS
+        )  # beyond, floats round to anything
+        exactly = few and not isinstance(self._provenance.error, Guarantee)
+        return self._after(made, f"round({decimals})", Rounded(int(decimals))) if exactly else made
 
     def _chosen(self, name: str, *args: Any, **options: Any) -> Any:
         made = getattr(self._current(), name)(*args, **options)

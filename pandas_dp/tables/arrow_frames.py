@@ -22,6 +22,7 @@ NULLABLE: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has m
         for name in (f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
     },
 }
+VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # that Arrow has few kernels for
 KNOWN = {
     "pandas.period",
     "pandas.interval",
@@ -66,8 +67,8 @@ def _fits(noted: str, held: pa.DataType) -> bool:
 
 
 def _label(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Labels that Python has: pandas makes its objects of days where they are one of several."""
-    if pa.types.is_date(column.type):
+    """Labels that Python has: pandas makes its objects of days and times where they are one of several."""
+    if pa.types.is_date(column.type) or pa.types.is_time(column.type):
         return pa.chunked_array([pa.array(_cells(column), column.type)])
     return _plain(column)
 
@@ -140,6 +141,10 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return _plain(pa.chunked_array(map(pc.run_end_decode, column.chunks), held.value_type))
     if _is_text(held):
         return pa.chunked_array(map(_legible, column.chunks), held)
+    if pa.types.is_dictionary(held) and held.value_type in VIEWS:
+        long = VIEWS[held.value_type]
+        cast = (pa.DictionaryArray.from_arrays(one.indices, one.dictionary.cast(long)) for one in column.chunks)
+        return _plain(pa.chunked_array(cast, pa.dictionary(held.index_type, long)))
     if pa.types.is_dictionary(held) and _is_text(held.value_type):
         legible = (
             pa.DictionaryArray.from_arrays(one.indices, _legible(one.dictionary), ordered=held.ordered)

@@ -248,11 +248,13 @@ def _parquet(source: Any, options: dict[str, Any]) -> pa.Table:
     whose = ("filesystem", "partitioning", "decryption_properties")
     fragments = ParquetDataset(source, **{name: given[name] for name in whose if name in given}).fragments
     held: dict[str, pa.DataType] = {}
-    for field in (field for fragment in fragments for field in fragment.physical_schema):
-        if plain_type(held.setdefault(field.name, field.type)) != plain_type(field.type) and not given.get("schema"):
+    for schema in (*(fragment.physical_schema for fragment in fragments), given.get("schema") or ()):
+        if typed := next(
+            (f for f in schema if plain_type(held.setdefault(f.name, f.type)) != plain_type(f.type)), None
+        ):
             raise ArgumentValueError(
-                f"path: files must have the same columns of the same types, and these differ in {field.name!r}: read them one "
-                "by one, or write them anew alike"
+                f"path: files must have the same columns of the same types, also in schema=, and these differ in "
+                f"{typed.name!r}: read them one by one, or write them anew alike"
             )
     coded = {path for fragment in fragments for path in dictionary_paths(fragment.metadata)}
     given["read_dictionary"] = [*coded.union(given.get("read_dictionary") or [])]

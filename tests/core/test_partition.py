@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.core.lattice import CHUNK, present_mask
@@ -49,18 +49,18 @@ float_edges = st.one_of(
 float_edges = float_edges.filter(lambda edges: len(edges) >= 2)
 
 
+@example((0.0, 5e-324), [], "float64")
 @given(float_edges, st.lists(st.floats(allow_nan=False), max_size=20), st.sampled_from(["float64", "float32"]))
 @settings(max_examples=120, deadline=None)
 def test_float_bins_are_exact(edges: tuple[float, ...], cells: list[float], dtype: str) -> None:
     at = np.array(edges)
-    between = np.linspace(at[0] / 2, at[-1] / 2, MANY) * 2
-    values = np.concatenate((cells, at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf), between))
     with np.errstate(over="ignore"):
-        values = values.astype(dtype)
+        between = np.linspace(at[0] / 2, at[-1] / 2, MANY) * 2
+        values = np.concatenate((cells, at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf), between)).astype(dtype)
     codes = Bins("x", edges).codes(values, None)
     assert codes.dtype == np.int8
     assert codes.tolist() == [bin_of(value, edges) for value in values.tolist()]
-    if dtype == "float64":
+    if dtype == "float64" and np.diff(at).min() > 1e-300:  # pandas has no labels for nearer ones
         assert codes.tolist() == pd.cut(values, np.array(edges), right=False).codes.tolist()
 
 

@@ -221,6 +221,23 @@ def test_types_of_their_own_are_read_as_what_they_store(form, held, cells, tmp_p
     assert told[0] == told[1]
 
 
+def test_a_schema_that_is_typed_is_that_of_the_files(tmp_path):
+    """Arrow makes its types of the cells, if they fit."""
+    for cell in (1, 300):
+        pq.write_table(pa.table({"age": [1, cell]}), tmp_path / "a.parquet")
+        with pytest.raises(ArgumentValueError, match=r"the same types, also in schema=, and these differ in 'age'"):
+            pandas_dp.read_parquet(tmp_path / "a.parquet", schema=pa.schema({"age": pa.int8()}))
+    for listed in (["a", "b"], ["a", "a"], ["a", None]):
+        held = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(listed, pa.string_view()))
+        assert isinstance(read(write(held, tmp_path / "a.feather"))["c"].dtype, pd.CategoricalDtype)
+    frame = pd.DataFrame({"k": [1], "at": [time(1)], "v": [31]}).set_index(["k", "at"])
+    note = pa.Table.from_pandas(frame).schema.metadata
+    for at in (1, 2**62):
+        table = pa.table({"v": [45], "k": [2], "at": pa.array([at], pa.int64()).view(pa.time64("us"))})
+        pq.write_table(table.replace_schema_metadata(note), tmp_path / "a.parquet")
+        assert len(pandas_dp.read_parquet(tmp_path / "a.parquet")) == 1
+
+
 def test_how_long_a_file_is_read_decides_nothing(tmp_path, monkeypatch):
     """Two seconds after it was written a file is remembered: counted to when its reading began."""
     path = next(both(tmp_path, "parquet"))
