@@ -51,7 +51,7 @@ def draw(column: Column, labels: list[str], line: Curve, ax: Any, axis: str = ""
     column : Column
         As long as `labels`.
     labels : list of str
-    line : Line
+    line : Curve
     ax : matplotlib Axes or None
         None makes a new figure.
     axis : str
@@ -93,7 +93,7 @@ def draw_vector(
     columns : list of Column
     value : Series or DataFrame
         The answer, whose columns they are.
-    line : Line
+    line : Curve
     ax : matplotlib Axes, array of them or None
         Of several columns that are no cells: one for each.
     y : label or list of labels, optional
@@ -321,8 +321,10 @@ def _titled(ax: Any, line: Curve, below: str, beside: str, more: Sequence[str] =
 
 def _as_numbers(column: Column) -> tuple[Any, ...]:
     """Name, values, ends and unit: durations in one unit, dates without their zone, numbers as float."""
-    name, values, *_ = column
-    ends: tuple[Any, ...] = column[1:]
+    name, values, *others = column
+    if values.isna().all() and others[0] is not None:  # one that is missing says not what it is missing of
+        values = pd.Series(pd.NaT, values.index, dtype=others[0].dtype) if others[0].dtype.kind == "m" else values
+    ends: tuple[Any, ...] = (values, *others)
     kind = values.dtype.kind
     if kind == "m":
         longest = max(abs(end).max() for end in ends if end is not None)

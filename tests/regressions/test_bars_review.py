@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import statistics
 
@@ -460,3 +461,14 @@ def test_an_order_that_a_function_decides_takes_no_bars_along():
     by_size = found.sort_values()
     assert by_size.index.tolist() == ["C", "B", "A"]
     assert by_size.table().eval("lower <= value <= upper").all()
+
+
+def test_a_missing_mean_of_durations_is_drawn():
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    df = pd.DataFrame({"wait": pd.to_timedelta([1, 2, 3] * 10, unit="h")})
+    df.dp.protect(epsilon=1, name=fresh())
+    ax = df.dp(epsilon=1e-4).mean("wait", bounds=("0h", "10h")).plot(ax=Figure().subplots())
+    ax.figure.savefig(io.BytesIO())
+    assert ax.get_ylabel().endswith("(h)")
