@@ -327,7 +327,7 @@ def _as_numbers(column: Column) -> tuple[Any, ...]:
     ends: tuple[Any, ...] = (values, *others)
     kind = values.dtype.kind
     if kind == "m":
-        longest = max(abs(end).max() for end in ends if end is not None)
+        longest = max(abs(end).max() for end in ends if end is not None and end.notna().any())
         unit, scale = duration_unit(longest)
         return name, *(None if x is None else x / scale for x in ends), unit
     if kind == "M":
