@@ -219,7 +219,10 @@ class Several(Aggregate):
             notes += noted(part.call, answer)
         value: Any
         if self.single:
-            value = pd.Series({name: next(iter(column.values())) for name, column in cells.items()})
+            alone = {name: next(iter(column.values())) for name, column in cells.items()}
+            # of a missing number among dates pandas would make a missing date
+            kinds = {isinstance(one, pd.Timestamp | pd.Timedelta | type(pd.NaT)) for one in alone.values()}
+            value = pd.Series(alone, dtype=object if len(kinds) > 1 else None)
         else:
             values = {
                 name: pd.Series([column.get(row, np.nan) for row in rows], index=list(rows))

@@ -110,7 +110,7 @@ def shape(value: Any) -> Any:
         return "frame", value.index, list(value.columns), list(value.dtypes)
     if isinstance(value, pd.Series):
         return "series", value.index, value.name, value.dtype
-    return type(value).__name__
+    return "Timestamp" if value is pd.NaT else type(value).__name__  # the one missing date there is
 
 
 def equal_shape(one: Any, other: Any) -> bool:
@@ -157,7 +157,7 @@ def test_no_rows_and_one_row_are_answered_in_the_same_shape(name, rows):
             assert len(few) <= rows
             continue
         assert equal_shape(whole, few) or name in SORTED or name in DRAWN, form
-        assert type(few) is type(whole), form
+        assert few is pd.NaT or type(few) is type(whole), form
 
 
 def kinds(part: Any) -> str:
