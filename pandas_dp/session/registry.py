@@ -116,12 +116,13 @@ def find(ledger: Ledger, name: str) -> Session | None:
 
 def enter(session: Session) -> Session:
     """Know a new session, and let go of those that are closed."""
-    while closed:
-        known = closed.pop()
-        if _forget(known):
-            _ended[known.id] = "" if known._whole is None else known._whole.id
-    _sessions[session.id] = _named[session._ledger, session.name] = session
-    _ever[:] = _ever or [session.id]
+    with lock:
+        while closed:
+            known = closed.pop()
+            if _forget(known):
+                _ended[known.id] = "" if known._whole is None else known._whole.id
+        _sessions[session.id] = _named[session._ledger, session.name] = session
+        _ever[:] = _ever or [session.id]
     return session
 
 

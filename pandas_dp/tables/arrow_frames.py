@@ -23,11 +23,7 @@ NULLABLE: dict[Any, Any] = {  # by type of Arrow, the dtype of pandas that has m
     },
 }
 VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # that Arrow has few kernels for
-KNOWN = {
-    "pandas.period",
-    "pandas.interval",
-    "arrow.uuid",
-}  # types beside those of Arrow that have values in pandas or Python
+KNOWN = {"pandas.period", "pandas.interval", "arrow.uuid"}  # types of their own that pandas or Python have values for
 
 
 def as_declared(table: pa.Table, arrow: bool = False) -> pd.DataFrame:

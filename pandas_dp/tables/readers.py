@@ -253,7 +253,7 @@ def _parquet(source: Any, options: dict[str, Any]) -> pa.Table:
             (f for f in schema if plain_type(held.setdefault(f.name, f.type)) != plain_type(f.type)), None
         ):
             raise ArgumentValueError(
-                f"path: files must have the same columns of the same types, also in schema=, and these differ in "
+                f"path: columns of one name must have one type in all files and in schema=, and these differ in "
                 f"{typed.name!r}: read them one by one, or write them anew alike"
             )
     coded = {path for fragment in fragments for path in dictionary_paths(fragment.metadata)}
@@ -348,8 +348,8 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     Columns of integers have dtypes such as ``Int64``, those of bools ``boolean``, and nested cells are Python's, as the file
     declares them: where a cell is missing pandas would make floats, which round large numbers, and objects. A cell that
     Python has no value for, such as a date in the year 10000, is missing. Of a URL, or with ``storage_options=`` or
-    ``to_pandas_kwargs=``, say ``dtype_backend="pyarrow"``; there pandas reads, and a cell may decide whether it can. Several
-    files have the same columns of the same types. Labels of rows decide nothing, whatever they are read as.
+    ``to_pandas_kwargs=``, say ``dtype_backend="pyarrow"``; there pandas reads, and a cell may decide whether it can. In
+    several files columns of one name must have one type. Labels of rows decide nothing, whatever they are read as.
 
     A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
     part of the question. What pandas makes of the frame is another table, and takes no other budget than the file.
@@ -400,7 +400,8 @@ def read_feather(path: Any, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     path : str or path
-        Of a URL, and of a file of the first version of the format, say ``dtype_backend="pyarrow"``.
+        Of a URL, and of a file of the first version of the format, say ``dtype_backend="pyarrow"``; there pandas reads, and a
+        cell may decide whether it can.
     **options
         Of ``pandas.read_feather``.
 
