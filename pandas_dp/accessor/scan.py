@@ -14,7 +14,7 @@ from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example, uncopied
 from pandas_dp.tables import frames
-from pandas_dp.tables.arrow_frames import dictionary_paths, plain_type
+from pandas_dp.tables.arrow_frames import dictionaries, plain_type, taken
 from pandas_dp.tables.parquet import Files, Scan, pieces_of, with_dictionaries
 from pandas_dp.tables.readers import names_of, note, stamp, stamps_of
 
@@ -177,7 +177,11 @@ def _opened(path: Any) -> Files:
             f"path: a file or a directory is gone, or cannot be read; scan again: {LINE}"
         ) from None
     first = _columns(fragments[0])
-    schema = pa.schema([(one.name, plain_type(one.type)) for one in path.schema]) if given else pa.schema(first.items())
+    schema = (
+        pa.schema([(one.name, plain_type(one.type)) for one in path.schema if taken(one.type)])
+        if given
+        else pa.schema(first.items())
+    )
     for fragment in fragments:
         held = _columns(fragment)
         if held != first:
@@ -202,7 +206,7 @@ def _opened(path: Any) -> Files:
 
 def _wide(fragment: Any) -> Any:
     """The same groups of rows, whose dictionaries have room for all their values."""
-    coded = dictionary_paths(fragment.metadata)
+    coded = dictionaries(fragment.physical_schema)
     groups = [group.id for group in fragment.row_groups]
     return with_dictionaries(fragment, coded).subset(row_group_ids=groups) if coded else fragment
 
@@ -291,7 +295,7 @@ def _fragments(whole: Any) -> list[Any]:
 
 
 def _columns(fragment: Any) -> dict[str, pa.DataType]:
-    """Names and types of the columns in a file, whatever it makes dictionaries of."""
+    """Names and types of the columns in a file that something can be asked of, whatever it makes dictionaries of."""
     try:
         schema, metadata = fragment.physical_schema, fragment.metadata
     except (OSError, pa.ArrowException):
@@ -305,4 +309,4 @@ def _columns(fragment: Any) -> dict[str, pa.DataType]:
             f"path: no column may be named {min(RESERVED & set(schema.names))!r}, as Arrow calls so what it adds to files: "
             "write the files anew with another name"
         )
-    return {name: plain_type(held) for name, held in zip(schema.names, schema.types, strict=True)}
+    return {field.name: plain_type(field.type) for field in schema if taken(field.type)}

@@ -19,24 +19,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.engines.dictionaries import is_text
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
-from pandas_dp.facts.kinds import kind_of, kind_or_none
+from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.tables.arrow_frames import dictionary_paths
-from pandas_dp.tables.conforming import declared, fitted, of_pandas
+from pandas_dp.tables.arrow_frames import as_declared, dictionaries, feather_table, taken
+from pandas_dp.tables.conforming import fitted
 
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather", ".csv": "csv"}
 NONE = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"]
 NONE += ["NULL", "NaN", "None", "n/a", "nan", "null"]  # what pandas takes for a missing cell
 LINES = 1 << 16  # of a CSV file that are read together
 CSV_DTYPES = "'float64', 'Int64', 'boolean', 'datetime64[us]' or 'str'"
-LISTS: dict[int, Any] = {
-    pa.lib.Type_LIST: pa.list_,
-    pa.lib.Type_LARGE_LIST: pa.large_list,
-    pa.lib.Type_LIST_VIEW: pa.list_view,
-    pa.lib.Type_LARGE_LIST_VIEW: pa.large_list_view,
-}
 UNREADABLE = "the data file cannot be read as {format}; nothing was charged"
 
 
@@ -54,7 +47,7 @@ def empty_frame(path: str, schema: Schema) -> pd.DataFrame:
     if form == "csv":
         names = _guarded(form, lambda: _names(path))
         return pd.DataFrame({name: pd.Series([], dtype=_wanted(name, schema[str(name)])) for name in names})
-    frame: pd.DataFrame = _guarded(form, lambda: _columns(_arrow_schema(path, form)))
+    frame: pd.DataFrame = _guarded(form, lambda: _columns(_schema(path, form)))
     return frame
 
 
@@ -116,7 +109,7 @@ def _guarded(form: str, read: Callable[[], Any]) -> Any:
     return None
 
 
-def _arrow_schema(path: str, form: str) -> pa.Schema:
+def _schema(path: str, form: str) -> pa.Schema:
     if form == "feather":
         with pa.memory_map(path) as source:
             return pa.ipc.open_file(source).schema
@@ -126,66 +119,22 @@ def _arrow_schema(path: str, form: str) -> pa.Schema:
 
 
 def _columns(schema: pa.Schema) -> pd.DataFrame:
-    """The columns of a table of Arrow without a row; the dtype of each follows from its type alone."""
-    made = schema.empty_table().to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-    columns = {place: pd.Series([], dtype=_dtype(dtype)) for place, dtype in enumerate(declared(made).dtypes)}
-    frame = pd.DataFrame(columns, index=made.index)
-    frame.columns = made.columns
-    return frame
+    return as_declared(schema.empty_table().select(_taken(schema)))
 
 
-def _dtype(dtype: pd.ArrowDtype) -> Any:
-    held, kind = dtype.pyarrow_dtype, kind_or_none(dtype)
-    arrow = (
-        kind is None
-        or pa.types.is_date(held)
-        or pa.types.is_decimal(held)
-        or (kind.name == "key" and not is_text(held))
-    )
-    return dtype if arrow else of_pandas(held)
+def _taken(schema: pa.Schema) -> list[int]:
+    """Places of the columns that are read; of others nothing can be asked."""
+    return [place for place, field in enumerate(schema) if taken(field.type)]
 
 
 def _arrow(path: str, empty: pd.DataFrame) -> pd.DataFrame:
-    if path.lower().endswith((".parquet", ".pq")):
-        from pyarrow import parquet  # not every program needs it
+    if _format(path) == "feather":
+        return as_declared(feather_table(path, _taken))
+    from pyarrow import parquet  # not every program needs it
 
-        coded = dictionary_paths(parquet.read_metadata(path))
-        # unlike read_table it takes nothing from the names of directories
-        with parquet.ParquetFile(path, read_dictionary=coded) as file:
-            table = file.read()
-    else:
-        with pa.OSFile(path) as source:
-            table = pa.ipc.open_file(source).read_all()
-        for chunk in (chunk for column in table.columns for chunk in column.chunks):
-            chunk.view(_bare(chunk.type)).validate(
-                full=True
-            )  # the format has no checksums, and pandas trusts its lengths
-    return fitted(table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True), empty)
-
-
-def _bare(held: pa.DataType) -> pa.DataType:
-    """The type of the same memory, of which no value is one that a cell must not have."""
-    types = pa.types
-    if isinstance(held, pa.BaseExtensionType):
-        return _bare(held.storage_type)
-    if types.is_dictionary(held):
-        return pa.dictionary(held.index_type, _bare(held.value_type), held.ordered)
-    if types.is_run_end_encoded(held):
-        return pa.run_end_encoded(held.run_end_type, _bare(held.value_type))
-    if types.is_map(held):
-        return pa.map_(_bare(held.key_type), _bare(held.item_type))
-    if types.is_nested(held):
-        fields = [held.field(place).with_type(_bare(held.field(place).type)) for place in range(held.num_fields)]
-        if types.is_struct(held):
-            return pa.struct(fields)
-        return LISTS.get(held.id, lambda of: pa.list_(of, held.list_size))(fields[0])
-    if types.is_decimal(held):
-        return pa.binary(held.bit_width // 8)
-    if types.is_date(held) or types.is_time(held):
-        return pa.int32() if held.bit_width == 32 else pa.int64()
-    return {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}.get(
-        held, held
-    )
+    # unlike read_table it takes nothing from the names of directories
+    with parquet.ParquetFile(path, read_dictionary=dictionaries(parquet.read_schema(path))) as file:
+        return as_declared(file.read(columns=[*empty.columns]))
 
 
 def _csv(path: str, empty: pd.DataFrame) -> pd.DataFrame:

@@ -290,15 +290,20 @@ def _alone(array: Any, place: int) -> Any:
 def _sound(column: pd.Series[Any]) -> pd.Series[Any]:
     """The same column, with a mark for each byte of Arrow's text that is none; pandas never looks at them."""
     held = _held(column)
-    if held is None:
+    if held is None or (marked := legible(held)) is held:
         return column
-    raw = held.cast(pa.large_binary())
+    return pd.Series(marked.to_pylist(), dtype=column.dtype)
+
+
+def legible(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same text, or where it has bytes that are none, which nothing else looks at, long text with a mark for each."""
+    raw = text.cast(pa.large_binary())
     try:
         raw.cast(pa.large_string())  # which looks at all bytes
     except pa.ArrowInvalid:
         cells = [None if cell is None else cell.decode("utf-8", "replace") for cell in raw.to_pylist()]
-        return pd.Series(cells, dtype=column.dtype)
-    return column
+        return pa.chunked_array([pa.array(cells, pa.large_string())])
+    return text
 
 
 def _held(column: pd.Series[Any]) -> pa.ChunkedArray | None:

@@ -6,7 +6,6 @@ beside the program's text: when the file was written.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import inspect
 import os
@@ -25,7 +24,7 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.argument_help import example
-from pandas_dp.tables.arrow_frames import as_declared, dictionary_paths, in_order, plain_type
+from pandas_dp.tables.arrow_frames import as_declared, dictionaries, feather_table, plain_type, taken
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
@@ -38,8 +37,16 @@ NOT_TAKEN = {  # with what to do instead
     "ignore_prefixes": "",  # files that are noted are those that Arrow reads unasked
     "thrift_string_size_limit": "",
     "thrift_container_size_limit": "",  # as many groups of rows as there are
+    "storage_options": "",
+    "to_pandas_kwargs": "",
+    "read_dictionary": "",
+    "use_pandas_metadata": "",
     "filters": "; keep rows by a step, df.dp.query('age > 30')",  # which Arrow can do, or cannot, for what a cell is
 }
+PARTED = (
+    "pandas_dp.read_parquet('visits', partitioning=pyarrow.dataset.partitioning("
+    "pyarrow.schema([('year', pyarrow.int32())]), flavor='hive'))"
+)
 LOCAL = ("file", "local")  # schemes of URLs of files on this machine
 BY_VALUE = (type(None), bool, int, float, str, bytes)
 
@@ -143,39 +150,37 @@ def _keep(held: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:
 
 
 def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public: bool = False) -> Any:
-    """Let a function of pandas read a path; of files on this machine it is remembered which ones.
+    """Let a function of pandas read a path, or Arrow in its place; of files on this machine it is remembered which ones.
 
-    With `public` the rows are, so that several budgets may have them.
+    With `public` the rows are, so that pandas reads them, and several budgets may have them.
     """
-    name = reader.__name__
-    line = f"pandas_dp.{name}('visits.{name.removeprefix('read_')}')"
+    called = reader.__name__
+    line = f"pandas_dp.{called}('visits.{called.removeprefix('read_')}')"
     several = reader is pd.read_parquet
     kinds = (str, os.PathLike, list, tuple) if several else (str, os.PathLike)
     if not isinstance(path, kinds) and not hasattr(path, "read"):
         raise ArgumentTypeError(f"path must be a path{', a list of these' if several else ''} or an open file: {line}")
-    options = dict(options)
-    of_arrow = reader in (pd.read_parquet, pd.read_feather)
-    if of_arrow and options.get("dtype_backend") is pd.api.extensions.no_default:
-        del options["dtype_backend"]
     known = _options(reader)
-    if unknown := [option for option in options if option not in known]:
+    if unknown := [
+        name for name in options if name not in known and (options[name] is not None or name not in NOT_TAKEN)
+    ]:
         instead = NOT_TAKEN.get(unknown[0], did_you_mean(unknown[0], sorted(known)))
-        raise ArgumentTypeError(f"{name}() takes no {unknown[0]}={instead}: {line}")
-    by_schema = of_arrow and "dtype_backend" not in options and not public
-    if of_arrow and not public and options.get("dtype_backend", "pyarrow") != "pyarrow":
-        raise ArgumentValueError(f"dtype_backend: leave it out, or have the dtypes of Arrow, 'pyarrow': {line}")
-    if by_schema:
-        _check_schema(path, options, f"{line[:-1]}, dtype_backend='pyarrow')")
+        raise ArgumentTypeError(f"{called}() takes no {unknown[0]}={instead}: {line}")
+    options = {option: value for option, value in options.items() if option in known}
+    of_arrow = reader is not pd.read_csv and not public
+    if of_arrow:
+        _check_arrow(path, options, line)
     files = [] if any(options.get(name) is not None for name in ("filesystem", "storage_options")) else _files(path)
     started, before = time.time_ns(), stamps_of(files)
-    # what Arrow says, and pandas of what Arrow read, may quote a cell; so does what pandas says of a line of text, which is
-    # left as it is
+    if len({which[:2] for which in before}) < len(before):
+        raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {line}")
+    # what Arrow says may quote a cell; so does what pandas says of a line of text, which is left as it is
     odd: tuple[type[Exception], ...] = (Exception,) if of_arrow else (OSError, pd.errors.EmptyDataError)
     refused = ""
     try:
-        if of_arrow and not public and (by_schema or (several and not _elsewhere(path, options))):
-            pa.array(pd.PeriodIndex([], freq="D"))  # after which Arrow knows the types that pandas adds to its own
-            frame = as_declared((_parquet if several else _feather)(_local(path), options), arrow=not by_schema)
+        if of_arrow:
+            table = (_parquet if several else _feather)(_local(path), options, line)
+            frame = as_declared(table, arrow=options.get("dtype_backend") == "pyarrow")
         else:
             frame = reader(path, **options)
     except ArgumentValueError:
@@ -184,9 +189,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
         refused = f"path: there is no file {path!r}: {line}"
     except odd as error:
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
-        if reader is pd.read_feather and by_schema:
-            line += "; one of the first version of the format takes dtype_backend='pyarrow'"
-        refused = f"path: {path!r} cannot be read{why}. pandas.{name}(...) says more, and may quote cells: {line}"
+        refused = f"path: {path!r} cannot be read{why}. pandas.{called}(...) says more, and may quote cells: {line}"
     if refused:  # outside of the handler, so that the error carries nothing of Arrow's
         raise ArgumentValueError(refused)
     if not isinstance(frame, pd.DataFrame):
@@ -194,7 +197,7 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     if before and (after := stamps_of(_files(path))):
         parts = {part for path in files for part in os.path.abspath(path).split(os.sep) if "=" in part}
         token = note(
-            (name, tuple(map(os.path.realpath, files)), repr(sorted(parts)), repr(options)), started, before, after
+            (called, tuple(map(os.path.realpath, files)), repr(sorted(parts)), repr(options)), started, before, after
         )
         names = frozenset() if public else names_of(files, before)
         held = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
@@ -213,60 +216,68 @@ def _options(reader: Callable[..., Any]) -> set[str]:
         from pyarrow.parquet import read_table  # not every program needs it
 
         known |= {*list(inspect.signature(read_table).parameters)[1:]}
-    return known - NOT_TAKEN.keys() - {"kwargs"}
+    return known - {"kwargs"} if reader is pd.read_csv else known - NOT_TAKEN.keys() - {"kwargs"}
 
 
-def _url(path: Any, options: dict[str, Any]) -> bool:
-    return isinstance(path, str) and "://" in path and not options.get("filesystem") and _local(path) == path
+def _check_arrow(path: Any, options: dict[str, Any], line: str) -> None:
+    """Refuse what would keep the dtypes from following the schema of the file."""
+    if isinstance(path, str) and "://" in path and not options.get("filesystem") and _local(path) == path:
+        raise ArgumentValueError(f"path: Arrow reads no URL; copy the file to this machine: {line}")
+    default = pd.api.extensions.no_default
+    if options.get("dtype_backend", default) not in (default, "pyarrow"):
+        raise ArgumentValueError(f"dtype_backend: leave it out, or have the dtypes of Arrow, 'pyarrow': {line}")
+    if options.get("engine", default) not in (default, "pyarrow", "auto"):
+        raise ArgumentValueError(f"engine: files are read by pyarrow, so leave it out: {line}")
 
 
-def _elsewhere(path: Any, options: dict[str, Any]) -> bool:
-    """Whether pandas has to find what is read, or to make a frame of it."""
-    return bool(options.get("storage_options") or options.get("to_pandas_kwargs")) or _url(path, options)
+def _parquet(source: Any, options: dict[str, Any], line: str) -> pa.Table:
+    import pyarrow.dataset as ds  # not every program needs it
+    from pyarrow.parquet import ParquetDataset, read_table
 
-
-def _check_schema(path: Any, options: dict[str, Any], line: str) -> None:
-    """Refuse what would keep the dtypes from following the schema of the file, and name the line that takes them from it."""
-    if _url(path, options):
-        raise ArgumentValueError(f"path: of a URL the dtypes of its schema are asked for: {line}")
-    if options.get("storage_options"):
-        raise ArgumentValueError(
-            f"storage_options: of another place the dtypes of the file's schema are asked for: {line}"
-        )
-    if options.get("to_pandas_kwargs"):
-        raise ArgumentValueError(f"to_pandas_kwargs: dtypes are those of the file's schema, or of Arrow: {line}")
-    engine = options.get("engine", "pyarrow")
-    if engine is not pd.api.extensions.no_default and engine not in ("pyarrow", "auto"):
-        raise ArgumentValueError(f"engine: files are read by pyarrow, so leave it out: {line.partition(',')[0]})")
-
-
-def _parquet(source: Any, options: dict[str, Any]) -> pa.Table:
-    from pyarrow.parquet import ParquetDataset, read_table  # not every program needs it
-
-    of_pandas = {"engine", "storage_options", "to_pandas_kwargs", "dtype_backend"}
-    given = {name: value for name, value in options.items() if name not in of_pandas}
+    given = {name: value for name, value in options.items() if name not in ("engine", "dtype_backend")}
+    if "partitioning" not in given:  # of which Arrow would guess the types from all names
+        columns = [] if given.get("filesystem") is not None else _folders(source)
+        given["partitioning"] = ds.partitioning(pa.schema([(name, pa.string()) for name in columns]), flavor="hive")
+    if not isinstance(given["partitioning"], ds.Partitioning | None):
+        raise ArgumentValueError(f"partitioning: types must be said: {PARTED}")
     whose = ("filesystem", "partitioning", "decryption_properties")
-    fragments = ParquetDataset(source, **{name: given[name] for name in whose if name in given}).fragments
+    whole = ParquetDataset(source, **{name: given[name] for name in whose if name in given})
     held: dict[str, pa.DataType] = {}
-    for schema in (*(fragment.physical_schema for fragment in fragments), given.get("schema") or ()):
+    for schema in (*(fragment.physical_schema for fragment in whole.fragments), given.get("schema") or ()):
         if typed := next(
-            (f for f in schema if plain_type(held.setdefault(f.name, f.type)) != plain_type(f.type)), None
+            (f for f in schema if held.setdefault(f.name, plain_type(f.type)) != plain_type(f.type)), None
         ):
             raise ArgumentValueError(
                 f"path: columns of one name must have one type in all files and in schema=, and these differ in "
                 f"{typed.name!r}: read them one by one, or write them anew alike"
             )
-    coded = {path for fragment in fragments for path in dictionary_paths(fragment.metadata)}
-    given["read_dictionary"] = [*coded.union(given.get("read_dictionary") or [])]
-    table = read_table(source, **given | {"use_pandas_metadata": True})
-    return in_order(table, {name for name, of in held.items() if pa.types.is_dictionary(of) and of.ordered})
+    _check_taken(whole.schema, given.get("columns"), line)
+    given["read_dictionary"] = [
+        *{name for fragment in whole.fragments for name in dictionaries(fragment.physical_schema)}
+    ]
+    return read_table(source, **given | {"use_pandas_metadata": False})
 
 
-def _feather(source: Any, options: dict[str, Any]) -> pa.Table:
-    # never mapped into memory: what is written into the file later would be what is answered about
-    with pa.OSFile(source) if isinstance(source, str) else contextlib.nullcontext(source) as file:
-        table = pa.ipc.open_file(file).read_all()
-    return table if options.get("columns") is None else table.select(list(options["columns"]))
+def _feather(source: Any, options: dict[str, Any], line: str) -> pa.Table:
+    columns = options.get("columns")
+
+    def chosen(schema: pa.Schema) -> list[int]:
+        _check_taken(schema, columns, line)
+        return [place for place, name in enumerate(schema.names) if columns is None or name in columns]
+
+    table = feather_table(source, chosen)
+    return table if columns is None else table.select(list(columns))
+
+
+def _check_taken(schema: pa.Schema, columns: Any, line: str) -> None:
+    """Check that the columns that are read are of types that can be asked about."""
+    names = [field.name for field in schema if taken(field.type)]
+    others = [field for field in schema if field.name not in names and (columns is None or field.name in columns)]
+    if others:
+        kept = names if columns is None else [name for name in columns if name in names]
+        raise ArgumentValueError(
+            f"path: nothing can be asked of {others[0].name!r}, of type {others[0].type}: {line[:-1]}, columns={kept!r})"
+        )
 
 
 def _local(path: Any) -> Any:
@@ -298,6 +309,13 @@ def _below(folder: str) -> list[str]:
     return files
 
 
+def _folders(path: Any) -> list[str]:
+    """Names of columns that stand in names of directories, such as ``year=2026``, as Arrow finds them."""
+    above = "" if isinstance(path, list | tuple) else _local(path)
+    parts = [part for file in _files(path) for part in os.path.dirname(file).removeprefix(above).split(os.sep)]
+    return [*dict.fromkeys(part.partition("=")[0] for part in parts if "=" in part)]
+
+
 def stamps_of(files: Iterable[str]) -> tuple[Stamp, ...]:
     """Of all files; of none where one is gone."""
     try:
@@ -320,12 +338,11 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     path : str, path or list
-        A file or a directory on this machine (also with ``~`` or ``file://``), or a list of files. Anything else that pandas
-        reads, a URL, an open file or a path with ``filesystem=``, is read and not remembered: it is a new table each time, and
-        may take another budget.
+        A file or a directory on this machine (also with ``~`` or ``file://``), or a list of files. What is read from
+        an open file, or with ``filesystem=``, is not remembered: it is a new table each time, and may take another budget.
     **options
-        Of ``pandas.read_parquet``, without ``filters``, which are steps here, and ``ignore_prefixes``: of a directory no file
-        is read whose name starts with a dot or an underscore.
+        Of ``pandas.read_parquet``, without ``filters``, which are steps here, ``storage_options``, ``to_pandas_kwargs`` and
+        ``ignore_prefixes``: of a directory no file is read whose name starts with a dot or an underscore.
 
     Returns
     -------
@@ -334,7 +351,8 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        There is no such file, or it cannot be read.
+        There is no such file, it cannot be read, or a column has a type of which nothing can be asked, such as bytes, times of
+        the day or structures; the message has the line with the other ``columns=``.
 
     Notes
     -----
@@ -345,11 +363,12 @@ def read_parquet(path: Any, **options: Any) -> pd.DataFrame:
     is therefore public.** Where a program writes it only if something changed, read it with pandas and type a ``version`` that
     follows from the day or the number of the run.
 
-    Columns of integers have dtypes such as ``Int64``, those of bools ``boolean``, and nested cells are Python's, as the file
-    declares them: where a cell is missing pandas would make floats, which round large numbers, and objects. A cell that
-    Python has no value for, such as a date in the year 10000, is missing. Of a URL, or with ``storage_options=`` or
-    ``to_pandas_kwargs=``, say ``dtype_backend="pyarrow"``; there pandas reads, and a cell may decide whether it can. In
-    several files columns of one name must have one type. Labels of rows decide nothing, whatever they are read as.
+    Dtypes follow from the schema of the file, whatever cells are missing, for which pandas would make floats, which round large
+    numbers, and objects. Columns of integers have dtypes such as ``Int64``, those of bools ``boolean``; text is ``str`` also
+    where the file holds it as categories; days and decimals have the dtypes of Arrow, and lists are Python's. A cell that is
+    none, such as one in a list with a date in the year 10000, is missing; bytes that are no text become marks. In several files
+    columns of one name must have one type. What stands in names of directories, such as ``year=2026``, is text, unless
+    ``partitioning=`` says its types. Labels of rows are columns, or left out where they have no name.
 
     A file is remembered from two seconds after it was written. Prepare rows by steps, such as ``df.dp.fillna(...)``: they are
     part of the question. What pandas makes of the frame is another table, and takes no other budget than the file.
@@ -400,8 +419,7 @@ def read_feather(path: Any, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     path : str or path
-        Of a URL, and of a file of the first version of the format, say ``dtype_backend="pyarrow"``; there pandas reads, and a
-        cell may decide whether it can.
+        Of the second version of the format, which is Arrow's own.
     **options
         Of ``pandas.read_feather``.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -10,9 +9,10 @@ import pytest
 from support.frames import fresh
 
 import pandas_dp
+from pandas_dp import ArgumentValueError
 from pandas_dp.commands import data_files
 from pandas_dp.facts.schema import Schema
-from pandas_dp.tables.arrow_frames import dictionary_paths
+from pandas_dp.tables.arrow_frames import dictionaries
 
 NARROW = [pa.int8(), pa.uint8(), pa.int16(), pa.int64()]
 ROOM = {pa.int8(): 2**7, pa.uint8(): 2**8, pa.int16(): 2**15}  # values that indices number
@@ -66,33 +66,20 @@ def test_every_reader_has_room_for_all_values(held, tmp_path):
 
 
 @pytest.mark.parametrize("held", NARROW[:2], ids=str)
-def test_also_within_lists(held, tmp_path):
+def test_within_lists_they_are_not_read(held, tmp_path):
     for place, column in enumerate(tables(held)):
         path = tmp_path / f"{place}.parquet"
         pq.write_table(pa.table({"ward": listed(column), "x": range(len(column))}), path)
-        frame = pandas_dp.read_parquet(path)
-        assert frame["ward"].dtype == object
+        with pytest.raises(ArgumentValueError, match=r"nothing can be asked of 'ward'.*columns=\['x'\]"):
+            pandas_dp.read_parquet(path)
+        frame = pandas_dp.read_parquet(path, columns=["x"])
         frame.dp.protect(epsilon=10**6, name=fresh())
         assert frame.dp(epsilon=10**5).count("x") == len(column)
 
 
-def test_paths_are_those_of_dictionaries(tmp_path):
+def test_those_of_columns_are_named(tmp_path):
     text, held = pa.array(["a", "b"]), part(pa.array(["a", "b"]), pa.int8())
-    columns = {
-        "a.b": held,
-        "a": pa.StructArray.from_arrays([text, held, listed(pa.chunked_array([held])).chunk(0)], ["b", "c", "d"]),
-        "m": pa.array([{"a": "b"}, {}], pa.map_(pa.string(), pa.string())),
-        "when": pd.array(["2026-11", "2026-12"], "period[M]").__arrow_array__(),
-        "text": text,
-    }
+    columns = {"a.b": held, "a": pa.StructArray.from_arrays([text, held], ["b", "c"]), "text": text}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    assert dictionary_paths(pq.read_metadata(tmp_path / "a.parquet")) == ["a.b", "a.c", "a.d.list.element"]
-
-
-def test_an_order_of_categories_is_kept(tmp_path):
-    held = pd.Categorical(["b", "a", None], categories=["b", "a", "z"], ordered=True)
-    pd.DataFrame({"c": held, "x": 1}).to_parquet(tmp_path / "a.parquet")
-    for options in ({}, {"columns": ["c"]}, {"read_dictionary": ["c"]}):
-        dtype = pandas_dp.read_parquet(tmp_path / "a.parquet", **options)["c"].dtype
-        assert dtype == pd.read_parquet(tmp_path / "a.parquet")["c"].dtype
-        assert dtype.ordered
+    assert dictionaries(pq.read_schema(tmp_path / "a.parquet")) == ["a.b"]
+    assert pandas_dp.read_parquet(tmp_path / "a.parquet", columns=["a.b", "text"]).columns.tolist() == ["a.b", "text"]
