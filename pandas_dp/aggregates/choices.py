@@ -91,6 +91,7 @@ class Choice(SingleLook, Guaranteed):
     def chosen(self, picks: Noisy) -> Any:
         """Return the answer from the places of the picks."""
 
+    by_purity = True
     picks = 1
     each = ""  # of several "each: "
     weights: Weights | None = None

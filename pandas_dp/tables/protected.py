@@ -147,12 +147,15 @@ class Table:
         schema = self.schema.after(query.steps)  # once, so that key and rows agree where another thread gives another
         content = self.token, schema.null_rules, kinds
         # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
-        rows = (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
+        drawn: tuple[Any, ...] = (
+            (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
+        )
+        drawn += ("not pure",) if query.aggregate.by_purity and not terms.pure else ()
         return gate.Request(
             ledger=session._ledger,
             name=session.name,
             rule=session._rule,
-            key=None if not loss.parts else query.key(repr(content + rows), unit, steps),
+            key=None if not loss.parts else query.key(repr(content + drawn), unit, steps),
             query=str(replace(query, steps=steps) if self.steps else query),
             price=str(query.price) if loss.parts else "nothing",
             loss=loss,

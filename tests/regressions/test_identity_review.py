@@ -214,3 +214,18 @@ def test_a_refused_total_of_an_implicit_session_names_the_way(tmp_path):
         "except pandas_dp.PandasDPError as error:\n    print(error)\n"
     )
     assert pandas_dp.__version__
+
+
+def test_a_choice_is_not_found_again_as_another_mechanism_drew_it():
+    """With a delta the exponential mechanism picks; the stored pick was permute-and-flip's, and said so no more."""
+    code = """
+session = df.dp.protect(epsilon=9, name="a")
+first = df.dp(epsilon=1).mode("age", keys=[31, 45, 62])
+assert df.dp(epsilon=1).mode("age", keys=[31, 45, 62]).mechanism == first.mechanism == "permute-and-flip"
+print(session.spent)
+session.extend(to_delta=1e-6, reason="more")
+print(df.dp(epsilon=1).mode("age", keys=[31, 45, 62]).mechanism)
+spent = session.spent
+print(df.dp(epsilon=1).mode("age", keys=[31, 45, 62]).mechanism, session.spent == spent)
+"""
+    assert run(code).splitlines() == ["epsilon=1", "exponential mechanism", "exponential mechanism True"]
