@@ -251,6 +251,12 @@ def _parquet(source: Any, options: dict[str, Any], line: str) -> pa.Table:
                 f"path: columns of one name must have one type in all files and in schema=, and these differ in "
                 f"{typed.name!r}: read them one by one, or write them anew alike"
             )
+    lacking = {name for fragment in whole.fragments for name in held.keys() - {*fragment.physical_schema.names}}
+    if lacking and given.get("schema") is None:
+        raise ArgumentValueError(
+            f"path: files must have the same columns, and not all have {min(lacking)!r}; read them one by one, or name all "
+            "columns and their types: schema=pyarrow.schema({'age': pyarrow.int64()})"
+        )
     _check_taken(whole.schema, given.get("columns"), line)
     given["read_dictionary"] = [
         *{name for fragment in whole.fragments for name in dictionaries(fragment.physical_schema)}

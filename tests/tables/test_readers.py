@@ -124,6 +124,16 @@ def test_a_file_counts_once(tmp_path):
             pandas_dp.read_parquet(paths)
 
 
+def test_no_column_of_a_file_is_left_out(tmp_path):
+    """Arrow takes those of the first."""
+    write(pa.table({"a": [31]}), tmp_path / "0.parquet")
+    write(pa.table({"a": [45], "b": [1]}), tmp_path / "1.parquet")
+    with pytest.raises(ArgumentValueError, match="not all have 'b'; read them one by one, or name all columns"):
+        pandas_dp.read_parquet(tmp_path)
+    schema = pa.schema({"a": pa.int64(), "b": pa.int64()})
+    assert pandas_dp.read_parquet(tmp_path, schema=schema)["b"].tolist() == [pd.NA, 1]
+
+
 def test_no_name_of_a_directory_decides_on_a_type(tmp_path):
     """Arrow guesses from all of them: one made numbers of the others, or text."""
     told = []
