@@ -96,7 +96,7 @@ class DiscreteLaplace(Noise):
         wherever they are less. The logarithm of the tail is concave, so each of Newton's steps ends where the tail is small
         enough.
         """
-        sizes = np.abs(weights)
+        sizes, level = np.abs(weights), max(level, 1e-6)  # narrower ones would be rounding alone
         added, length, largest = sizes.sum(axis=0), np.sqrt((sizes**2).sum(axis=0)), sizes.max(axis=0)
         bound: NDArray[np.float64] = np.minimum(self.combined(level) * length, (self.tail(level) + 1) * added)
         if len(sizes) > MOST_APART or level > HIGHEST_APART:
