@@ -48,6 +48,10 @@ def empty_frame(path: str, schema: Schema) -> pd.DataFrame:
         names = _guarded(form, lambda: _names(path))
         return pd.DataFrame({name: pd.Series([], dtype=_wanted(name, schema[str(name)])) for name in names})
     frame: pd.DataFrame = _guarded(form, lambda: _columns(_schema(path, form)))
+    if frame.columns.empty:
+        raise DataFileError(
+            "the data file has no column of numbers, text, days or moments, so nothing can be asked of it"
+        )
     return frame
 
 

@@ -89,6 +89,7 @@ def as_declared(table: pa.Table, arrow: bool = False) -> pd.DataFrame:
     table = table.select(named)
     plain = pa.Table.from_arrays([_plain(column) for column in table.columns], names=table.column_names)
     frame: pd.DataFrame = plain.to_pandas(types_mapper=pd.ArrowDtype if arrow else _dtype)
+    frame = frame if named else pd.DataFrame(index=pd.RangeIndex(table.num_rows))
     for place, column in enumerate(plain.columns):
         if _is_list(column.type) and not arrow:
             frame.isetitem(place, pd.Series(list(map(_cell, column)), dtype=object).array)

@@ -257,7 +257,9 @@ def _parquet(source: Any, options: dict[str, Any], line: str) -> pa.Table:
             f"path: files must have the same columns, and not all have {min(lacking)!r}; read them one by one, or name all "
             "columns and their types: schema=pyarrow.schema({'age': pyarrow.int64()})"
         )
-    _check_taken(whole.schema, given.get("columns"), line)
+    if given.get("schema") is not None:  # of dictionaries Arrow would make their narrow indices
+        given["schema"] = pa.schema([(field.name, plain_type(field.type)) for field in given["schema"]])
+    _check_taken(whole.schema if given.get("schema") is None else given["schema"], given.get("columns"), line)
     given["read_dictionary"] = [
         *{name for fragment in whole.fragments for name in dictionaries(fragment.physical_schema)}
     ]
@@ -276,14 +278,21 @@ def _feather(source: Any, options: dict[str, Any], line: str) -> pa.Table:
 
 
 def _check_taken(schema: pa.Schema, columns: Any, line: str) -> None:
-    """Check that the columns that are read are of types that can be asked about."""
-    names = [field.name for field in schema if taken(field.type)]
-    others = [field for field in schema if field.name not in names and (columns is None or field.name in columns)]
-    if others:
-        kept = names if columns is None else [name for name in columns if name in names]
-        raise ArgumentValueError(
-            f"path: nothing can be asked of {others[0].name!r}, of type {others[0].type}: {line[:-1]}, columns={kept!r})"
+    """Check that the columns that are read are there, are some, and are of types that can be asked about."""
+    wanted = schema.names if columns is None else list(columns)
+    if unknown := [name for name in wanted if name not in schema.names]:  # such as a path to a field of a structure
+        raise ArgumentValueError(f"columns: there is no {unknown[0]!r}{did_you_mean(unknown[0], schema.names)}: {line}")
+    kept = [name for name in wanted if all(taken(field.type) for field in schema if field.name == name)]
+    if others := [name for name in wanted if name not in kept]:
+        advised = (
+            f"{line[:-1]}, columns={kept!r})"
+            if kept
+            else "write it anew with columns of numbers, text, days or moments"
         )
+        held = schema.field(schema.get_all_field_indices(others[0])[0]).type
+        raise ArgumentValueError(f"path: nothing can be asked of {others[0]!r}, of type {held}: {advised}")
+    if not wanted:
+        raise ArgumentValueError(f"columns: name one, or leave it out: {line}")
 
 
 def _local(path: Any) -> Any:

@@ -398,6 +398,9 @@ def test_columns_of_which_nothing_can_be_asked_are_none(tmp_path, form, name):
             return
         for read in (data_files.empty_frame, data_files.whole_frame):
             assert read(str(tmp_path / form), NOTHING).dtypes.to_dict() == {"y": pd.Int64Dtype()}
+        write(pa.table({"x": cells}), tmp_path / form)
+        with pytest.raises(DataFileError, match="so nothing can be asked of it"):
+            data_files.whole_frame(str(tmp_path / form), NOTHING)
 
 
 def test_no_line_decides_how_a_command_ends(tmp_path):

@@ -79,7 +79,6 @@ def test_bools_are_bools_wherever_they_are_read(where, tmp_path):
         assert read(path, where)["c"].dtype == "boolean"
         assert read(path, where)["c"].tolist() == [cell if cell is not None else pd.NA for cell in cells]
     assert pandas_dp.read_parquet(path, dtype_backend="pyarrow")["c"].dtype == pd.ArrowDtype(pa.bool_())
-    assert pandas_dp.read_parquet(path, columns=[]).columns.empty
 
 
 @pytest.mark.parametrize(
@@ -114,6 +113,36 @@ def test_columns_of_which_nothing_can_be_asked_are_refused_whatever_they_hold(na
             getattr(pandas_dp, f"read_{form}")(path, columns=["v", "c"])
         if form == "parquet":
             assert pandas_dp.scan_parquet(path).columns.tolist() == ["v", "w"]
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_columns_that_are_chosen_are_there(form, tmp_path):
+    """Of a structure Arrow also takes a field, and without any field it reads all."""
+    read = getattr(pandas_dp, f"read_{form}")
+    for words in (["a", "b"], ["a", "c", "b"]):
+        parts = [pa.DictionaryArray.from_arrays(pa.array(range(len(words)), pa.int8()), pa.array(words))]
+        table = pa.table({"s": pa.StructArray.from_arrays(parts, ["x"]), "age": range(len(words))})
+        path = write(table, tmp_path / f"a.{form}")
+        for wanted, line in (
+            (["s.x"], "there is no 's.x'"),
+            (["ag"], "did you mean 'age'"),
+            ([], "name one, or leave it out"),
+        ):
+            with pytest.raises(ArgumentValueError, match=f"columns: .*{line}"):
+                read(path, columns=wanted)
+        with pytest.raises(ArgumentValueError, match=r"of 's', of type .* write it anew with columns of numbers"):
+            read(path, columns=["s"])
+    frame = pd.DataFrame(index=pd.Index(range(3), name="__index_level_0__"))
+    assert len(read(write(pa.table(frame.reset_index()), tmp_path / f"b.{form}"))) == 3
+
+
+@pytest.mark.parametrize("rows", [128, 129])
+def test_a_schema_with_narrow_dictionaries_has_room_for_all_values(rows, tmp_path):
+    words = [f"w{place}" for place in range(rows)]
+    path = write(pa.array(words), tmp_path / "a.parquet")
+    schema = pa.schema({"c": pa.dictionary(pa.int8(), pa.string())})
+    for options in ({}, {"dtype_backend": "pyarrow"}):
+        assert pandas_dp.read_parquet(path, schema=schema, **options)["c"].tolist() == words
 
 
 def test_a_file_counts_once(tmp_path):
