@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pandas_dp.aggregates.base import Aggregate, Caution, ExpectedError, Steps, Terms, noise_of, noised
-from pandas_dp.aggregates.moments import Mean, Sum, Variance
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_dp.aggregates.base import Aggregate, Answer, Caution, ExpectedError, Steps, Terms, noise_of, noised
+from pandas_dp.aggregates.moments import Mean, Sum, Variance, none_seen
 from pandas_dp.aggregates.quantiles import QuantileOf
+from pandas_dp.aggregates.rotated import half_width, known
+from pandas_dp.aggregates.uncertainty import LEVEL, Ratio, percent
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.gaussian import analytic_variance
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import Price, PrivacyLoss, show
 from pandas_dp.core.statistics.counts import Count
@@ -18,6 +25,8 @@ from pandas_dp.facts.checks import MOST_WHOLE
 
 SHARE = Fraction(3, 20)  # of the price, for the bounds
 CHANCE = 1e-6  # that any bin without rows is taken for one with rows
+BESIDE = 0.90  # two-sided: an empty bin beside those that are found passes with 5 %, and doubles the noise
+CUT = 0.95  # two-sided: where no row is cut, the caution that some are comes with 5 %
 FIRST, LAST = -10, 40  # exponents of the bins
 POWERS = tuple(2.0**exponent for exponent in range(FIRST, LAST + 2))
 EDGES = (*(-power for power in reversed(POWERS)), 0.0, *POWERS)
@@ -35,13 +44,16 @@ class PrivateBounds(Aggregate):
 
     The first look is a noisy histogram of the column over 0, the powers of two from 2**-10 to 2**41 and their
     negatives (for whole numbers from 2**0), at `SHARE` of the price; what lies beyond counts in the end bins, but for
-    infinities and what is as far (`FARTHEST`), which count in none and are cut to the bounds that are found. A bin
-    passes when its noisy count exceeds
+    infinities and what is as far (`FARTHEST`), which count in none and are cut to the bounds that are found. Of a unit with
+    several rows one of them counts, chosen at random. A bin passes when its noisy count exceeds
     the least t with P(noise > t) <= `CHANCE` / bins, so that an empty bin passes anywhere with probability at most
-    `CHANCE`. The bounds reach from the first bin that passes to the last, without any the lattice of `question` stays.
-    Values in bins of fewer than about t rows go unseen, which a note says: t is a public number.
+    `CHANCE`. The bounds reach from the first bin that passes to the last, and on from there bin by bin as long as the next one
+    exceeds what an empty one does with 5 %. Without any the answer is missing.
     The bounds are a function of noisy counts, so the two looks compose: the price is paid in full, whatever is found.
-    Source: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020, Section 5.
+    What is then answered, and what the interval is about, is the statistic of the values cut to these bounds: no private
+    interval of finite length holds for all columns without bounds. How many rows are cut a mean alone tells.
+    Source: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020, Section 5; bounds that grow after Biswas, Dong,
+    Kamath, Ullman 2020.
 
     Parameters
     ----------
@@ -69,8 +81,8 @@ class PrivateBounds(Aggregate):
 
     @property
     def version(self) -> int:  # type: ignore[override]
-        """As its question; quantiles of whole numbers are whole since the second."""
-        return 2 if self._one_by_one else self.question.version
+        """That of its question, after 10 of the first look's: since the first one bounds grow, and a unit counts once."""
+        return 10 + self.question.version
 
     @property
     def own_unit(self) -> bool:  # type: ignore[override]
@@ -84,7 +96,7 @@ class PrivateBounds(Aggregate):
 
     def _look(self, terms: Terms) -> Measurement:
         bins = Bins(self.question.column, (-FARTHEST, *self.edges[1:-1], FARTHEST))
-        return noised(Count(by=bins), terms.price.share(SHARE), terms.unit)
+        return noised(Count(by=bins, once=True), terms.price.share(SHARE), terms.unit)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks. Gaussian noise is rounded up by lattice, so the declared loss is that without any rounding."""
@@ -97,23 +109,22 @@ class PrivateBounds(Aggregate):
         """The histogram, then the question."""
         look = self._look(terms)
         noisy = yield look
-        least = threshold(look, len(noisy))
-        found = bounds(noisy, least, self.edges)
-        share = f"{show(100 * SHARE)} % of the price"
-        note: str
+        least, beside = threshold(look, len(noisy)), noise_of(look).half_width(BESIDE)
+        found = bounds(noisy, least, beside, self.edges)
+        share, unseen = f"{show(100 * SHARE)} % of the price", _unseen(found, least, beside, terms)
         if found is None:
-            question, shown = self.question, "no bounds found"
-            note = Caution(
-                f"{share} found no bounds, too few rows for the noise: the widest ones were used; {TYPE_THEM}"
-            )
+            answer = yield from self.question.steps(_rest(terms))
+            none = Caution(f"no value, as {share} found no bounds: too few rows for the noise; {TYPE_THEM}")
+            return Answer(answer.value * math.nan, answer.mechanism, None, (none, unseen), found="no bounds found")
+        step = Fraction(1) if self._one_by_one and found[1] - found[0] <= MOST_WHOLE else None
+        question = replace(self.question, lattice=Lattice.between(*found, self.bits, step))
+        ends = f"[{show(found[0])}, {show(found[1])}]"
+        if isinstance(question, Mean) and question.by is None:
+            answer = yield from _mean_and_cut(question, found, _rest(terms))
         else:
-            step = Fraction(1) if self._one_by_one and found[1] - found[0] <= MOST_WHOLE else None
-            question = replace(self.question, lattice=Lattice.between(*found, self.bits, step))
-            shown = f"bounds ({show(found[0])}, {show(found[1])}) found"
-            note = f"bounds=({show(found[0])}, {show(found[1])}) found with {share}; values beyond count at the ends"
-        answer = yield from question.steps(_rest(terms))
-        notes = (*answer.notes, note, *unseen(found, least, terms.public_rows))
-        return replace(answer, notes=notes, found=shown)
+            answer = yield from question.steps(_rest(terms))
+        told = f"of values cut to {ends}, bounds that {share} found"
+        return replace(answer, notes=(*answer.notes, told, unseen), found=f"of values cut to {ends}")
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of a quantile, but for the number of points in the bounds; of others it depends on the bounds."""
@@ -128,20 +139,66 @@ def threshold(look: Measurement, bins: int) -> int:
     return noise_of(look).half_width(1 - 2 * CHANCE / bins)  # of which one side is half
 
 
-def bounds(noisy: Noisy, least: int, edges: tuple[float, ...] = EDGES) -> Ends | None:
-    """From the left end of the first bin above a threshold to the right end of the last; None without any."""
+def bounds(noisy: Noisy, least: int, beside: int, edges: tuple[float, ...] = EDGES) -> Ends | None:
+    """Ends of the bins above a threshold, and of those beside them one by one above a lower one; None without any."""
     passed = [i for i, count in enumerate(noisy) if count > least]
-    return (Fraction(edges[passed[0]]), Fraction(edges[passed[-1] + 1])) if passed else None
+    if not passed:
+        return None
+    first, last = passed[0], passed[-1]
+    while first > 0 and noisy[first - 1] > beside:
+        first -= 1
+    while last < len(noisy) - 1 and noisy[last + 1] > beside:
+        last += 1
+    return Fraction(edges[first]), Fraction(edges[last + 1])
 
 
-def unseen(found: Ends | None, least: int, rows: int | None) -> tuple[str, ...]:
+def _unseen(found: Ends | None, least: int, beside: int, terms: Terms) -> str:
     """What the search cannot have seen, from public numbers and the bounds that were found."""
-    rare = f"fewer than {least:,} rows between a power of two and the next go unseen"
-    if found is None and rows is not None and rows <= least:
-        return (Caution(f"useless: at this price {rare}, and there are {rows:,} in all; {TYPE_THEM}"),)
+    what = "rows" if terms.unit.column is None else "units"
+    rare = f"fewer than {least:,} {what} between a power of two and the next"
+    if found is None and terms.public_rows is not None and terms.public_rows <= least:
+        return Caution(
+            f"useless: at this price {rare} go unseen, and there are {terms.public_rows:,} in all; {TYPE_THEM}"
+        )
     if found is not None and max(map(abs, found)) <= 1:
-        return (Caution(f"these bounds hold little but 0, perhaps because {rare}; {TYPE_THEM}"),)
-    return (rare,)
+        return Caution(f"these bounds hold little but 0, perhaps because {rare} go unseen; {TYPE_THEM}")
+    return f"{rare} go unseen, or {beside:,} beside bounds that are found"
+
+
+@dataclass(frozen=True)
+class Twice:
+    """The noise of sums of two draws each, as `Law`."""
+
+    noise: Noise
+
+    def tail(self, level: float) -> float:
+        """See `Noise`."""
+        return 2 * self.noise.tail(level)
+
+    def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+        """See `Noise`."""
+        return self.noise.half_widths(np.concatenate([weights, weights]), level)
+
+
+def _mean_and_cut(mean: Mean, found: Ends, terms: Terms) -> Steps:
+    """The mean of values cut to bounds, and how many rows were cut, in one look.
+
+    A row within adds (v, M - v, 0, 0), one below (0, 0, 0, M), one at the upper end or beyond (0, 0, M, 0): the features of
+    `Moments` by whether a row is within, so with its sensitivities. The mean is that of F1 + F3 and F2 + F4.
+    """
+    by = Bins(mean.column, (float(found[0]), float(found[1])), other=True)
+    look = replace(mean, by=by).look(terms)
+    first, second, above, below = yield look
+    noise, cells = noise_of(look), mean.lattice.cells
+    pair, law = (first + above, second + below), Twice(noise)
+    cut, most = above + below, half_width((1.0, 1.0), noise, 2 * LEVEL - 1)  # of which one side is half of the rest
+    rows = [f"{max(0, round(number / cells)):,}" for number in (cut, cut + most)]
+    note: str = f"about {rows[0]} (at most {rows[1]}, {percent(LEVEL)}) rows are cut"
+    if max(above, below) > noise.half_width(CUT):
+        note = Caution(f"{note}: the mean of all values may be another one; {TYPE_THEM}")
+    if not known([pair], law)[0]:
+        return Answer(math.nan, noise.name, None, (none_seen(law, 2, cells, grouped=False), note))
+    return Answer(mean.of_cell(pair), noise.name, Ratio((pair,), law, mean.lattice, mean.kind), (note,))
 
 
 def _rest(terms: Terms) -> Terms:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
 from itertools import product
@@ -11,17 +12,20 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 from support.frames import protected
 
 from pandas_dp.aggregates import private_bounds
-from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.base import Caution, Terms
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
-from pandas_dp.aggregates.private_bounds import CHANCE, EDGES, SHARE, WIDEST, PrivateBounds, bounds, threshold
+from pandas_dp.aggregates.private_bounds import CHANCE, EDGES, SHARE, WIDEST, PrivateBounds, Twice, bounds, threshold
 from pandas_dp.aggregates.quantiles import QuantileOf
+from pandas_dp.aggregates.uncertainty import Ratio
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import HybridFilter, PureFilter
 from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS, Lattice
+from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.datasets import load_adult
 from pandas_dp.facts.kinds import Kind
@@ -79,21 +83,25 @@ def test_threshold_for_gaussian(price):
 
 
 def test_bins_that_pass():
-    """From the left end of the first to the right end of the last; exactly the threshold does not pass."""
+    """From the left end of the first to the right end of the last, and on; exactly a threshold does not pass."""
     zero = EDGES.index(0.0)
     noisy = [10] * BINS
-    assert bounds(noisy, 10) is None
+    assert bounds(noisy, 10, 10) is None
     noisy[zero] = 11
-    assert bounds(noisy, 10) == (0, F(1, 1024))
+    assert bounds(noisy, 10, 10) == (0, F(1, 1024))
     noisy[zero + 17] = 12  # 2**6..2**7
-    assert bounds(noisy, 10) == (0, 128)
+    assert bounds(noisy, 10, 10) == (0, 128)
     noisy[0] = 10**6
-    assert bounds(noisy, 10) == (-WIDEST, 128)
+    assert bounds(noisy, 10, 10) == (-WIDEST, 128)
+    assert bounds(noisy, 10, 9) == (-WIDEST, WIDEST)  # from bin to bin
+    noisy[zero + 19] = 9
+    assert bounds(noisy, 10, 9) == (-WIDEST, 256)
     assert EDGES[zero - 1] == -(2.0**-10)
     assert EDGES[-1] == 2.0**41 == -EDGES[0]
     assert list(EDGES) == sorted(EDGES)
 
 
+CUT = "of values cut to ["
 CELLS = {
     0: (0, F(1, 1024)),
     1: (1, 2),
@@ -118,8 +126,8 @@ def test_every_dtype_counts_in_the_bin_around_it(dtype):
             continue  # the dtype has no such number
         df = protected(pd.DataFrame({"x": column}), epsilon=10**5)
         note = df.dp(epsilon=10**4).sum("x", bounds="private").notes[0]
-        assert note.startswith("bounds=(")
-        found = tuple(F(end) for end in note[len("bounds=(") : note.index(")")].split(", "))
+        assert note.startswith(CUT)
+        found = tuple(F(end) for end in note[len(CUT) : note.index("]")].split(", "))
         assert found == (expected if "float" in dtype else WHOLE_CELLS.get(value, expected))
         df.dp.session.close()
 
@@ -140,9 +148,11 @@ def drive(question: PrivateBounds, terms: Terms, passed: tuple[int, ...]) -> tup
             s = look.statistic.sensitivity(terms.unit)
             spent += look.mechanism.loss(s)
             levels = len(getattr(look.mechanism, "levels", "x"))
-            noisy = [10**9 if i in passed else -(10**9) for i in range(BINS)] if first else [1] * max(3, levels)
-            if not first and isinstance(question.question, Sum | Mean | QuantileOf):
-                noisy = noisy[: {Sum: 1, Mean: 2, QuantileOf: levels}[type(question.question)]]
+            noisy = [10**9 if i in passed else -(10**9) for i in range(BINS)] if first else [1] * max(4, levels)
+            if not first:
+                noisy = noisy[
+                    : {Sum: 1, Variance: 3, Mean: 4 if passed else 2, QuantileOf: levels}[type(question.question)]
+                ]
             look, first = recipe.send(noisy), False
     except StopIteration as stop:
         return spent, stop.value
@@ -189,6 +199,12 @@ def test_canonical_text_has_all_arguments():
 
 
 # ------------------------------------------------------------------------------------------------ public calls
+@pytest.fixture
+def no_growth(monkeypatch):
+    """Where a text has the bounds: an empty bin beside those that are found passes with 5 %, here with 1e-9."""
+    monkeypatch.setattr(private_bounds, "BESIDE", 1 - 2e-9)
+
+
 @pytest.fixture(scope="module")
 def adult():
     return load_adult()[["age", "capital_gain", "sex"]]
@@ -213,16 +229,18 @@ def test_answers(adult):
     assert sums.to_numpy() == pytest.approx(adult.groupby("sex")["age"].sum().to_numpy(), rel=1e-4)
 
 
+@pytest.mark.usefixtures("no_growth")
 def test_what_people_are_told(adult):
     df = protected(adult.copy(), epsilon=10)
     release = df.dp(epsilon=1).mean("age", bounds="private")
-    assert release.notes == (
-        "bounds=(16, 128) found with 15 % of the price; values beyond count at the ends",
-        "fewer than 117 rows between a power of two and the next go unseen",
+    assert release.notes[1:] == (
+        "of values cut to [16, 128], bounds that 15 % of the price found",
+        "fewer than 117 rows between a power of two and the next go unseen, or 134 beside bounds that are found",
     )
-    assert repr(release).endswith("(95 %), epsilon 1, bounds (16, 128) found")
-    assert "bounds (16, 128) found" in release._repr_html_()
-    assert pickle.loads(pickle.dumps(release))._provenance.found == "bounds (16, 128) found"
+    assert re.fullmatch(r"about \d (\(at most \d+, 95 %\)) rows are cut.*", release.notes[0])
+    assert repr(release).splitlines()[0].endswith("(95 %), epsilon 1, of values cut to [16, 128]")
+    assert "of values cut to [16, 128]" in release._repr_html_()
+    assert pickle.loads(pickle.dumps(release))._provenance.found == "of values cut to [16, 128]"
     assert str(release.query) == "mean('age', bounds='private')"
     assert df.dp.session.spent == "epsilon=1"
     assert df.dp(epsilon=1).mean("age", bounds="private") == release  # stored
@@ -231,23 +249,30 @@ def test_what_people_are_told(adult):
     assert df.dp.session.spent == "epsilon=2"
 
 
+@pytest.mark.usefixtures("no_growth")
 def test_what_people_are_told_of_groups(adult):
     df = protected(adult.copy(), epsilon=10)
     series = df.dp(epsilon=1).groupby("sex", keys=["Female", "Male"])["age"].mean(bounds="private")
-    assert repr(series).splitlines()[-1].startswith("each interval 95 %, epsilon 1, bounds (16, 128) found")
+    assert repr(series).splitlines()[-1].startswith("each interval 95 %, epsilon 1, of values cut to [16, 128]")
     assert df.dp.session.spent == "epsilon=1"
 
 
-def test_too_few_rows_cost_as_much_and_say_so():
-    """With ten rows no bin passes: the widest bounds, whose answer is noise; public facts decide what it costs."""
-    df = protected(pd.DataFrame({"x": [1.0] * 10}), epsilon=10)
-    release = df.dp(epsilon=1).median("x", bounds="private")
-    (note,) = (note for note in release.notes if "found no bounds" in note)
-    assert "bounds=(lower, upper)" in note
-    assert -(2**41) <= release <= 2**41
-    assert df.dp.session.spent == "epsilon=1"
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_too_few_rows_cost_as_much_and_have_no_value(relation):
+    """With ten rows no bin passes; public facts decide what it costs."""
+    df = protected(pd.DataFrame({"x": [1.0] * 10, "g": "a"}), epsilon=10, neighbors=relation)
+    dp, private = df.dp(epsilon=1), {"bounds": "private"}
+    scalars = [dp.mean("x", **private), dp.sum("x", **private), dp.median("x", **private), dp.std("x", **private)]
+    vectors = [dp.quantile("x", [0.1, 0.9], **private), dp.groupby("g", keys=["a", "b"])["x"].mean(**private)]
+    for release in [*scalars, *vectors]:
+        assert np.isnan(np.asarray(release)).all()
+        assert release.interval() is None
+        assert "no value, as 15 % of the price found no bounds" in repr(release)
+        assert "bounds=(lower, upper)" in repr(release)
+    assert df.dp.session.spent == "epsilon=6"
 
 
+@pytest.mark.usefixtures("no_growth")
 def test_mostly_zeros_at_a_small_price_are_not_taken_for_fractions(adult):
     """Nine in ten gains are 0, the others too few in any bin: whole numbers are not cut below 1, and the answer says it.
 
@@ -255,13 +280,14 @@ def test_mostly_zeros_at_a_small_price_are_not_taken_for_fractions(adult):
     """
     df = protected(adult.copy(), epsilon=10)
     release = df.dp(epsilon=0.01).mean("capital_gain", bounds="private")
-    assert "bounds (0, 1) found" in repr(release)
-    assert release.notes[1].startswith("these bounds hold little but 0, perhaps because fewer than 11,7")
+    assert "of values cut to [0, 1]" in repr(release)
+    assert release.notes[2].startswith("these bounds hold little but 0, perhaps because fewer than 11,7")
 
 
+@pytest.mark.usefixtures("no_growth")
 def test_mostly_zeros_among_real_numbers(adult):
     real = protected(adult.astype({"capital_gain": float}), epsilon=10)
-    assert "bounds (0, 0.0009765625) found" in repr(real.dp(epsilon=0.01).mean("capital_gain", bounds="private"))
+    assert "of values cut to [0, 0.0009765625]" in repr(real.dp(epsilon=0.01).mean("capital_gain", bounds="private"))
 
 
 def test_a_search_without_a_chance_says_so():
@@ -276,8 +302,70 @@ def test_a_search_without_a_chance_says_so():
 
 
 @pytest.mark.parametrize("terms", [{"epsilon": 1, "delta": 1e-6}, {"rho": 0.1}])
+@pytest.mark.usefixtures("no_growth")
 def test_gaussian_noise(adult, terms):
     df = protected(adult.copy(), epsilon=10, delta=1e-5)
     release = df.dp(**terms).mean("age", bounds="private")
     assert release == pytest.approx(adult["age"].mean(), abs=0.5)
-    assert release.notes[0].startswith("bounds=(16, 128)")
+    assert release.notes[1].startswith("of values cut to [16, 128]")
+
+
+# --------------------------------------------------------------------------------------- what is said of values cut
+DRAWS, ROW = 4000, Lattice.between(F(0), F(8), SUM_BITS)
+CUTS = [(12, 0), (60, 5), (400, 0), (400, 150), (50_000, 40_000)]  # rows within and beyond, in scales of the noise
+
+
+@pytest.mark.parametrize("price", [Price(F(1)), Price(F(1, 4)), Price(rho=F(1, 2))], ids=str)
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize(("rows", "cut"), CUTS)
+def test_the_mean_of_values_cut_and_their_number(rows, cut, unit, price):
+    """Fresh noise on fixed sums. Coverage is compared with 0.945, false cautions with 5 %, both missed with 1e-9; some 150
+    comparisons. Power: of 4,000 draws a coverage of 0.91, or 8 % of false cautions, is seen with probability 0.999.
+    """
+    mean, terms = Mean("x", ROW, NUMBER), Terms(unit, price)
+
+    def answer(noisy):
+        recipe = private_bounds._mean_and_cut(mean, (F(0), F(8)), terms)
+        next(recipe)
+        with pytest.raises(StopIteration) as stop:
+            recipe.send(noisy)
+        return stop.value.value
+
+    noise = next(private_bounds._mean_and_cut(mean, (F(0), F(8)), terms)).mechanism
+    step = int(noise.standard_deviation / ROW.cells) + 1  # rows
+    exact = [3 * rows * step * ROW.cells // 8, 5 * rows * step * ROW.cells // 8, cut * step * ROW.cells, 0]
+    truth = 8 * (exact[0] + exact[2]) / sum(exact)
+    rng, size = np.random.default_rng(1), (DRAWS, 4)
+    laplace = isinstance(noise, DiscreteLaplace)
+    drawn = rng.laplace(0, float(noise.scale), size) if laplace else rng.normal(0, noise.standard_deviation, size)
+    noisy = [[a + b for a, b in zip(exact, draw, strict=True)] for draw in np.rint(drawn).astype(int).tolist()]
+    first = [answer(numbers) for numbers in noisy[:40]]
+    pairs = [(a + c, b + d) for a, b, c, d in noisy]
+    seen = private_bounds.known(pairs, Twice(noise))
+    assert [one.error is not None for one in first] == seen[:40].tolist()
+    models = tuple(pair for pair, known in zip(pairs, seen, strict=True) if known)
+    values = pd.Series([mean.of_cell(pair) for pair in models])
+    lower, upper = Ratio(models, Twice(noise), ROW, scalar=False).bounds(values, 0.95)
+    if first[0].error is not None:
+        assert first[0].error.bounds(first[0].value, 0.95) == (lower[0], upper[0])
+    assert ((lower <= values) & (values <= upper)).all()
+    assert ((lower - 1e-9 <= truth) & (truth <= upper + 1e-9)).sum() >= binom.ppf(1e-9, len(values), 0.945)
+    most = private_bounds.half_width((1.0, 1.0), noise, 0.9)
+    assert sum(c + d + most >= cut * step * ROW.cells for *_, c, d in noisy) >= binom.ppf(1e-9, DRAWS, 0.945)
+    told = [max(0, round((c + d + most) / ROW.cells)) for *_, c, d in noisy[:40]]
+    assert [int(re.search("at most ([0-9,]+)", one.notes[-1])[1].replace(",", "")) for one in first] == told
+    said = [max(c, d) > noise.half_width(private_bounds.CUT) for *_, c, d in noisy]
+    assert [isinstance(one.notes[-1], Caution) for one in first] == said[:40]
+    assert cut or sum(said) <= binom.ppf(1 - 1e-9, DRAWS, 0.05)
+    assert cut < 20 or sum(said) == DRAWS
+
+
+def test_noise_of_one_draw_would_not_cover():
+    """The broken twin: each of the two features has the noise of two."""
+    noise, rng = DiscreteLaplace(F(ROW.cells)), np.random.default_rng(1)
+    drawn = np.rint(rng.laplace(0, ROW.cells, (DRAWS, 4))).astype(int)
+    half = 500 * ROW.cells
+    models = tuple((half + int(a + c), half + int(b + d)) for a, b, c, d in drawn)
+    values = pd.Series([8 * first / (first + second) for first, second in models])
+    lower, upper = Ratio(models, noise, ROW, scalar=False).bounds(values, 0.95)
+    assert ((upper >= 4) & (lower <= 4)).sum() < binom.ppf(1e-9, DRAWS, 0.945)

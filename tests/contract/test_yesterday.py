@@ -25,6 +25,14 @@ ANEW = {  # under other keys by now, on purpose: paid and drawn again, where the
     ),  # bins
     *("sizes of combinations", "pivot table of means by group"),  # no longer hold the last edge
     "regression",  # has intervals of other widths
+    *(
+        "mode",
+        "mode by column",
+        "top_k",
+        "top_k by column",
+        "best_price",
+        "best_price by column",
+    ),  # by another mechanism
     *("vote", "select by table"),  # of a function, whose answers are never stored: equal by chance
     *("median", "median by column", "median of groups", "quantile by column", "min", "min by column", "max by column"),
     *("agg", "agg by column", "agg by name", "describe", "describe two"),  # quantiles that the column can hold

@@ -220,7 +220,12 @@ LITTLE = {"l1": 0.3, "l2_squared": 0.1, "linf": 0.3}
 SMOOTH = {"S": 0.5, "beta": 0.3, "linf": 0.5, "l1": 0.5}
 
 STATISTICS: dict[type, list[Case]] = {
-    counts.Count: [Case(counts.Count(column, by), integers) for column in (None, "x") for by in (None, GROUPS)],
+    counts.Count: [
+        Case(counts.Count(column, by, once), integers)
+        for column in (None, "x")
+        for by in (None, GROUPS)
+        for once in (False, True)
+    ],
     sums.Total: [
         Case(sums.Total("x", lattice, by), integers, {"l2_squared": 0.5, "linf": 0.5})
         for lattice in (CELLS, SIGNED)

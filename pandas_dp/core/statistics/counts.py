@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,16 @@ class Count(AddsUp):
     `PrivacyUnit.squared_rows_in_parts` and entries at most min(c, k). Add/remove: the change is that vector, all
     entries in one direction. Replace-one: the change is v' - v with v, v' >= 0, so L1 at most doubles, and
     |v' - v|^2 <= |v|^2 + |v'|^2 doubles the squared L2; no entry exceeds min(c, k); directions may differ.
+    With `once` a unit counts with one row, chosen at random among its own that count: k = m = c = 1.
     """
 
     column: str | None = None
     by: Partition | None = None
+    once: bool = False
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
+        unit = self._bounded(unit)
         if self.by is None:
             k = unit.rows
             return Sensitivity(l1=k, l2_squared=k * k, linf=k)
@@ -49,6 +52,7 @@ class Count(AddsUp):
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact counts: a list of one int, or one for each part."""
+        unit = self._bounded(unit)
         present = None if self.column is None else view.present(self.column)
         if self.by is not None:
             return Exact(count_parts(view, unit, self.by, present).tolist())
@@ -58,6 +62,9 @@ class Count(AddsUp):
         kept = units >= 0 if present is None else (units >= 0) & present
         counts = np.bincount(units[kept], minlength=count)  # shape (units,)
         return Exact([int(np.minimum(counts, unit.rows).sum())])  # int64: at most the number of rows
+
+    def _bounded(self, unit: PrivacyUnit) -> PrivacyUnit:
+        return replace(unit, rows=1, groups=1, rows_per_group=1) if self.once else unit
 
 
 def count_parts(view: View, unit: PrivacyUnit, by: Partition, present: NDArray[np.bool_] | None) -> NDArray[np.int64]:
