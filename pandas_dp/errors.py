@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 LONGEST_NAME = 60  # longer names are not compared
 _SAME = {  # other words for a question, which differ from it by more than a slip
@@ -63,6 +64,15 @@ class ArgumentValueError(PandasDPError, ValueError):
 
 class ArgumentTypeError(PandasDPError, TypeError):
     """An argument, or the dtype of a named column, is of a kind that cannot be used. Nothing was charged."""
+
+
+@contextmanager
+def told(before: str = "", behind: str = "") -> Iterator[None]:
+    """Errors of arguments say more than what checks of them know: where it was, or what to type."""
+    try:
+        yield
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{before}{error}{behind}") from None
 
 
 class BudgetExceededError(PandasDPError):

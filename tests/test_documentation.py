@@ -38,7 +38,7 @@ from pandas_dp.release.base import Release
 from pandas_dp.release.preview import Preview
 from pandas_dp.release.values import FrameRelease, ObjectRelease, SeriesRelease
 from pandas_dp.session.streams import OracleStream, ThresholdStream
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.steps import RowSteps
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

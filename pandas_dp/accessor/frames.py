@@ -12,7 +12,7 @@ from pandas_dp.errors import StepFailedError
 from pandas_dp.facts.argument_help import explain, uncopied
 from pandas_dp.session import portions, registry
 from pandas_dp.steps.changes import Step, applied
-from pandas_dp.steps.methods import RowSteps, take_steps
+from pandas_dp.steps.steps import RowSteps, take_steps
 from pandas_dp.tables import frames
 
 

@@ -25,7 +25,7 @@ from pandas_dp.questions.tables import RangeQuestions, TableQuestions
 from pandas_dp.questions.unknown_bounds import asked, bounded, is_private, square_lattice
 from pandas_dp.questions.unknown_names import refuse_dates
 from pandas_dp.release.values import Release
-from pandas_dp.steps.methods import take_steps
+from pandas_dp.steps.steps import take_steps
 
 STEPS = {  # how the help of steps begins where they stand behind a price
     "query": "Keep rows for which an expression is true",

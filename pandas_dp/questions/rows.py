@@ -25,7 +25,7 @@ from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.steps import RowSteps
 from pandas_dp.tables import frames
 from pandas_dp.tables.protected import kinds_of
 

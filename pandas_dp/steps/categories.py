@@ -15,8 +15,7 @@ import pandas as pd
 
 from pandas_dp.engines.categories import Foreign, forms
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.constants import key, plain, read_constant
-from pandas_dp.steps.values import TIMES, Kind, Mask, Values
+from pandas_dp.steps.values import TIMES, Kind, Mask, Values, key, plain, read_constant
 
 
 def equals_any(column: Values, constants: Iterable[Values]) -> Mask:

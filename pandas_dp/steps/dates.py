@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.constants import read_constant
-from pandas_dp.steps.values import DATES, NAT, PER_SECOND, TIMES, Kind, Values, advice, numbers, times
+from pandas_dp.steps.values import DATES, NAT, PER_SECOND, TIMES, Kind, Values, advice, numbers, read_constant, times
 
 _DATE_TEXT = re.compile(
     r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?", re.ASCII

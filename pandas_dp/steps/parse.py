@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.expression import Column, Constant, Expression, Operation, shorten
-from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, lift, logical, negate, refusal
+from pandas_dp.steps.expression import Column, Constant, Expression, Operation, lift, shorten
+from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, logical, negate, refusal
 from pandas_dp.steps.trace import trace, unknown_column
 
 Source = str | Callable[[Any], Any] | pd.api.typing.Expression

@@ -17,19 +17,21 @@ import pyarrow.compute as pc
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import categories, dates
-from pandas_dp.steps.comparison import compare
-from pandas_dp.steps.constants import ConstantValue, key, read_constant
+from pandas_dp.steps.operations import compare
 from pandas_dp.steps.text import arrow_text, python_text, texts
 from pandas_dp.steps.values import (
     PER_SECOND,
     TEXTUAL,
     TIMES,
+    ConstantValue,
     Kind,
     Mask,
     Values,
     advice,
     booleans,
+    key,
     numbers,
+    read_constant,
     times,
     truth,
 )

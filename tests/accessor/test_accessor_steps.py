@@ -21,7 +21,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.steps import changes
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.steps import RowSteps
 
 TOTAL = 10**6
 EXACT = TOTAL // 10  # so large an epsilon that the noise is 0 but for a chance below 1e-1000

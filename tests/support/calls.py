@@ -31,7 +31,7 @@ from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.base import Release
 from pandas_dp.session.streams import Stream
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.steps import RowSteps
 
 ASKED = (PricedFrame, PricedColumn, PricedGroups)  # whose methods are questions, or lead to them
 STEPS = {name for name in vars(RowSteps) if not name.startswith("_")}
