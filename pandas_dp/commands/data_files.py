@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.engines.dictionaries import is_text
+from pandas_dp.engines.arrow import is_text
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileError
 from pandas_dp.facts.kinds import kind_of, kind_or_none
 from pandas_dp.facts.schema import ColumnFacts, Schema

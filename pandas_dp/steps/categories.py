@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pandas_dp.engines.categories import Foreign, forms
+from pandas_dp.engines.cells import Foreign, forms
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.values import TIMES, Kind, Mask, Values, key, plain, read_constant
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pandas_dp.engines.rows import rows_at
+from pandas_dp.engines.arrow import rows_at
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.steps.choices import known_values

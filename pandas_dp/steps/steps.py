@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pandas as pd
 
-from pandas_dp.engines.rows import has_kernel
+from pandas_dp.engines.arrow import has_kernel
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.public_only import listed

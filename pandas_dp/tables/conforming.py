@@ -22,8 +22,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pandas_dp.engines.categories import Foreign, canonical, listed
-from pandas_dp.engines.dictionaries import decoded, is_text
+from pandas_dp.engines.arrow import decoded, is_text
+from pandas_dp.engines.cells import Foreign, canonical, listed
 from pandas_dp.engines.encode import NANOSECONDS, stored
 from pandas_dp.facts.kinds import DATE, is_missing, kind_or_none, with_missing, without_rows
 from pandas_dp.steps.text import number
