@@ -45,8 +45,7 @@ from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import numbers
 from pandas_dp.facts.names import check_name
-from pandas_dp.facts.schema import Schema
-from pandas_dp.facts.schema_files import read_toml
+from pandas_dp.facts.schema import Schema, read_toml
 from pandas_dp.queries import json_values, splitting
 from pandas_dp.queries.query import DEFAULTS, Query
 from pandas_dp.queries.texts import asked, read_query
