@@ -1,4 +1,4 @@
-"""Public facts by column: bounds, keys, steps, dtypes, what a missing value counts as; typed, or read from files and samples."""
+"""Public facts by column: bounds, keys, steps, dtypes, what a missing value counts as; typed or read from files and samples."""
 
 from __future__ import annotations
 
