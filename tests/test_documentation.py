@@ -30,8 +30,7 @@ from pandas_dp.books.what_fits import more_calls
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss
-from pandas_dp.questions.column import PricedColumn
-from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.frame import PricedColumn, PricedFrame
 from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.keys import FoundGroups
 from pandas_dp.release.base import Release

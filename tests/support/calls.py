@@ -25,8 +25,7 @@ import pandas_dp
 from pandas_dp import accounting, audit, local, teaching
 from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.aggregates import tidy
-from pandas_dp.questions.column import PricedColumn
-from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.frame import PricedColumn, PricedFrame
 from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.base import Release
