@@ -18,12 +18,6 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.values import TIMES, Kind, Mask, Values, key, plain, read_constant
 
 
-def equals_any(column: Values, constants: Iterable[Values]) -> Mask:
-    """Whether each cell equals one of the constants; shape (n,)."""
-    wanted = {key(constant) for constant in constants}
-    return _each(lambda form: _key(form) in wanted, column, False)
-
-
 def equals_category(left: Values, right: Values) -> Mask:
     """Whether cells of two category columns are equal; shape (n,)."""
     numbered: dict[object, int] = {}

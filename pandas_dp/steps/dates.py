@@ -100,9 +100,10 @@ def as_time(values: Values, other: Values) -> Values:
     raise ArgumentValueError(f"{text[:40]!r} is not understood beside {other.kind.value}: write it as {example}")
 
 
-def finer(left: Values, right: Values) -> str:
-    """Return the finer unit of two."""
-    return max(left.unit, right.unit, key=PER_SECOND.__getitem__)
+def alike(*values: Values) -> list[Values]:
+    """Counts in the finest of their units; see `rescale`."""
+    unit = max((one.unit for one in values), key=PER_SECOND.__getitem__)
+    return [rescale(one, unit) for one in values]
 
 
 def rescale(values: Values, unit: str) -> Values:
@@ -128,14 +129,13 @@ def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
     """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of the unit is missing."""
     if kind is Kind.NUMBER:
         return _ratio(left, right)
-    unit = finer(left, right)
     zone = left.zone if left.kind is kind else right.zone
-    x, y = rescale(left, unit), rescale(right, unit)
+    x, y = alike(left, right)
     second = y.data if op == "+" else -y.data
     with np.errstate(over="ignore"):
         result = np.asarray(x.data + second)  # wraps on overflow, which the signs then show
     missing = x.missing | y.missing | (((x.data ^ result) & (second ^ result)) < 0) | (result == NAT)
-    return times(kind, result, missing, unit, zone)
+    return times(kind, result, missing, x.unit, zone)
 
 
 def _ratio(left: Values, right: Values) -> Values:

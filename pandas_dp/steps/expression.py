@@ -228,7 +228,7 @@ class IsIn(Expression):
 
     def apply(self, *operands: Values) -> Values:
         """Truth values."""
-        return operations.isin([read_constant(constant.value) for constant in self.constants], *operands)
+        return selection.isin([constant.value for constant in self.constants], *operands)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,7 +301,7 @@ OPERATIONS: dict[str, Callable[..., Values]] = {
     "at_least": functools.partial(operations.clip, np.maximum),
     "at_most": functools.partial(operations.clip, np.minimum),
     "round": operations.round_half_even,
-    "fillna": operations.fill,
+    "fillna": selection.fill,
     "where": selection.where,
     "case_when": selection.case_when,
     **{f"dt.{name}": functools.partial(dates.part, name) for name in dates.PARTS},

@@ -128,6 +128,11 @@ def operation(op: str, *operands: Any) -> Expression:
 negate = functools.partial(operation, "not")
 
 
+def _of_one(op: str, operand: Expression) -> Expression:
+    """An operation without arguments, as `_bare` is a method without options."""
+    return Operation(op, (operand,))
+
+
 def _notna(operand: Expression) -> Expression:
     return negate(operation("isna", operand))
 
@@ -196,13 +201,13 @@ def _astype(operand: Expression, dtype: Any) -> Expression:
 
 
 METHODS: dict[str, Callable[..., Expression]] = {
-    "isna": functools.partial(operation, "isna"),
-    "isnull": functools.partial(operation, "isna"),
+    "isna": functools.partial(_of_one, "isna"),
+    "isnull": functools.partial(_of_one, "isna"),
     "notna": _notna,
     "notnull": _notna,
     "isin": _isin,
     "between": _between,
-    "abs": functools.partial(operation, "abs"),
+    "abs": functools.partial(_of_one, "abs"),
     "round": _round,
     "clip": _clip,
     "fillna": _fillna,
@@ -213,8 +218,8 @@ METHODS: dict[str, Callable[..., Expression]] = {
 
 # Attributes that are not called.
 PROPERTIES: dict[str, Callable[[Expression], Expression]] = {
-    **{f"dt.{name}": functools.partial(operation, f"dt.{name}") for name in PARTS},
-    **{f"dt.{alias}": functools.partial(operation, f"dt.{name}") for alias, name in _ALIASES.items()},
+    **{f"dt.{name}": functools.partial(_of_one, f"dt.{name}") for name in PARTS},
+    **{f"dt.{alias}": functools.partial(_of_one, f"dt.{name}") for alias, name in _ALIASES.items()},
 }
 ACCESSORS = ("dt", "str")
 

@@ -7,11 +7,10 @@ the result, and whether the operation is refused, depend on the kinds of the ope
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from pandas_dp.errors import ArgumentTypeError
@@ -20,7 +19,6 @@ from pandas_dp.steps.dates import as_time, split_seconds
 from pandas_dp.steps.text import arrow_text, python_text
 from pandas_dp.steps.values import (
     NUMERIC,
-    TEXTUAL,
     TIMES,
     Kind,
     Mask,
@@ -28,6 +26,7 @@ from pandas_dp.steps.values import (
     advice,
     booleans,
     family,
+    key,
     numbers,
     times,
 )
@@ -113,58 +112,6 @@ def round_half_even(operand: Values, decimals: Values) -> Values:
     return numbers(np.where(np.isfinite(result), result, x))
 
 
-def fill(operand: Values, constant: Values) -> Values:
-    """Missing cells replaced by a constant of the same kind.
-
-    Integers filled with an integer of their range stay integers; other numbers become float64. Text keeps its
-    dtype, dates take the finer unit of column and constant. A category column becomes one of objects, since its list
-    could lack the constant.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If the constant is of another kind than the column.
-    """
-    if operand.kind is Kind.CATEGORY:
-        return categories.fill(operand, constant)
-    constant = dates.as_time(constant, operand)
-    mixed = Kind.BOOLEAN in (operand.kind, constant.kind) and operand.kind is not constant.kind
-    if mixed or family(operand.kind) is not family(constant.kind):
-        raise ArgumentTypeError(f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}")
-    if operand.kind in TIMES:
-        return _fill_times(operand, constant)
-    if operand.kind in TEXTUAL:
-        return _fill_text(operand, constant)
-    if operand.kind is Kind.BOOLEAN or _stays_integer(operand, constant):
-        data = np.where(operand.missing, constant.data.astype(operand.data.dtype), operand.data)
-        return Values(operand.kind, data, np.zeros(np.shape(data), dtype=bool))
-    return numbers(np.where(operand.missing, constant.floats(), operand.floats()))
-
-
-def _stays_integer(operand: Values, constant: Values) -> bool:
-    if "f" in (operand.data.dtype.kind, constant.data.dtype.kind):
-        return False
-    limits = np.iinfo(operand.data.dtype)
-    return bool(limits.min <= int(constant.data) <= limits.max)
-
-
-def _fill_times(operand: Values, constant: Values) -> Values:
-    unit = dates.finer(operand, constant)
-    x, y = dates.rescale(operand, unit), dates.rescale(constant, unit)
-    missing = np.where(operand.missing, y.missing, x.missing)  # a date that left the range is not filled
-    return times(operand.kind, np.where(operand.missing, y.data, x.data), missing, unit, operand.zone)
-
-
-def _fill_text(operand: Values, constant: Values) -> Values:
-    if isinstance(operand.data, str):
-        return operand
-    present = np.zeros(np.shape(operand.missing), dtype=bool)
-    if operand.kind is Kind.OBJECT:
-        cells = np.where(operand.missing, np.asarray(constant.data, dtype=object), operand.data)
-        return Values(Kind.OBJECT, cells, present, foreign=operand.foreign)
-    return Values(Kind.TEXT, operand.data.fillna(constant.data), present)
-
-
 COMPARISONS: dict[str, Callable[..., Any]] = {
     "==": operator.eq,
     "<": operator.lt,
@@ -222,39 +169,11 @@ def _holds(op: str, left: Values, right: Values) -> Mask:
     return np.asarray(holds & ~left.incomparable & ~right.incomparable)
 
 
-def isin(constants: Sequence[Values], operand: Values) -> Values:
-    """Whether each row equals one of the constants; a missing cell equals none.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If a constant is of another kind than the column. Never for a category column.
-    """
-    if operand.kind is Kind.CATEGORY:
-        return booleans(categories.equals_any(operand, constants))
-    constants = [as_time(constant, operand) for constant in constants]
-    common = family(operand.kind)
-    for constant in constants:
-        if family(constant.kind) is not common:
-            raise ArgumentTypeError(
-                f"{constant.kind.value} cannot be looked for in {operand.kind.value}{advice(operand)}"
-            )
-    if common is Kind.TEXT:
-        found = _text_isin(operand, [constant.data for constant in constants])
-    elif common is Kind.NUMBER:
-        found = _number_isin(operand, constants)
-    else:
-        found = np.zeros(np.shape(operand.missing), dtype=bool)
-        for constant in constants:
-            found = found | _compare_times("==", operand, constant)
-    return booleans(np.asarray(found & ~operand.incomparable))
-
-
 def _equals_category(left: Values, right: Values) -> Mask:
     if left.kind is not Kind.CATEGORY:
         left, right = right, left
     if right.constant:
-        return categories.equals_any(left, [right])
+        return np.equal(categories.positions(left, [key(right)]), 0)
     if right.kind is Kind.CATEGORY:
         return categories.equals_category(left, right)
     return _holds("==", categories.objects(left), right)
@@ -268,19 +187,6 @@ def _compare_numbers(op: str, left: Values, right: Values) -> Mask:
     if "f" in (x.dtype.kind, y.dtype.kind):
         x, y = x.astype(np.float64), y.astype(np.float64)
     return np.asarray(COMPARISONS[op](x, y))  # int64 against uint64 is exact in numpy
-
-
-def _number_isin(operand: Values, constants: Sequence[Values]) -> Mask:
-    """Constants are split by form, so that every match is what ``==`` would say."""
-    whole = [int(constant.data) for constant in constants if constant.data.dtype.kind != "f"]
-    floats = [float(constant.data) for constant in constants if constant.data.dtype.kind == "f"]
-    data = operand.data.astype(np.uint8) if operand.kind is Kind.BOOLEAN else operand.data
-    if data.dtype.kind == "f":
-        return np.isin(data, np.array(floats + [float(value) for value in whole], dtype=np.float64))
-    limits = np.iinfo(data.dtype)
-    whole = [value for value in whole if limits.min <= value <= limits.max]
-    found = np.isin(data, np.array(whole, dtype=data.dtype))
-    return found | np.isin(data.astype(np.float64), np.array(floats, dtype=np.float64)) if floats else found
 
 
 def _compare_times(op: str, left: Values, right: Values) -> Mask:
@@ -302,13 +208,3 @@ def _compare_text(op: str, left: Values, right: Values) -> Mask:
     if x is not None and y is not None:  # UTF-8 sorts as its code points do, so both paths agree
         return np.asarray(_ARROW_OPERATORS[op](x, y).fill_null(False).to_numpy(zero_copy_only=False))
     return np.asarray(COMPARISONS[op](python_text(left), python_text(right)), dtype=bool)
-
-
-def _text_isin(operand: Values, wanted: list[str]) -> Mask:
-    if isinstance(operand.data, str):
-        return np.asarray(operand.data in wanted)
-    cells = arrow_text(operand)
-    if cells is None:
-        known = set(wanted)
-        return np.fromiter((cell in known for cell in python_text(operand)), bool, len(operand.missing))
-    return np.asarray(pc.is_in(cells, value_set=pa.array(wanted, pa.large_string())).to_numpy(zero_copy_only=False))

@@ -27,19 +27,6 @@ Mask = npt.NDArray[np.bool_]
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 NAT = np.iinfo(np.int64).min
 
-_MASKED: tuple[type, ...] = (
-    pd.BooleanDtype,
-    pd.Int8Dtype,
-    pd.Int16Dtype,
-    pd.Int32Dtype,
-    pd.Int64Dtype,
-    pd.UInt8Dtype,
-    pd.UInt16Dtype,
-    pd.UInt32Dtype,
-    pd.UInt64Dtype,
-    pd.Float32Dtype,
-    pd.Float64Dtype,
-)
 # by number: the class of a cell's class has code of its own, which looking it up would run
 _INEXACT = frozenset(map(id, {float, complex, *(k for k in np.sctypeDict.values() if issubclass(k, np.inexact))}))
 
@@ -154,7 +141,7 @@ def read_column(column: pd.Series[Any]) -> Values:
         return Values(Kind.CATEGORY, column.array, missing)
     if isinstance(dtype, pd.StringDtype):
         return Values(Kind.TEXT, column.array, missing)
-    if isinstance(dtype, _MASKED):
+    if isinstance(column.array, pd.arrays.BooleanArray | pd.arrays.IntegerArray | pd.arrays.FloatingArray):
         width: Any = dtype
         return _read_masked(column, width.numpy_dtype, missing)
     if isinstance(dtype, pd.DatetimeTZDtype) and kind_or_none(dtype) is not None:
