@@ -38,9 +38,8 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 class PandasDPError(Exception):
     """Base class: ``except pandas_dp.PandasDPError`` catches whatever the package refuses."""
 
-    _needs: tuple[str, str, str, str] | None = (
-        None  # of a line that the call which was typed can say better; see `facts.argument_help.Line`
-    )
+    # of a line that the call which was typed can say better; see `facts.argument_help.Line`
+    _needs: tuple[str, str, str, str] | None = None
     _unknown: object = None  # the name of what is no column, of which the frame may know more
 
     def _render_traceback_(self) -> list[str]:

@@ -179,9 +179,8 @@ def _scalar(value: Any, depth: int = 0) -> Any:
         return _scalar([*value, *value.values()], depth)
     if not _lists(type(value)) or depth > DEEPEST:
         return None
-    odd = {
-        kind for kind in set(map(type, value)) if issubclass(kind, HOLDS) or _lists(kind)
-    }  # of millions most are plain
+    # of millions most are plain
+    odd = {kind for kind in set(map(type, value)) if issubclass(kind, HOLDS) or _lists(kind)}
     return next(
         (found for entry in value if type(entry) in odd and (found := _scalar(entry, depth + 1)) is not None), None
     )

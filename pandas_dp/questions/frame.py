@@ -24,7 +24,7 @@ from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import SeveralQuestions
 from pandas_dp.questions.statistics import GraphQuestions, LocalQuestions, StatisticQuestions, UnitQuestions
 from pandas_dp.questions.streams import StreamQuestions
-from pandas_dp.questions.tables import RangeQuestions, TableQuestions
+from pandas_dp.questions.tables import TableQuestions
 from pandas_dp.questions.unknown_bounds import asked, bounded, is_private, square_lattice
 from pandas_dp.questions.unknown_names import missing_question, refuse_dates
 from pandas_dp.release.values import Release
@@ -104,7 +104,6 @@ class PricedFrame(
     GraphQuestions,
     GroupQuestions,
     LocalQuestions,
-    RangeQuestions,
     SeveralQuestions,
     StatisticQuestions,
     StreamQuestions,
@@ -306,32 +305,23 @@ class PricedFrame(
         True
         """
         law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
-        if law is not None:
-            return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, law, error_bar)
-        if trim is not None:
+        if law is None and trim is not None:
             raise ArgumentValueError(f"trim= goes with method='trimmed': mean({column!r}, method='trimmed', trim=0.1)")
-        if method == "winsorized":
-            if is_private(bounds):
-                raise ArgumentValueError(
-                    f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method='winsorized') takes "
-                    "bounds as wide as you like"
-                )
-            kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
-            return self._ask(self._text(), WinsorizedMean(column, lattice, kind), (column,))
-        kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
-        question = asked(self, Mean(column, lattice, kind), bounds, SUM_BITS)
-        return self._ask(self._text(), question, (column,))
-
-    def _trimmed(self, column: str, bounds: Any, trim: Any, law: str, error_bar: bool) -> Release:
-        share = trimmed_share(trim)
+        if method == "rotated":
+            kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
+            question = asked(self, Mean(column, lattice, kind), bounds, SUM_BITS)
+            return self._ask(self._text(), question, (column,))
+        share = trimmed_share(Fraction(1, 10) if trim is None else trim)
         if is_private(bounds):
             raise ArgumentValueError(
-                f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method='trimmed') takes bounds as "
-                "wide as you like"
+                f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method={method!r}) takes bounds "
+                "as wide as you like"
             )
         kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
-        question = TrimmedMeanOf(lattice, kind, law, error_bar, column, share)
-        return self._ask(self._text(trim=float(share)), question, (column,))
+        if law is None:
+            return self._ask(self._text(), WinsorizedMean(column, lattice, kind), (column,))
+        trimmed = TrimmedMeanOf(lattice, kind, law, error_bar, column, share)
+        return self._ask(self._text(trim=float(share)), trimmed, (column,))
 
     def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Variance of a column, each value clipped to public bounds; missing values are left out.

@@ -65,9 +65,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         self._frame, self._price, self._fresh = frame, price, fresh
         self._ahead = ahead  # where queries are only previewed
         self._steps: tuple[Step, ...] = ()
-        self._made: tuple[
-            tuple[pd.DataFrame, frozenset[str]], ...
-        ] = ()  # for what names and dtypes steps and groups were made
+        # for what names and dtypes steps and groups were made
+        self._made: tuple[tuple[pd.DataFrame, frozenset[str]], ...] = ()
         self._known: Known | None = None
         self._notes: tuple[str, ...] = ()  # what answers say of how they were asked
         self._call: Any = None  # the question that is put just now, see `explain`
@@ -106,11 +105,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
         table = frames.lookup(self._frame)
-        return (
-            applied(self._steps, without_rows(self._frame).reset_index(drop=True))
-            if table is None
-            else self._of(table).empty
-        )
+        if table is not None:
+            return self._of(table).empty
+        return applied(self._steps, without_rows(self._frame).reset_index(drop=True))
 
     def _of(self, table: Table) -> Known:
         """What is public after the steps so far, computed from what it was before the last of them.

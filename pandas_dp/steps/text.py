@@ -121,9 +121,8 @@ def arrow_text(values: Values) -> Any:
 
 
 def _held_by_arrow(values: Values) -> bool:
-    return values.kind is Kind.TEXT and isinstance(
-        values.data, pd.arrays.ArrowExtensionArray
-    )  # whatever its dtype says
+    # whatever its dtype says
+    return values.kind is Kind.TEXT and isinstance(values.data, pd.arrays.ArrowExtensionArray)
 
 
 def _column(name: str, operand: Values) -> Values:
