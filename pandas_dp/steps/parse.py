@@ -107,7 +107,7 @@ def parse_assignments(text: str, columns: Iterable[str], *, argument: str) -> li
         match _parse(source, "exec", argument):
             case ast.Module(body=[ast.Assign(targets=[ast.Name(id=name)], value=value)]):
                 name = quoted.get(name, name)
-                found.append((name, _Reader(frozenset(names), quoted, argument).read(value)))
+                found.append((name, _Reader(frozenset(names), quoted, argument, {}).read(value)))
                 names.add(name)
             case _:
                 raise ArgumentValueError(f"{argument}: every line has to be 'name = expression'")
@@ -159,7 +159,7 @@ class _Reader:
     names: frozenset[str]
     quoted: dict[str, str]
     argument: str
-    constants: Mapping[str, Any] = MappingProxyType({})
+    constants: Mapping[str, Any]
 
     def read(self, node: ast.AST) -> Expression:
         """Return the expression of a node; errors name the argument."""
