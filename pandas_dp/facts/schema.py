@@ -18,7 +18,16 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.kinds import kind_or_none, with_missing
-from pandas_dp.facts.public_only import Held, check_all_typed, entries, is_private, listed, refuse_private
+from pandas_dp.facts.public_only import (
+    Held,
+    check_all_typed,
+    entries,
+    is_private,
+    legible,
+    listed,
+    python,
+    refuse_private,
+)
 
 FIELDS = ("bounds", "keys", "step", "nulls", "dtype")
 ENDS = ("min", "max", "lower", "upper", "ge", "le", "minimum", "maximum")  # as other schemas name them
@@ -364,10 +373,7 @@ def _table(column: Any, facts: Mapping[str, Any]) -> str:
 
 def _scalar(value: Any, column: str) -> str:
     """A number, text, truth value or date in TOML; dates with a time zone in UTC, which is the same moment."""
-    if isinstance(value, np.datetime64):
-        value = pd.Timestamp(value)
-    elif isinstance(value, np.generic) and not isinstance(value, np.timedelta64):
-        value = value.item()
+    value = python(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
@@ -385,10 +391,8 @@ def _scalar(value: Any, column: str) -> str:
 
 def _text(text: str, column: str) -> str:
     """A text between quotes; JSON's escapes are TOML's, but for the delete character."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise ArgumentValueError(f"to_toml() cannot write half a surrogate pair: column {column!r}") from None
+    if not legible(text):
+        raise ArgumentValueError(f"to_toml() cannot write half a surrogate pair: column {column!r}")
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -455,8 +459,7 @@ def _sample_facts(frame: pd.DataFrame) -> Facts:
             column = column[np.isfinite(column.to_numpy(np.float64))]
         if len(column) and column.min() < column.max():
             ends = (column.min(), column.max())
-            plain = tuple(end.item() if isinstance(end, np.generic) else end for end in ends)
-            facts[name] = said | {"bounds": plain}
+            facts[name] = said | {"bounds": tuple(map(python, ends))}
     return facts
 
 

@@ -40,19 +40,8 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "%": np.remainder,
     "**": np.power,
 }
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "negative": np.negative,
-    "abs": np.absolute,
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "log": np.log,
-    "log2": np.log2,
-    "log10": np.log10,
-    "log1p": np.log1p,
-    "expm1": np.expm1,
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
+_OF_NUMPY = "negative abs sqrt exp log log2 log10 log1p expm1 floor ceil"
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(np, name) for name in _OF_NUMPY.split()}
 
 
 def arithmetic(op: str, left: Values, right: Values) -> Values:

@@ -19,7 +19,7 @@ import pandas as pd
 from pandas_dp.engines.arrow import has_kernel
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.argument_help import explain
-from pandas_dp.facts.public_only import listed
+from pandas_dp.facts.public_only import legible, listed
 from pandas_dp.steps.changes import (
     LONGEST,
     Assign,
@@ -307,10 +307,8 @@ def _new_name(argument: str, name: object) -> str:
     """A new column's name as plain text, whatever kind of text it is; one that no ledger could write down is refused."""
     if not isinstance(name, str):
         raise ArgumentTypeError(f"{argument}: a column's name has to be text")
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise ArgumentValueError(f"{argument}: a column's name has to be valid Unicode") from None
+    if not legible(name):
+        raise ArgumentValueError(f"{argument}: a column's name has to be valid Unicode")
     return str.__str__(name)
 
 

@@ -22,6 +22,7 @@ import pyarrow as pa
 from pandas_dp.engines.encode import stored
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
+from pandas_dp.facts.public_only import legible
 
 Mask = npt.NDArray[np.bool_]
 
@@ -288,10 +289,8 @@ def plain(value: Any) -> ConstantValue:
             raise ArgumentValueError(_MISSING)
         return float(value)
     if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ArgumentValueError("a text constant has to be valid Unicode") from None
+        if not legible(value):
+            raise ArgumentValueError("a text constant has to be valid Unicode")
         return str.__str__(value)
     raise ArgumentTypeError(
         f"{type(value).__name__} is no constant: that is true or false, a number, text, a pd.Timestamp or a "
