@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from pandas_dp import accounting, audit, local, teaching
     from pandas_dp.accessor.scan import ScannedTable, scan_parquet
     from pandas_dp.aggregates.prices import geometric_prices
-    from pandas_dp.queries.query import Query, query
-    from pandas_dp.queries.splitting import split
+    from pandas_dp.queries.query import Query, query, split
     from pandas_dp.session.mock import mock
     from pandas_dp.session.opening import open_session
     from pandas_dp.tables.readers import read_csv, read_feather, read_parquet
@@ -50,7 +49,7 @@ LATER = {
     "read_feather": "pandas_dp.tables.readers",
     "read_parquet": "pandas_dp.tables.readers",
     "scan_parquet": "pandas_dp.accessor.scan",
-    "split": "pandas_dp.queries.splitting",
+    "split": "pandas_dp.queries.query",
 }
 
 __all__ = [

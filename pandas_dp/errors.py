@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 LONGEST_NAME = 60  # longer names are not compared
 _SAME = {  # other words for a question, which differ from it by more than a slip
@@ -37,9 +38,8 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 class PandasDPError(Exception):
     """Base class: ``except pandas_dp.PandasDPError`` catches whatever the package refuses."""
 
-    _needs: tuple[str, str, str, str] | None = (
-        None  # of a line that the call which was typed can say better; see `facts.argument_help.Line`
-    )
+    # of a line that the call which was typed can say better; see `facts.argument_help.Line`
+    _needs: tuple[str, str, str, str] | None = None
     _unknown: object = None  # the name of what is no column, of which the frame may know more
 
     def _render_traceback_(self) -> list[str]:
@@ -63,6 +63,15 @@ class ArgumentValueError(PandasDPError, ValueError):
 
 class ArgumentTypeError(PandasDPError, TypeError):
     """An argument, or the dtype of a named column, is of a kind that cannot be used. Nothing was charged."""
+
+
+@contextmanager
+def told(before: str = "", behind: str = "") -> Iterator[None]:
+    """Errors of arguments say more than what checks of them know: where it was, or what to type."""
+    try:
+        yield
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{before}{error}{behind}") from None
 
 
 class BudgetExceededError(PandasDPError):

@@ -30,15 +30,14 @@ from pandas_dp.books.what_fits import more_calls
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.privacy import PrivacyLoss
-from pandas_dp.questions.column import PricedColumn
-from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.frame import PricedColumn, PricedFrame
 from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.keys import FoundGroups
 from pandas_dp.release.base import Release
 from pandas_dp.release.preview import Preview
 from pandas_dp.release.values import FrameRelease, ObjectRelease, SeriesRelease
 from pandas_dp.session.streams import OracleStream, ThresholdStream
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.steps import RowSteps
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

@@ -45,10 +45,9 @@ from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import numbers
 from pandas_dp.facts.names import check_name
-from pandas_dp.facts.schema import Schema
-from pandas_dp.facts.schema_files import read_toml
-from pandas_dp.queries import json_values, splitting
-from pandas_dp.queries.query import DEFAULTS, Query
+from pandas_dp.facts.schema import Schema, read_toml
+from pandas_dp.queries import json_values
+from pandas_dp.queries.query import DEFAULTS, MOST_QUERIES, Query, split
 from pandas_dp.queries.texts import asked, read_query
 from pandas_dp.session import opening
 from pandas_dp.session.session import PART, Session
@@ -267,7 +266,7 @@ class PipelinePlan:
                 raise ArgumentTypeError(
                     "[split]: every query has a weight, or every query has within, or none has either"
                 )
-            queries = _told("[split]", lambda: splitting.split(self.total, queries, **options, frame=frame))
+            queries = _told("[split]", lambda: split(self.total, queries, **options, frame=frame))
         return list(zip(names, queries, strict=True))
 
 
@@ -307,8 +306,8 @@ def _section(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _queries(said: Any, split: bool) -> tuple[PlannedQuery, ...]:
     if not isinstance(said, list) or not said:
         raise ArgumentTypeError(f"a plan has at least one query: {QUERY}")
-    if len(said) > splitting.MOST_QUERIES:
-        raise ArgumentValueError(f"a plan has at most {splitting.MOST_QUERIES:,} queries")
+    if len(said) > MOST_QUERIES:
+        raise ArgumentValueError(f"a plan has at most {MOST_QUERIES:,} queries")
     found: dict[str, PlannedQuery] = {}
     for place, entry in enumerate(said, 1):
         if not isinstance(entry, Mapping):

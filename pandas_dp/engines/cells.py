@@ -3,6 +3,26 @@
 For all cells: whether one is keyed follows from itself alone. What its own code raises means that it is not, and so does being
 nested too deep: Python hashes a tuple by calling itself, without a look at its stack, so that one a million deep would end the
 process, and tell that it is there.
+
+Category columns: one form for all cells that are equal, whichever of them the list of categories holds, and in what dtype.
+
+Pandas makes the list of all rows. Of cells that are equal and have one hash it lists the first, so 1 may stand as True, as
+Decimal(1) or as a member of an enumeration, and "a" as text of another class. Then it finds a dtype for all of them: whole
+numbers become floats or complex where one row lacks one, rounded from 2**53 on, and dates get the finest unit of all.
+
+For all cells c, and whatever a list holds in place of c, `canonical` gives both one form, or none. Case by case: text, bytes,
+tuples and intervals are made of equal parts again; numbers are float64, to which pandas rounds them at most, and none from
+2**53 on, where one may be another one rounded; dates and durations are an instant or a length in the finest unit that holds
+them, and a date without a time is its midnight, for numpy finds one and the same equal to both. A date whose clocks show its
+hour twice is the first of both, the one that its hash is made of: Python finds dates equal that differ in `fold` alone, and a
+timestamp equal to one of them. One with nanoseconds, which equals no other, stays what it is. So what is said of a row by
+forms depends on its own cell. Objects of other classes are equal by their own code, and shown to nobody.
+
+No form helps where equality is none. Numpy finds float32(0.1) equal to 0.1, and some durations to numbers and tuples, with
+other hashes: then it depends on their places in a table of hashes whether pandas lists one for the other, as it does for a
+timestamp in the second one of such hours and that instant in another zone. That takes a column of Python objects that holds
+such a scalar of numpy, timestamps of several zones, a dtype or an offset, which equal text, or an object of one's own class
+that equals what it is not.
 """
 
 from __future__ import annotations
@@ -19,6 +39,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pandas_dp.core.interrupts import stop
@@ -153,3 +174,101 @@ def _formed(cell: Any) -> Any:
         return BUILTIN[kind](cell)
     except Exception:  # noqa: BLE001 - beyond the dates that pandas has, in a time zone of one's own
         return Own(cell)
+
+
+DEEPEST_TUPLE = 20  # of tuples within tuples
+# by the method of the class itself: a subclass could run code of its own
+NUMBERS: dict[type, Any] = {k: k.__float__ for k in (int, float, Decimal, Fraction)} | {complex: complex.__complex__}
+PLAIN = {kind: plain for kind, plain in BUILTIN.items() if not issubclass(kind, dt.datetime)}
+
+
+class Foreign:
+    """A cell of a class without a form: it equals what its own code says, and is shown to nobody."""
+
+    def __init__(self, cell: Any) -> None:
+        self.cell = cell
+
+
+def canonical(cell: Any) -> Any:
+    """The form of a cell, safe to hash and to compare; None for a number that may be another one rounded, which equals none."""
+    if type(cell) is str:
+        return cell
+    try:
+        return _form(cell, 0)
+    except OverflowError:
+        return Foreign(cell) if issubclass(type(cell), tuple) else None  # in tuples nothing is rounded
+    except BaseException:  # noqa: BLE001 - of another class, or a time zone whose own code raises
+        stop()
+        return Foreign(cell)
+
+
+def listed(categories: pd.Index[Any]) -> list[Any]:
+    """What a list holds; dates with a time zone in UTC, for a far one has no time in others, and takes all others with it."""
+    dtype: Any = categories.dtype
+    held = getattr(dtype, "pyarrow_dtype", getattr(dtype, "subtype", dtype))
+    zone = getattr(held, "tz", None)
+    if zone is None:
+        return list(categories.astype(object))
+    utc: Any = pd.DatetimeTZDtype(held.unit, "UTC")
+    if isinstance(dtype, pd.ArrowDtype):
+        utc = pd.ArrowDtype(pa.timestamp(held.unit, "UTC"))
+    elif held is not dtype:  # intervals
+        utc = pd.IntervalDtype(utc, dtype.closed)
+    cells = list(categories.astype(utc).astype(object))
+    for place, cell in enumerate(cells):
+        with suppress(BaseException):  # missing, beyond the times of the zone, or a zone with code of its own
+            cells[place] = instant(_unfolded(cell.tz_convert(zone)))
+    stop()
+    return cells
+
+
+def forms(column: pd.Categorical) -> tuple[NDArray[np.signedinteger[Any]], NDArray[np.object_]]:
+    """Code of each row, -1 where missing and -2 without a form, shape (rows,), and distinct forms, or `Foreign` cells."""
+    places: dict[Any, int] = {}
+    made = [*map(canonical, listed(column.categories))] if len(column) else []  # without a row none is looked at
+    own = [-2 if form is None else places.setdefault(form, len(places)) for form in made]
+    codes = column.codes if len(places) == len(made) else np.array([*own, -1])[column.codes]
+    return codes, np.fromiter(places, np.dtype(object), len(places))  # which makes no array of tuples
+
+
+def _form(cell: Any, depth: int) -> Any:
+    cell = PLAIN.get(type(cell), lambda same: same)(cell)
+    kind = type(cell)
+    if cell is None or cell is pd.NA or cell is pd.NaT or kind is pd.Period:
+        return cell
+    if issubclass(kind, str):
+        return str.__str__(cell)
+    for base, plain in NUMBERS.items():
+        if issubclass(kind, base):
+            return _number(complex(plain(cell)))
+    if issubclass(kind, dt.timedelta):
+        return finest(pd.Timedelta(cell))
+    if issubclass(kind, dt.date):
+        return _date(cell if issubclass(kind, dt.datetime) else dt.date.fromordinal(dt.date.toordinal(cell)))
+    if issubclass(kind, bytes | memoryview):
+        return bytes(memoryview(cell))
+    if kind is pd.Interval:
+        # of timestamps, never of datetimes, which alone equal others by the clock
+        left, right = (instant(end) if type(end) is pd.Timestamp else end for end in (cell.left, cell.right))
+        return pd.Interval(_form(left, depth), _form(right, depth), cell.closed)
+    if depth < DEEPEST_TUPLE and issubclass(kind, tuple):
+        return tuple(_form(part, depth + 1) for part in tuple.__iter__(cell))
+    raise TypeError
+
+
+def _number(number: complex) -> float | complex:
+    """A number as float64, or complex, without the sign of a zero."""
+    if number != number or (not number.imag and abs(number.real) >= 2**53):
+        raise OverflowError
+    real, imag = number.real + 0.0, number.imag + 0.0
+    return complex(real, imag) if imag else real
+
+
+def _date(cell: dt.date) -> Any:
+    stamp = instant(_unfolded(cell))
+    form = pd.Timestamp(stamp.asm8)
+    return form if stamp.tz is None else form.tz_localize("UTC")
+
+
+def _unfolded(cell: Any) -> Any:
+    return cell.replace(fold=0) if getattr(cell, "fold", 0) and not getattr(cell, "nanosecond", 0) else cell

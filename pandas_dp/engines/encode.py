@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from pandas_dp.core.interrupts import stop
 from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
-from pandas_dp.engines.categories import Foreign, canonical, forms
-from pandas_dp.engines.cells import comparable, plain_text, shallow
-from pandas_dp.engines.dictionaries import decoded, is_text, places_in
+from pandas_dp.engines.arrow import decoded, is_text, places_in
+from pandas_dp.engines.cells import Foreign, canonical, comparable, forms, plain_text, shallow
 from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats, holds
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import Kind, exact_number, kind_of, kind_or_none

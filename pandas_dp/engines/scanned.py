@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from pandas_dp.core.measurement import Batched, Exact, Statistic
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.randomness import expanded, random_bytes
+from pandas_dp.engines.arrow import rows_at
 from pandas_dp.engines.encode import ArrowValues, Coded, Numbers, Stored, stored
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.engines.rows import rows_at
 
 Read = Callable[[], Iterator[pd.DataFrame]]
 ODD = np.uint64(0x9E3779B97F4A7C15)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from pandas_dp.errors import ArgumentTypeError, PandasDPError, did_you_mean
 from pandas_dp.facts.call import Call, safe
-from pandas_dp.facts.public_only import check_all_typed, comparable, refuse_private
+from pandas_dp.facts.public_only import EXAMPLES, check_all_typed, comparable, refuse_private
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,20 +30,6 @@ _OTHER_NAMES = {
     "confidence": "level alpha",
 }
 OTHER_NAMES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
-EXAMPLES = {
-    "epsilon": "0.5",
-    "neighbors": "'add_remove'",
-    "unit": "'patient_id'",
-    "bounds": "(0, 100)",
-    "bins": "range(0, 101, 10)",
-    "keys": "['A', 'B']",
-    "k": "3",
-    "score": "'bid >= candidate'",
-    "prices": "[1, 2, 5]",
-    "reason": "'...'",
-    "within": "20",
-    "max": "5",
-}
 _OF_PANDAS = {  # options that answer another question here, or that nothing needs
     "dropna": "missing values count nowhere unless null=True counts them as a key of their own",
     "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",

@@ -11,14 +11,14 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from pandas_dp.core.lattice import MOST_CELLS, Lattice
+from pandas_dp.core.lattice import MOST_CELLS, SQUARE_BITS, Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import DAY, Kind, is_missing
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import flag
-from pandas_dp.facts.public_only import entries, listed
+from pandas_dp.facts.public_only import entries, listed, python
 from pandas_dp.facts.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000
@@ -38,7 +38,7 @@ PARTS_OF_A_DAY = (
         for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
     ),
 )
-NARROWEST = Fraction(1, 10**250)
+NARROWEST, WIDEST_SQUARED = Fraction(1, 10**250), 10**150
 BUYING = ("sum", "mean", "var", "std", "median", "quantile")  # the calls that take bounds="private"
 
 
@@ -77,6 +77,8 @@ def lattice(
         lower, upper, exact_step = held_step(lower, upper, unit, kind)
     else:
         exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
+    if bits == SQUARE_BITS and upper - lower > WIDEST_SQUARED:
+        raise ArgumentValueError(f"bounds of {call}() may be at most 1e150 apart, for a square to be a float")
     return _lattice(lower, upper, exact_step, bits, line)
 
 
@@ -181,14 +183,7 @@ def plain(key: Any, kind: Kind) -> Hashable:
     """Return one key as a plain hashable value of the column's kind."""
     if type(key) is str and kind.name == "key":
         return key
-    if isinstance(key, np.datetime64):
-        key = pd.Timestamp(key)
-    elif isinstance(key, np.timedelta64):
-        key = pd.Timedelta(key)
-    elif isinstance(key, np.generic):
-        key = key.item()
-    if not isinstance(key, Hashable):
-        raise ArgumentTypeError("keys must be plain values such as text or whole numbers")
+    key = python(key)
     try:
         hash(key)
     except TypeError:
@@ -203,7 +198,7 @@ def plain(key: Any, kind: Kind) -> Hashable:
     if kind.name != "key" and isinstance(key, str):
         wanted = "True and False" if kind.name == "bool" else "numbers"
         raise ArgumentTypeError(f"keys of this column must be {wanted}, not text: keys={KEYS[kind.name]}")
-    return key
+    return key  # type: ignore[no-any-return]
 
 
 def check_facts(facts: ColumnFacts, kind: Kind, column: str) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pandas_dp.facts.public_only import legible
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -40,7 +42,9 @@ class Labels:
     @cached_property
     def _index(self) -> pd.Index[Any]:
         if not self.edges:
-            dtype = None if _encodable(self.values) and not _rounded(self.values) else object
+            # pandas' text columns hold no lone surrogate, which cannot be written as UTF-8
+            texts = "".join(value for value in self.values if isinstance(value, str))
+            dtype = None if legible(texts) and not _rounded(self.values) else object
             plain: pd.Index[Any] = pd.Index(list(self.values), dtype=dtype, tupleize_cols=False)
             return plain
         binned: pd.Index[Any] = pd.IntervalIndex.from_breaks(list(self.edges), closed="left")
@@ -94,12 +98,3 @@ def _rounded(values: tuple[Any, ...]) -> bool:
     """Whether pandas, which makes floats of whole numbers beside floats or a missing one, could round two labels to one."""
     whole = [v for v in values if isinstance(v, int)]
     return len(whole) < len(values) and any(abs(v) > 1 << 53 for v in whole)
-
-
-def _encodable(values: tuple[Any, ...]) -> bool:
-    """Whether pandas' text columns can hold the texts among them: a lone surrogate cannot be written as UTF-8."""
-    try:
-        "".join(v for v in values if isinstance(v, str)).encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

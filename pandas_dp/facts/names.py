@@ -18,9 +18,8 @@ BLANKS = re.compile(
     "\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
 
-MOST_STEPS = (
-    4  # of which the third changes nothing for any character alone, after or between letters, or under an accent
-)
+# of which the third changes nothing for any character alone, after or between letters, or under an accent
+MOST_STEPS = 4
 
 
 def check_name(name: str, known: Iterable[str], argument: str = "name") -> None:

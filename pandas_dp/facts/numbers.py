@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Price, show
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.public_only import listed
 
@@ -43,10 +43,8 @@ class Accuracy:
 
 def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
     """Exact epsilon within 1e-9..1e6."""
-    try:
+    with told(behind=f", such as {argument}=0.5"):
         exact = exact_number(value, argument)
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{error}, such as {argument}=0.5") from None
     if not SMALLEST_EPSILON <= exact <= LARGEST_EPSILON:
         raise ArgumentValueError(f"{argument} must lie between 1e-9 and 1e6, such as {argument}=0.5")
     return exact
@@ -80,10 +78,8 @@ def _planned(check: Callable[[Any, str], Checked], value: Any, what: str, line: 
 
 def small_delta(value: Any, argument: str = "delta") -> Fraction:
     """Exact delta within [0, 1)."""
-    try:
+    with told(behind=f", such as {argument}=1e-6"):
         exact = exact_number(value, argument)
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{error}, such as {argument}=1e-6") from None
     if not 0 <= exact < 1 or 0 < exact < Fraction(1, 10**100):
         raise ArgumentValueError(f"{argument} must be 0 or lie between 1e-100 and 1, such as {argument}=1e-6")
     return exact

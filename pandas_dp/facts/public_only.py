@@ -20,14 +20,22 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 ATTRIBUTE = "pandas_dp"  # in ``attrs``: the mark of a protected table, and of what pandas makes of one
 Array = pd.Series | pd.Index | np.ndarray | ExtensionArray
 Held = pd.DataFrame | Array
-EXAMPLES = {
-    "keys": "keys=['A', 'B']",
-    "bins": "bins=range(0, 101, 10)",
-    "bounds": "bounds=(0, 100)",
-    "prices": "prices=[1, 2, 5]",
-    "candidates": "candidates=[10, 20]",
-    "vertices": "vertices=['A', 'B']",
-    "domain": "domain={'sex': ['F', 'M']}",
+EXAMPLES = {  # how arguments are typed
+    "epsilon": "0.5",
+    "neighbors": "'add_remove'",
+    "unit": "'patient_id'",
+    "bounds": "(0, 100)",
+    "bins": "range(0, 101, 10)",
+    "keys": "['A', 'B']",
+    "k": "3",
+    "score": "'bid >= candidate'",
+    "prices": "[1, 2, 5]",
+    "candidates": "[10, 20]",
+    "vertices": "['A', 'B']",
+    "domain": "{'sex': ['F', 'M']}",
+    "reason": "'...'",
+    "within": "20",
+    "max": "5",
 }
 
 OR_ASK = {  # the answers that are public
@@ -75,6 +83,15 @@ def legible(text: Any) -> bool:
     return True
 
 
+def python(value: Any) -> Any:
+    """A scalar of NumPy as one of Python or pandas; anything else as it is."""
+    if isinstance(value, np.datetime64):
+        return pd.Timestamp(value)
+    if isinstance(value, np.timedelta64):
+        return pd.Timedelta(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def listed(value: Any) -> bool:
     """Whether a value has entries, one after the other.
 
@@ -106,7 +123,7 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
                     f"{call}: a column is given by its name, {name}='ward'; months are bins of a column of dates, "
                     "groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M'))"
                 )
-            line = EXAMPLES.get(name, f"{name}=...")
+            line = f"{name}={EXAMPLES.get(name, '...')}"
             raise ArgumentValueError(
                 f"{call}: {name} must be public, and a table or column that is protected, or was made of one, is not: type "
                 f"what a codebook or common knowledge says, {line}{OR_ASK.get(name, '')}"
@@ -179,9 +196,8 @@ def _scalar(value: Any, depth: int = 0) -> Any:
         return _scalar([*value, *value.values()], depth)
     if not _lists(type(value)) or depth > DEEPEST:
         return None
-    odd = {
-        kind for kind in set(map(type, value)) if issubclass(kind, HOLDS) or _lists(kind)
-    }  # of millions most are plain
+    # of millions most are plain
+    odd = {kind for kind in set(map(type, value)) if issubclass(kind, HOLDS) or _lists(kind)}
     return next(
         (found for entry in value if type(entry) in odd and (found := _scalar(entry, depth + 1)) is not None), None
     )

@@ -14,6 +14,7 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.checks import edges_of
+from pandas_dp.facts.public_only import python
 
 MOST_VALUES = 100_000  # of a range: a short text shall not fill the memory
 MOST_DIGITS = 400  # of a number, beyond those of any that is accepted
@@ -82,8 +83,7 @@ def encoded(value: Any, where: str, inside: bool = False) -> Any:
     ------
     ArgumentTypeError
     """
-    if isinstance(value, np.generic):
-        value = value.item() if value.dtype.kind not in "Mm" else pd.Series([value])[0]
+    value = python(value)
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float) and math.isfinite(value):

@@ -22,7 +22,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPErro
 from pandas_dp.facts import numbers
 from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
 from pandas_dp.facts.kinds import exact_number, is_missing
-from pandas_dp.facts.public_only import listed
+from pandas_dp.facts.public_only import listed, python
 from pandas_dp.questions.function_trial import ZERO, made_up, no_number, rehearse
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import Release
@@ -343,9 +343,7 @@ def _plain(value: Any) -> Hashable:
     """One candidate, of a type whose repr tells it from all others."""
     if isinstance(value, tuple):
         return tuple(_plain(entry) for entry in value)
-    if isinstance(value, np.generic):
-        stamps = {"M": pd.Timestamp, "m": pd.Timedelta}
-        value = stamps[value.dtype.kind](value) if value.dtype.kind in stamps else value.item()
+    value = python(value)
     if not isinstance(value, PLAIN):
         raise ArgumentTypeError(f"candidates must be numbers, texts, dates or tuples of them: {SELECT}")
     if is_missing(value):

@@ -1,9 +1,11 @@
-"""A protected frame with a price for one call: the questions that can be asked, spelled as pandas spells them."""
+"""A protected frame with a price for one call, and one column of it: the questions, spelled as pandas spells them."""
 
 from __future__ import annotations
 
+import inspect
+import re
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
@@ -11,21 +13,80 @@ from pandas_dp.aggregates.sample_and_aggregate import WinsorizedMean
 from pandas_dp.aggregates.smooth import TrimmedMeanOf
 from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.argument_help import explain, uncopied
 from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
 from pandas_dp.questions.choices import ChoiceQuestions
-from pandas_dp.questions.column import PricedColumn, tell
-from pandas_dp.questions.grouping import GroupQuestions
+from pandas_dp.questions.column_forms import ColumnForms
+from pandas_dp.questions.keys import GroupQuestions
 from pandas_dp.questions.quantiles import smooth_method, trimmed_share
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import SeveralQuestions
 from pandas_dp.questions.statistics import GraphQuestions, LocalQuestions, StatisticQuestions, UnitQuestions
 from pandas_dp.questions.streams import StreamQuestions
-from pandas_dp.questions.tables import RangeQuestions, TableQuestions
+from pandas_dp.questions.tables import TableQuestions
 from pandas_dp.questions.unknown_bounds import asked, bounded, is_private, square_lattice
-from pandas_dp.questions.unknown_names import refuse_dates
+from pandas_dp.questions.unknown_names import missing_question, refuse_dates
 from pandas_dp.release.values import Release
-from pandas_dp.steps.methods import take_steps
+from pandas_dp.steps.steps import take_steps
+
+
+@explain
+class PricedColumn(ColumnForms):
+    """One column of a priced frame, with the questions of a pandas Series.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"age": [31, 45, 62] * 1000})
+    >>> session = df.dp.protect(epsilon=3, name="priced column example")
+    >>> print(df.dp(epsilon=0.5)["age"].mean(bounds=(0, 100)).query)
+    mean('age', bounds=(0, 100))
+    """
+
+    __slots__ = ()
+
+    __reduce__ = uncopied
+
+    @property
+    def _before(self) -> str:
+        """What stands before the call of a question."""
+        return f"[{self._column!r}]."
+
+    def __repr__(self) -> str:
+        """Say what one call costs."""
+        return f"{self._frame!r}[{self._column!r}]"
+
+    if not TYPE_CHECKING:  # a type checker shall still find a misspelt name
+
+        def __getattr__(self, name):
+            """Say what can be asked, for a name of pandas that cannot."""
+            raise AttributeError(name if name.startswith("_") else missing_question(type(self), name, ""))
+
+    def count(self) -> Release:
+        """Count the non-null rows; see `PricedFrame.count`.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"cost": [10, 20, 30, 40] * 1000, "ward": ["A", "B", "A", "A"] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="column count example")
+        >>> 3900 < df.dp(epsilon=0.5)["cost"].count() < 4100
+        True
+        """
+        return self._frame.count(self._column)
+
+
+def tell(frame: type) -> None:
+    """Give the questions of a column the help of the frame's, as they are typed where the column is selected."""
+    for name, method in vars(ColumnForms).items():
+        told = None if name.startswith("_") else inspect.getdoc(getattr(frame, name))
+        if told is not None:  # python -OO has none
+            told = re.sub(r"^columns? : .*\n(?: +.*\n)*", "", told, flags=re.MULTILINE)
+            told = told.replace("Parameters\n----------\n\n", "").replace('name="', 'name="column ')
+            told = re.sub(rf'\.{name}\("(\w+)"(?:, )?', rf'["\1"].{name}(', told)
+            method.__doc__ = f"{method.__doc__}\n\n{told}"
+
 
 STEPS = {  # how the help of steps begins where they stand behind a price
     "query": "Keep rows for which an expression is true",
@@ -43,7 +104,6 @@ class PricedFrame(
     GraphQuestions,
     GroupQuestions,
     LocalQuestions,
-    RangeQuestions,
     SeveralQuestions,
     StatisticQuestions,
     StreamQuestions,
@@ -245,32 +305,23 @@ class PricedFrame(
         True
         """
         law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
-        if law is not None:
-            return self._trimmed(column, bounds, Fraction(1, 10) if trim is None else trim, law, error_bar)
-        if trim is not None:
+        if law is None and trim is not None:
             raise ArgumentValueError(f"trim= goes with method='trimmed': mean({column!r}, method='trimmed', trim=0.1)")
-        if method == "winsorized":
-            if is_private(bounds):
-                raise ArgumentValueError(
-                    f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method='winsorized') takes "
-                    "bounds as wide as you like"
-                )
-            kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
-            return self._ask(self._text(), WinsorizedMean(column, lattice, kind), (column,))
-        kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
-        question = asked(self, Mean(column, lattice, kind), bounds, SUM_BITS)
-        return self._ask(self._text(), question, (column,))
-
-    def _trimmed(self, column: str, bounds: Any, trim: Any, law: str, error_bar: bool) -> Release:
-        share = trimmed_share(trim)
+        if method == "rotated":
+            kind, lattice = bounded(self, "mean", column, bounds, SUM_BITS)
+            question = asked(self, Mean(column, lattice, kind), bounds, SUM_BITS)
+            return self._ask(self._text(), question, (column,))
+        share = trimmed_share(Fraction(1, 10) if trim is None else trim)
         if is_private(bounds):
             raise ArgumentValueError(
-                f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method='trimmed') takes bounds as "
-                "wide as you like"
+                f"bounds='private' has no use here: mean({column!r}, bounds=(lower, upper), method={method!r}) takes bounds "
+                "as wide as you like"
             )
         kind, lattice = self._lattice("mean", column, bounds, None, SUM_BITS)
-        question = TrimmedMeanOf(lattice, kind, law, error_bar, column, share)
-        return self._ask(self._text(trim=float(share)), question, (column,))
+        if law is None:
+            return self._ask(self._text(), WinsorizedMean(column, lattice, kind), (column,))
+        trimmed = TrimmedMeanOf(lattice, kind, law, error_bar, column, share)
+        return self._ask(self._text(trim=float(share)), trimmed, (column,))
 
     def var(self, column: str, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Variance of a column, each value clipped to public bounds; missing values are left out.

@@ -16,7 +16,7 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import argument_text
 from pandas_dp.facts.kinds import Kind
-from pandas_dp.facts.labels import CrossLabels, Labels, crossed
+from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.questions.rows import PreparedFrame
 
 MOST_COMBINATIONS = 1_000_000
@@ -59,16 +59,15 @@ class Parts(NamedTuple):
 
     def crossed(self, factor: Factor) -> Parts:
         """Every part with every one of another column, which changes fastest."""
-        more, labels = factor
+        more, _ = factor
         few(self.by.count * more.count)
+        places = None
         if isinstance(self.by, Cross):
             _numbered(self.by.combinations * more.count)
-            allowed = self.by.allowed
-            places = None if allowed is None else tuple(p * more.count + i for p in allowed for i in range(more.count))
-            by = Cross((*self.by.factors, more), places)
-        else:
-            by = Cross((self.by, more))
-        return Parts(by, crossed(self.labels, labels), (*self.columns, more.column), self.given)
+            if self.by.allowed is not None:
+                places = tuple(place * more.count + i for place in self.by.allowed for i in range(more.count))
+        by, labels = zip(*self.factors, factor, strict=True)
+        return Parts(Cross(by, places), CrossLabels(labels, places), (*self.columns, more.column), self.given)
 
 
 def parts_of(
@@ -97,7 +96,13 @@ def parts_of(
         return _allowed(frame, kinds, keys, bins, other, null, _line(frame, head, kinds))
     factors = [factor for factor in factors_of(frame, head, columns, keys, bins, other, null) if factor is not None]
     few(math.prod(factor.count for factor, _ in factors))
-    return _crossed(factors, _given(factors, len(columns) == 1), other, null)
+    given = _given(factors, len(columns) == 1) | {
+        name: True for name, asked in (("other", other), ("null", null)) if asked
+    }
+    if len(factors) == 1:
+        return Parts(*factors[0], tuple(columns), given)
+    by, labels = zip(*factors, strict=True)
+    return Parts(Cross(by), CrossLabels(labels), tuple(columns), given)
 
 
 def kinds_of(frame: PreparedFrame, head: str, columns: Sequence[str]) -> dict[str, Kind]:
@@ -166,15 +171,6 @@ def found_of(
         KeyColumn(column, frame._kind(column), factor) for column, factor in zip(columns, factors, strict=True)
     )
     return made, _given([factor for factor in factors if factor is not None], False)
-
-
-def _crossed(factors: list[Factor], given: dict[str, Any], other: bool, null: bool) -> Parts:
-    columns = tuple(factor.column for factor, _ in factors)
-    given |= {name: True for name, wanted in (("other", other), ("null", null)) if wanted}
-    if len(factors) == 1:
-        return Parts(*factors[0], columns, given)
-    by, labels = zip(*factors, strict=True)
-    return Parts(Cross(by), CrossLabels(labels), columns, given)
 
 
 def few_columns(columns: Sequence[str]) -> None:

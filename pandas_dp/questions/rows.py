@@ -1,15 +1,21 @@
-"""A priced frame and its row-wise steps: which rows a question asks, not yet what."""
+"""A priced frame and its row-wise steps: which rows a question asks, not yet what; and a question taken as far as its price."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import pandas as pd
 
+from pandas_dp.aggregates.above_threshold import Stream
 from pandas_dp.aggregates.asked import AskedQuery
-from pandas_dp.aggregates.base import Aggregate, Caution
+from pandas_dp.aggregates.base import Aggregate, Caution, ExpectedError, Terms, left_out
+from pandas_dp.books.what_fits import first_gaussian, left_text
+from pandas_dp.core.budget import Charge
+from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
@@ -22,17 +28,16 @@ from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema
 from pandas_dp.questions.unknown_names import missing_question
+from pandas_dp.release.preview import Preview
 from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.steps import RowSteps
 from pandas_dp.tables import frames
-from pandas_dp.tables.protected import kinds_of
+from pandas_dp.tables.protected import Table, kinds_of
 
 if TYPE_CHECKING:
     from pandas_dp.questions.frame import PricedFrame  # completion takes `Self` for the class where it is written
-    from pandas_dp.questions.preview_request import Ahead
-    from pandas_dp.tables.protected import Table
 
 
 class Known(NamedTuple):
@@ -60,9 +65,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         self._frame, self._price, self._fresh = frame, price, fresh
         self._ahead = ahead  # where queries are only previewed
         self._steps: tuple[Step, ...] = ()
-        self._made: tuple[
-            tuple[pd.DataFrame, frozenset[str]], ...
-        ] = ()  # for what names and dtypes steps and groups were made
+        # for what names and dtypes steps and groups were made
+        self._made: tuple[tuple[pd.DataFrame, frozenset[str]], ...] = ()
         self._known: Known | None = None
         self._notes: tuple[str, ...] = ()  # what answers say of how they were asked
         self._call: Any = None  # the question that is put just now, see `explain`
@@ -101,11 +105,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _empty(self) -> pd.DataFrame:
         """Names and dtypes after the steps so far, of the rows as they were protected: none is read."""
         table = frames.lookup(self._frame)
-        return (
-            applied(self._steps, without_rows(self._frame).reset_index(drop=True))
-            if table is None
-            else self._of(table).empty
-        )
+        if table is not None:
+            return self._of(table).empty
+        return applied(self._steps, without_rows(self._frame).reset_index(drop=True))
 
     def _of(self, table: Table) -> Known:
         """What is public after the steps so far, computed from what it was before the last of them.
@@ -239,3 +241,67 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             preview: Release = self._ahead(table, query, columns, self._fresh)
             return preview
         return table.session._ask(query, table, columns, self._fresh)
+
+
+NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
+NOTEWORTHY = 1.1  # an error less than so many times that of one row a unit is no reason to lower the bound
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What a priced frame does with a query instead of asking it.
+
+    Parameters
+    ----------
+    rows : int or None
+        About how many rows count, as the caller says.
+    wanted : str or None
+        The wanted error that the price was found for.
+    """
+
+    rows: int | None = None
+    wanted: str | None = None
+
+    def __call__(self, table: Table, query: AskedQuery, columns: tuple[str, ...], fresh: bool) -> Any:
+        """Preview a query: the very request that the gate would get is made, and its view never opened."""
+        session = table.session
+        request = table.request(query, columns, fresh)
+        ledger, name, loss = request.ledger, request.name, request.loss
+        rule, state = ledger.rule(name), ledger.state(name)
+        stored = request.key is not None and not fresh and ledger.stored(name, request.key) is not None
+        charge = rule.charge(loss)
+        after = state if stored else rule.admit(state, charge)
+        typical = session._typical
+        if loss.parts and after is not None and not isinstance(query.aggregate, Stream):
+            typical = request.price, loss
+        switch = None if stored or after is None else first_gaussian(rule, state, charge)
+        known = self._expected(query, table.terms(query.steps, query.price, request.unit))
+        return Preview(
+            call=request.query,
+            price=request.price,
+            wanted=self.wanted,
+            charge=NOTHING if stored else charge,
+            currency=None if isinstance(rule, PureFilter) else rule.currency,
+            limit=None if isinstance(rule, PureFilter) else rule.limit,
+            stored=stored,
+            refusal=None if after is not None else str(rule.refusal(state, request.price, charge)),
+            left=left_text(rule, state if after is None else after, typical),
+            outlook=known if switch is None else replace(known, notes=(switch, *known.notes)),
+        )
+
+    def _expected(self, query: AskedQuery, terms: Terms) -> ExpectedError:
+        """The noise of the answer, and what the bound on the rows of a unit costs in it and leaves out."""
+        known, unit = query.aggregate.expected(terms, self.rows), terms.unit
+        known = replace(known, notes=(*known.notes, *query.notes))
+        if unit.column is None or not query.aggregate.bounded:
+            return known
+        notes = (*known.notes, *map(str, left_out(unit, totals=False)))
+        if unit.rows > 1 and known.half_width is not None and not isinstance(known.half_width, dict):
+            single = replace(terms, unit=replace(unit, rows=1, groups=1, rows_per_group=1))
+            least = query.aggregate.expected(single, self.rows).half_width
+            times = float(known.half_width / least) if least else 0.0
+            if times > NOTEWORTHY:  # where max_rows_per_group is 1, many an error is that of a single row already
+                notes += (
+                    f"with max_rows=1 the error would be {times:.2g} times smaller; rows_per_unit() tells what it leaves out",
+                )
+        return replace(known, notes=notes)

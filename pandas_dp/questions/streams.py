@@ -13,7 +13,7 @@ from pandas_dp.aggregates.above_threshold import AboveThreshold
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.domains import Axis, Domain
 from pandas_dp.aggregates.oracles import MedianOracle, MultiplicativeWeights, Oracle
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.numbers import Accuracy
@@ -73,10 +73,8 @@ class StreamQuestions(PreparedFrame):
         """
         if isinstance(threshold, bool | str):
             raise ArgumentTypeError("threshold must be a number of rows: above_threshold(1000)")
-        try:
+        with told(behind=": above_threshold(1000)"):
             exact = exact_number(threshold, "threshold")
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            raise type(error)(f"{error}: above_threshold(1000)") from None
         if abs(exact) > FARTHEST:
             raise ArgumentValueError("threshold may be at most 1e15: above_threshold(1000)")
         least, most = math.ceil(exact), numbers.positive_int(max_above, "max_above")  # counts are whole

@@ -22,9 +22,16 @@ from pandas_dp.questions.unknown_bounds import bounded, is_private
 from pandas_dp.questions.unknown_names import refuse_dates
 from pandas_dp.release.values import Release
 
+SHARES = ("all", "index", "columns")
+FUNCTIONS = ("mean", "sum", "count")
+PIVOT = (
+    "pivot_table('cost', 'ward', 'sex', aggfunc='mean', keys={'ward': [...], 'sex': [...]}, bounds=(0, 100)); by one column "
+    "alone it is groupby('ward', keys=[...])['cost'].mean(bounds=(0, 100))"
+)
 
-class RangeQuestions(PreparedFrame):
-    """The questions of a priced frame that are answered from counts of bins and of runs of them."""
+
+class TableQuestions(PreparedFrame):
+    """The questions of a priced frame about counts between edges and by the values of two columns."""
 
     __slots__ = ()
 
@@ -83,16 +90,19 @@ class RangeQuestions(PreparedFrame):
         """
         if not isinstance(workload, str) or workload not in ("bins", "ranges"):
             raise ArgumentValueError("workload must be 'bins' or 'ranges'")
-        if workload == "ranges":
-            return self._ranges(column, bins, keys, other, null)
+        if workload == "ranges" and (bins is None or keys is not None):
+            raise ArgumentTypeError(
+                f"workload='ranges' needs bins, which have neighbours: "
+                f"histogram({column!r}, bins=range(0, 101, 10), workload='ranges')"
+            )
         if bins is not None and keys is not None:
             raise ArgumentTypeError("give either bins= or keys=, not both")
         if bins is None:
             keyed, labels = self._keys("histogram", column, keys, other, null)
             return self._ask(self._text(keys=keyed.keys), CountBy(keyed, labels, name="count"), (column,))
-        kind = self._kind(column)
-        binned, labels = checks.bins(bins, other, null, kind, "histogram", column)
-        return self._ask(self._text(bins=labels.edges), CountBy(binned, labels, name="count"), (column,))
+        binned, labels = checks.bins(bins, other, null, self._kind(column), "histogram", column)
+        question = RangeCounts(binned, labels) if workload == "ranges" else CountBy(binned, labels, name="count")
+        return self._ask(self._text(bins=labels.edges), question, (column,))
 
     def ecdf(self, column: str, *, bins: Any) -> Release:
         """Cumulative distribution of a column at public edges.
@@ -132,29 +142,6 @@ class RangeQuestions(PreparedFrame):
         kind = self._kind(column)
         binned, labels = checks.bins(bins, False, False, kind, "ecdf", column)
         return self._ask(self._text(bins=labels.edges), Ecdf(binned, Labels(column, labels.edges)), (column,))
-
-    def _ranges(self, column: str, bins: Any, keys: Any, other: bool, null: bool) -> Release:
-        if bins is None or keys is not None:
-            raise ArgumentTypeError(
-                f"workload='ranges' needs bins, which have neighbours: "
-                f"histogram({column!r}, bins=range(0, 101, 10), workload='ranges')"
-            )
-        binned, labels = checks.bins(bins, other, null, self._kind(column), "histogram", column)
-        return self._ask(self._text(bins=labels.edges), RangeCounts(binned, labels), (column,))
-
-
-SHARES = ("all", "index", "columns")
-FUNCTIONS = ("mean", "sum", "count")
-PIVOT = (
-    "pivot_table('cost', 'ward', 'sex', aggfunc='mean', keys={'ward': [...], 'sex': [...]}, bounds=(0, 100)); by one column "
-    "alone it is groupby('ward', keys=[...])['cost'].mean(bounds=(0, 100))"
-)
-
-
-class TableQuestions(PreparedFrame):
-    """The questions of a priced frame that are answered with a table by two columns."""
-
-    __slots__ = ()
 
     def crosstab(
         self,

@@ -20,8 +20,7 @@ from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.kinds import DATE, Kind
 from pandas_dp.facts.numbers import positive_int
 from pandas_dp.facts.public_only import legible
-from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.facts.schema_files import has_dtype
+from pandas_dp.facts.schema import ColumnFacts, Schema, has_dtype
 from pandas_dp.release.values import Release
 from pandas_dp.session import opening, registry
 from pandas_dp.session.session import Session

@@ -11,7 +11,7 @@ from pandas_dp.aggregates import above_threshold
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer, Terms
 from pandas_dp.core import gate
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, StreamClosedError
+from pandas_dp.errors import StreamClosedError, told
 from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import positive_int
 from pandas_dp.release.base import checked_level
@@ -89,10 +89,8 @@ class Stream:
     def _condition(self, condition: Any) -> Expression:
         """The expression tree of a condition; what it refuses depends on names and dtypes alone."""
         made = Filter(parse_expression(condition, self._empty.columns, argument="ask"))
-        try:
+        with told("ask: "):
             made.apply(self._empty)
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            raise type(error)(f"ask: {error}") from None
         return made.expression
 
     def __repr__(self) -> str:

@@ -13,16 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pandas_dp.engines.categories import Foreign, forms
+from pandas_dp.engines.cells import Foreign, forms
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.constants import key, plain, read_constant
-from pandas_dp.steps.values import TIMES, Kind, Mask, Values
-
-
-def equals_any(column: Values, constants: Iterable[Values]) -> Mask:
-    """Whether each cell equals one of the constants; shape (n,)."""
-    wanted = {key(constant) for constant in constants}
-    return _each(lambda form: _key(form) in wanted, column, False)
+from pandas_dp.steps.values import TIMES, Kind, Mask, Values, key, plain, read_constant
 
 
 def equals_category(left: Values, right: Values) -> Mask:

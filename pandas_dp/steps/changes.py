@@ -19,13 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pandas_dp.engines.rows import rows_at
+from pandas_dp.engines.arrow import rows_at
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.schema import ColumnFacts
-from pandas_dp.steps.constants import ConstantValue
+from pandas_dp.steps.choices import known_values
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation, quote
 from pandas_dp.steps.functions import METHODS
-from pandas_dp.steps.known import known_values
 
 
 class Step:
@@ -43,10 +42,6 @@ class Step:
         Columns whose cells decide the result.
     touches : frozenset of str
         Columns that are written, removed or renamed.
-    renames : dict
-        New names by old ones.
-    known : dict
-        All values that rows of a new column can hold besides missing ones, by its name, where they are public.
     """
 
     is_filter: ClassVar[bool] = False
@@ -63,23 +58,12 @@ class Step:
 
     @property
     def touches(self) -> frozenset[str]:
-        """Columns that are written, removed or renamed."""
-        return frozenset()
-
-    @property
-    def renames(self) -> dict[str, str]:
-        """New names by old ones."""
-        return {}
-
-    @property
-    def known(self) -> dict[str, tuple[ConstantValue, ...]]:
-        """Public values by column."""
-        return {}
+        """Columns that are written, removed or renamed: those that are read, unless a step says otherwise."""
+        return self.reads
 
     def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
-        """Public facts by column after the step: nothing said of what it writes, but for values that are known."""
-        made = {name: ColumnFacts.of_values(values) for name, values in self.known.items()}
-        return {name: said for name, said in facts.items() if name not in self.touches} | made
+        """Public facts by column after the step: nothing of what it writes, unless the step says what is known."""
+        return {name: said for name, said in facts.items() if name not in self.touches}
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the changed table, shape (at most factor n, columns); the given one is left as it is.
@@ -94,11 +78,6 @@ def applied(steps: Iterable[Step], frame: pd.DataFrame) -> pd.DataFrame:
     for step in steps:
         frame = step.apply(frame)
     return frame
-
-
-def touches(step: Step) -> frozenset[str]:
-    """Columns a step writes, removes or renames (under the old and the new name)."""
-    return step.touches
 
 
 @dataclass(frozen=True)
@@ -116,6 +95,11 @@ class Filter(Step):
     def reads(self) -> frozenset[str]:
         """Columns of the condition."""
         return self.expression.columns()
+
+    @property
+    def touches(self) -> frozenset[str]:
+        """None: what stays is as it was."""
+        return frozenset()
 
     def __str__(self) -> str:
         return f"query({str(self.expression)!r})"
@@ -145,11 +129,10 @@ class Assign(Step):
         """The column written."""
         return frozenset((self.name,))
 
-    @property
-    def known(self) -> dict[str, tuple[ConstantValue, ...]]:
-        """Labels, mapped values or parts of the calendar."""
+    def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
+        """All values that rows of the new column can hold besides missing ones are its keys, where they are public."""
         values = known_values(self.expression)
-        return {} if values is None else {self.name: values}
+        return super().follow(facts) | ({} if values is None else {self.name: ColumnFacts.of_values(values)})
 
     def __str__(self) -> str:
         return f"eval({f'{Column(self.name)} = {self.expression}'!r})"
@@ -172,11 +155,6 @@ class Clip(Step):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The columns."""
-        return frozenset(self.columns)
-
-    @property
-    def touches(self) -> frozenset[str]:
         """The columns."""
         return frozenset(self.columns)
 
@@ -206,11 +184,6 @@ class FillNA(Step):
     def reads(self) -> frozenset[str]:
         """The columns."""
         return frozenset(name for name, _ in self.values)
-
-    @property
-    def touches(self) -> frozenset[str]:
-        """The columns."""
-        return self.reads
 
     def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
         """The constant may be one key more."""
@@ -266,11 +239,6 @@ class Rename(Step):
     def touches(self) -> frozenset[str]:
         """Old and new names."""
         return frozenset(name for pair in self.names for name in pair)
-
-    @property
-    def renames(self) -> dict[str, str]:
-        """New names by old ones."""
-        return dict(self.names)
 
     def follow(self, facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:
         """Those of a column go with it."""
@@ -337,11 +305,6 @@ class Explode(Step):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The column."""
-        return frozenset((self.column,))
-
-    @property
-    def touches(self) -> frozenset[str]:
         """The column."""
         return frozenset((self.column,))
 

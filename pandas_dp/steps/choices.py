@@ -1,10 +1,10 @@
-"""``where``, ``mask``, ``case_when``, ``cut`` and ``map``, by pandas' arguments, and public lookup tables."""
+"""Values chosen from public ones: ``where``, ``case_when``, ``cut``, ``map``, lookup tables; and all that may come out."""
 
 from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import InvalidOperation
 from typing import Any
 
@@ -13,9 +13,9 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import is_missing
 from pandas_dp.facts.public_only import is_private
-from pandas_dp.steps.constants import ConstantValue, key, plain, read_constant
-from pandas_dp.steps.expression import Column, Constant, Expression, Map, Method, Operation, quote
+from pandas_dp.steps.expression import Column, Constant, Expression, Map, Method, Operation, lift, quote
 from pandas_dp.steps.selection import common_kind
+from pandas_dp.steps.values import ConstantValue, key, plain, read_constant
 
 
 def check_public(lookup: Any) -> None:
@@ -87,17 +87,13 @@ _EDGES = "cut takes public edges in rising order, as in .cut([0, 18, 65, 120], l
 _PAIRS = "map takes public keys and their values, as in .map({'a': 'first', 'b': 'second'})"
 
 
-def _lift(value: Any) -> Expression:
-    return value if isinstance(value, Expression) else Constant(value)
-
-
 def _where(operand: Expression, cond: Any, other: Any = None) -> Expression:
-    rest = () if other is None else (_lift(other),)
-    return Operation("where", (operand, _lift(cond), *rest))
+    rest = () if other is None else (lift(other),)
+    return Operation("where", (operand, lift(cond), *rest))
 
 
 def _mask(operand: Expression, cond: Any, other: Any = None) -> Expression:
-    return _where(operand, Operation("not", (_lift(cond),)), other)
+    return _where(operand, Operation("not", (lift(cond),)), other)
 
 
 def _case_when(operand: Expression, caselist: Any) -> Expression:
@@ -107,7 +103,7 @@ def _case_when(operand: Expression, caselist: Any) -> Expression:
     for case in caselist:
         if not isinstance(case, list | tuple) or len(case) != 2:
             raise ArgumentTypeError(_CASES)
-        parts.extend(map(_lift, case))
+        parts.extend(map(lift, case))
     return Operation("case_when", (operand, *parts))
 
 
@@ -177,3 +173,64 @@ CHOICES: dict[str, Callable[..., Expression]] = {
     "cut": _cut,
     "map": _map,
 }
+
+
+Known = tuple[ConstantValue, ...] | None
+
+_CALENDAR = {
+    "dt.quarter": range(1, 5),
+    "dt.month": range(1, 13),
+    "dt.day": range(1, 32),
+    "dt.day_of_week": range(7),
+    "dt.day_of_year": range(1, 367),
+    "dt.hour": range(24),
+    "dt.minute": range(60),
+    "dt.second": range(60),
+}
+
+
+def known_values(expression: Expression) -> Known:
+    """All numbers or texts that rows of an expression can hold besides missing ones; None where nobody can tell.
+
+    Facts of the expression alone, so that they may serve as keys of a question.
+    """
+    match expression:
+        case Constant(value=value):
+            return (value,) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
+        case Map(pairs=pairs):
+            found = _union(known_values(Constant(value)) for _, value in pairs)
+            return None if found is None else tuple(sorted(found))  # of one kind, without an order of their own
+        case Method(name="cut", options=options):
+            return _union(known_values(Constant(label)) for label in dict(options)["labels"])  # type: ignore[union-attr]
+        case Operation(op=op) if op in _CALENDAR:
+            return tuple(_CALENDAR[op])
+        case Operation(op="fillna", operands=operands):
+            return _union(map(known_values, operands))
+        case Operation(op="where", operands=(first, _, *other)):
+            return _union(map(known_values, (first, *other)))
+        case Operation(op="case_when", operands=(first, *cases)):
+            return _union(map(known_values, _outcomes(first, cases)))
+    return None
+
+
+def _outcomes(first: Expression, cases: list[Expression]) -> list[Expression]:
+    values = []
+    for condition, value in zip(cases[::2], cases[1::2], strict=True):
+        values.append(value)
+        if condition == Constant(True):
+            return values
+    return [*values, first]
+
+
+def _union(parts: Iterable[Known]) -> Known:
+    found: dict[ConstantValue, None] = {}
+    for part in parts:
+        if part is None:
+            return None
+        found.update(dict.fromkeys(map(_chosen, part)))
+    return tuple(found)
+
+
+def _chosen(value: ConstantValue) -> ConstantValue:
+    """A value as choices hold it: numbers are in float64, so of whole numbers beyond 2**53 some become one."""
+    return float(value) if isinstance(value, int) and int(float(value)) != value else value

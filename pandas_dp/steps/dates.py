@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.constants import read_constant
-from pandas_dp.steps.values import DATES, NAT, PER_SECOND, TIMES, Kind, Values, advice, numbers, times
+from pandas_dp.steps.values import DATES, NAT, PER_SECOND, TIMES, Kind, Values, advice, numbers, read_constant, times
 
 _DATE_TEXT = re.compile(
     r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?", re.ASCII
@@ -101,9 +100,10 @@ def as_time(values: Values, other: Values) -> Values:
     raise ArgumentValueError(f"{text[:40]!r} is not understood beside {other.kind.value}: write it as {example}")
 
 
-def finer(left: Values, right: Values) -> str:
-    """Return the finer unit of two."""
-    return max(left.unit, right.unit, key=PER_SECOND.__getitem__)
+def alike(*values: Values) -> list[Values]:
+    """Counts in the finest of their units; see `rescale`."""
+    unit = max((one.unit for one in values), key=PER_SECOND.__getitem__)
+    return [rescale(one, unit) for one in values]
 
 
 def rescale(values: Values, unit: str) -> Values:
@@ -129,14 +129,13 @@ def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
     """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of the unit is missing."""
     if kind is Kind.NUMBER:
         return _ratio(left, right)
-    unit = finer(left, right)
     zone = left.zone if left.kind is kind else right.zone
-    x, y = rescale(left, unit), rescale(right, unit)
+    x, y = alike(left, right)
     second = y.data if op == "+" else -y.data
     with np.errstate(over="ignore"):
         result = np.asarray(x.data + second)  # wraps on overflow, which the signs then show
     missing = x.missing | y.missing | (((x.data ^ result) & (second ^ result)) < 0) | (result == NAT)
-    return times(kind, result, missing, unit, zone)
+    return times(kind, result, missing, x.unit, zone)
 
 
 def _ratio(left: Values, right: Values) -> Values:

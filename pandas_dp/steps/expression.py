@@ -17,9 +17,18 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import arithmetic, comparison, conversion, dates, selection, text
-from pandas_dp.steps.constants import ConstantValue, plain, read_constant
-from pandas_dp.steps.values import Mask, Values, booleans, read_column, truth, write
+from pandas_dp.steps import dates, operations, selection, text
+from pandas_dp.steps.values import (
+    ConstantValue,
+    Mask,
+    Values,
+    booleans,
+    plain,
+    read_column,
+    read_constant,
+    truth,
+    write,
+)
 
 MAX_DEPTH = 100  # keeps every walk over a tree, pickle's too, well inside Python's recursion limit
 MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
@@ -67,6 +76,9 @@ class Expression:
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+    def __str__(self) -> str:
+        return _write(self)[0]
 
     def columns(self) -> frozenset[str]:
         """Names of the columns the expression reads."""
@@ -185,6 +197,11 @@ class Constant(Expression):
         return repr(self.value)
 
 
+def lift(value: Any) -> Expression:
+    """Return an expression as it is, anything else as a constant."""
+    return value if isinstance(value, Expression) else Constant(value)
+
+
 @dataclass(frozen=True, eq=False)
 class Operation(Expression):
     """One of ``OPERATIONS`` on its operands: arithmetic, comparison, logic or a row-wise function."""
@@ -195,9 +212,6 @@ class Operation(Expression):
     def apply(self, *operands: Values) -> Values:
         """Kind and dtype by the operation and the kinds of the operands."""
         return OPERATIONS[self.op](*operands)
-
-    def __str__(self) -> str:
-        return _write(self)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,10 +228,7 @@ class IsIn(Expression):
 
     def apply(self, *operands: Values) -> Values:
         """Truth values."""
-        return comparison.isin([read_constant(constant.value) for constant in self.constants], *operands)
-
-    def __str__(self) -> str:
-        return _write(self)[0]
+        return selection.isin([constant.value for constant in self.constants], *operands)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,9 +244,6 @@ class Method(Expression):
         if any(np.ndim(operand.missing) == 0 for operand in operands):
             raise ArgumentTypeError(_NO_COLUMN)
         return ROWWISE[self.name](*operands, **dict(self.options))
-
-    def __str__(self) -> str:
-        return _write(self)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,9 +281,6 @@ class Map(Expression):
     def __repr__(self) -> str:
         return f"Map({self.operands[0]!r}, {self._exact})"
 
-    def __str__(self) -> str:
-        return _write(self)[0]
-
 
 def _and(*conditions: Values) -> Values:
     return booleans(functools.reduce(np.logical_and, map(truth, conditions)))
@@ -286,17 +291,17 @@ def _or(*conditions: Values) -> Values:
 
 
 OPERATIONS: dict[str, Callable[..., Values]] = {
-    **{op: functools.partial(arithmetic.arithmetic, op) for op in arithmetic.OPERATORS},
-    **{name: functools.partial(arithmetic.function, name) for name in arithmetic.FUNCTIONS},
-    **{op: functools.partial(comparison.compare, op) for op in ("==", "!=", "<", "<=", ">", ">=")},
+    **{op: functools.partial(operations.arithmetic, op) for op in operations.OPERATORS},
+    **{name: functools.partial(operations.function, name) for name in operations.FUNCTIONS},
+    **{op: functools.partial(operations.compare, op) for op in ("==", "!=", "<", "<=", ">", ">=")},
     "and": _and,
     "or": _or,
     "not": lambda condition: booleans(~truth(condition)),
     "isna": lambda operand: booleans(operand.missing),
-    "at_least": arithmetic.at_least,
-    "at_most": arithmetic.at_most,
-    "round": arithmetic.round_half_even,
-    "fillna": arithmetic.fill,
+    "at_least": functools.partial(operations.clip, np.maximum),
+    "at_most": functools.partial(operations.clip, np.minimum),
+    "round": operations.round_half_even,
+    "fillna": selection.fill,
     "where": selection.where,
     "case_when": selection.case_when,
     **{f"dt.{name}": functools.partial(dates.part, name) for name in dates.PARTS},
@@ -305,7 +310,7 @@ ROWWISE: dict[str, Callable[..., Values]] = {
     **{f"str.{name}": functools.partial(text.change, name) for name in text.CHANGES},
     **{f"str.{name}": functools.partial(text.holds, name) for name in text.TESTS},
     "str.len": text.length,
-    "astype": conversion.astype,
+    "astype": text.astype,
     "cut": selection.cut,
 }
 _DEFAULTS = {  # options that are not written

@@ -10,11 +10,88 @@ from typing import Any
 import numpy as np
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.accessors import TEXT_METHODS
 from pandas_dp.steps.choices import CHOICES
 from pandas_dp.steps.dates import PARTS
-from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, shorten
+from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, Option, lift, shorten
 from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
+from pandas_dp.steps.values import plain
+
+_SPECIAL = frozenset("\\.^$*+?{}[]|()")
+_PLAIN_TEXT = "plain text is looked for, as in .str.contains('ICU'); several are joined by |"
+
+
+def _method(name: str, operand: Expression, **options: Option) -> Expression:
+    return Method(f"str.{name}", (operand,), tuple(options.items()))
+
+
+def _bare(name: str, operand: Expression) -> Expression:
+    """A method without options: what ``call`` finds in this signature is all that may be given."""
+    return _method(name, operand)
+
+
+def _strip(name: str, operand: Expression, to_strip: Any = None) -> Expression:
+    return _method(name, operand) if to_strip is None else _method(name, operand, to_strip=_text(name, to_strip))
+
+
+def _slice(operand: Expression, start: Any = None, stop: Any = None, step: Any = None) -> Expression:
+    given = {"start": start, "stop": stop, "step": step}
+    for bound in given.values():
+        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int)):
+            raise ArgumentTypeError("str.slice takes integers, as in .str.slice(0, 3)")
+        if bound is not None and not -(2**63) <= bound < 2**63:
+            raise ArgumentValueError("str.slice takes integers in [-2**63, 2**63)")
+    given = {name: None if bound is None else int(bound) for name, bound in given.items()}
+    if step == 0:
+        raise ArgumentValueError("str.slice: step cannot be 0")
+    return _method("slice", operand, **given)
+
+
+def _contains(
+    operand: Expression, pat: Any, case: Any = True, flags: Any = 0, na: Any = False, regex: Any = None
+) -> Expression:
+    pat = _text("contains", pat)
+    _missing_is_false("contains", na)
+    if regex not in (None, False) or flags != 0:
+        raise ArgumentValueError(
+            f"str.contains: regular expressions are not read, since a cell could make one run for ever; {_PLAIN_TEXT}"
+        )
+    if regex is None and _SPECIAL & set(pat):
+        raise ArgumentValueError(
+            "str.contains: pandas would read this pat as a regular expression: write regex=False to look for this very "
+            f"text; {_PLAIN_TEXT}"
+        )
+    if not isinstance(case, bool):
+        raise ArgumentTypeError("str.contains: case has to be True or False")
+    return _method("contains", operand, pat=pat, case=case, regex=False)
+
+
+def _ends(name: str, operand: Expression, pat: Any, na: Any = False) -> Expression:
+    _missing_is_false(name, na)
+    several = isinstance(pat, list | tuple)
+    found = tuple(sorted({_text(name, one) for one in pat})) if several else _text(name, pat)
+    return _method(name, operand, pat=found)
+
+
+def _missing_is_false(name: str, na: Any) -> None:
+    if na is not False:
+        raise ArgumentValueError(f"str.{name}: na has to be False, which missing cells give: add | d.x.isna() for True")
+
+
+def _text(name: str, value: Any) -> str:
+    value = plain(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"str.{name} takes public text, as in .str.{name}('a')")
+    return value
+
+
+TEXT_METHODS: dict[str, Callable[..., Expression]] = {
+    **{f"str.{name}": functools.partial(_bare, name) for name in ("lower", "upper", "len")},
+    **{f"str.{name}": functools.partial(_strip, name) for name in ("strip", "lstrip", "rstrip")},
+    **{f"str.{name}": functools.partial(_ends, name) for name in ("startswith", "endswith")},
+    "str.contains": _contains,
+    "str.slice": _slice,
+}
+
 
 _ALIASES = {"weekday": "day_of_week", "dayofweek": "day_of_week", "dayofyear": "day_of_year"}
 _DTYPES: dict[str, tuple[Any, ...]] = {  # what pandas calls each, and Python
@@ -24,11 +101,6 @@ _DTYPES: dict[str, tuple[Any, ...]] = {  # what pandas calls each, and Python
     "string": ("string", "str", str),
 }
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-def lift(value: Any) -> Expression:
-    """Return an expression as it is and anything else as a constant, if it can be one."""
-    return value if isinstance(value, Expression) else Constant(value)
 
 
 def compare(op: str, left: Any, right: Any) -> Expression:
@@ -48,13 +120,21 @@ def logical(op: str, *conditions: Any) -> Expression:
     return Operation(op, tuple(flat))
 
 
-def negate(condition: Any) -> Expression:
-    """``not condition``."""
-    return Operation("not", (lift(condition),))
+def operation(op: str, *operands: Any) -> Expression:
+    """Return one operation on expressions and constants."""
+    return Operation(op, tuple(map(lift, operands)))
+
+
+negate = functools.partial(operation, "not")
+
+
+def _of_one(op: str, operand: Expression) -> Expression:
+    """An operation without arguments, as `_bare` is a method without options."""
+    return Operation(op, (operand,))
 
 
 def _notna(operand: Expression) -> Expression:
-    return negate(_operation("isna", operand))
+    return negate(operation("isna", operand))
 
 
 def _isin(operand: Expression, values: Any) -> Expression:
@@ -70,10 +150,6 @@ def _between(operand: Expression, left: Any, right: Any, inclusive: str = "both"
         raise ArgumentValueError("inclusive has to be 'both', 'left', 'right' or 'neither'")
     above = compare(">=" if inclusive in ("both", "left") else ">", operand, left)
     return logical("and", above, compare("<=" if inclusive in ("both", "right") else "<", operand, right))
-
-
-def _operation(op: str, operand: Expression) -> Expression:
-    return Operation(op, (operand,))
 
 
 def _round(operand: Expression, decimals: Any = 0) -> Expression:
@@ -125,13 +201,13 @@ def _astype(operand: Expression, dtype: Any) -> Expression:
 
 
 METHODS: dict[str, Callable[..., Expression]] = {
-    "isna": functools.partial(_operation, "isna"),
-    "isnull": functools.partial(_operation, "isna"),
+    "isna": functools.partial(_of_one, "isna"),
+    "isnull": functools.partial(_of_one, "isna"),
     "notna": _notna,
     "notnull": _notna,
     "isin": _isin,
     "between": _between,
-    "abs": functools.partial(_operation, "abs"),
+    "abs": functools.partial(_of_one, "abs"),
     "round": _round,
     "clip": _clip,
     "fillna": _fillna,
@@ -142,8 +218,8 @@ METHODS: dict[str, Callable[..., Expression]] = {
 
 # Attributes that are not called.
 PROPERTIES: dict[str, Callable[[Expression], Expression]] = {
-    **{f"dt.{name}": functools.partial(_operation, f"dt.{name}") for name in PARTS},
-    **{f"dt.{alias}": functools.partial(_operation, f"dt.{name}") for alias, name in _ALIASES.items()},
+    **{f"dt.{name}": functools.partial(_of_one, f"dt.{name}") for name in PARTS},
+    **{f"dt.{alias}": functools.partial(_of_one, f"dt.{name}") for alias, name in _ALIASES.items()},
 }
 ACCESSORS = ("dt", "str")
 

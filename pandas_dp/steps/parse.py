@@ -6,13 +6,15 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.expression import Column, Constant, Expression, Operation, shorten
-from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, lift, logical, negate, refusal
+from pandas_dp.steps.expression import Column, Constant, Expression, Operation, lift, shorten
+from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, logical, negate, refusal
 from pandas_dp.steps.trace import trace, unknown_column
 
 Source = str | Callable[[Any], Any] | pd.api.typing.Expression
@@ -45,7 +47,7 @@ def parse_expression(
     columns: Iterable[str],
     *,
     argument: str = "expression",
-    constants: Mapping[str, Any] | None = None,
+    constants: Mapping[str, Any] = MappingProxyType({}),
 ) -> Expression:
     """Return the tree of a row-wise expression.
 
@@ -78,7 +80,9 @@ def parse_expression(
     """
     names = frozenset(name for name in columns if isinstance(name, str))
     if isinstance(source, str):
-        return _read_text(source, names, argument, constants or {})
+        text, quoted = _prepare(source, argument)
+        tree = _parse(f"({text}\n)", "eval", argument)  # the parentheses let a long text run over several lines
+        return _Reader(names, quoted, argument, constants).read(tree.body)  # type: ignore[attr-defined]
     if callable(source):  # a pd.col expression is
         return trace(source, names, argument)
     raise ArgumentTypeError(
@@ -103,19 +107,13 @@ def parse_assignments(text: str, columns: Iterable[str], *, argument: str) -> li
         match _parse(source, "exec", argument):
             case ast.Module(body=[ast.Assign(targets=[ast.Name(id=name)], value=value)]):
                 name = quoted.get(name, name)
-                found.append((name, _Reader(frozenset(names), quoted, argument).read(value)))
+                found.append((name, _Reader(frozenset(names), quoted, argument, {}).read(value)))
                 names.add(name)
             case _:
                 raise ArgumentValueError(f"{argument}: every line has to be 'name = expression'")
     if not found:
         raise ArgumentValueError(f"{argument}: every line has to be 'name = expression'")
     return found
-
-
-def _read_text(text: str, names: frozenset[str], argument: str, constants: Mapping[str, Any]) -> Expression:
-    source, quoted = _prepare(text, argument)
-    tree = _parse(f"({source}\n)", "eval", argument)  # the parentheses let a long text run over several lines
-    return _Reader(names, quoted, argument, constants).read(tree.body)  # type: ignore[attr-defined]
 
 
 def _prepare(text: str, argument: str) -> tuple[str, dict[str, str]]:
@@ -154,20 +152,14 @@ def _parse(source: str, mode: str, argument: str) -> ast.AST:
         ) from None
 
 
+@dataclass(frozen=True)
 class _Reader:
     """Turns a syntax tree into an expression; whatever it does not know, it refuses."""
 
-    def __init__(
-        self,
-        names: frozenset[str],
-        quoted: dict[str, str],
-        argument: str,
-        constants: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.names = names
-        self.quoted = quoted
-        self.argument = argument
-        self.constants = {} if constants is None else constants
+    names: frozenset[str]
+    quoted: dict[str, str]
+    argument: str
+    constants: Mapping[str, Any]
 
     def read(self, node: ast.AST) -> Expression:
         """Return the expression of a node; errors name the argument."""

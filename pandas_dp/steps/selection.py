@@ -17,19 +17,23 @@ import pyarrow.compute as pc
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import categories, dates
-from pandas_dp.steps.comparison import compare
-from pandas_dp.steps.constants import ConstantValue, key, read_constant
+from pandas_dp.steps.operations import compare
 from pandas_dp.steps.text import arrow_text, python_text, texts
 from pandas_dp.steps.values import (
+    NUMERIC,
     PER_SECOND,
     TEXTUAL,
     TIMES,
+    ConstantValue,
     Kind,
     Mask,
     Values,
     advice,
     booleans,
+    family,
+    key,
     numbers,
+    read_constant,
     times,
     truth,
 )
@@ -94,6 +98,60 @@ def cut(operand: Values, bins: Any, labels: Any, right: bool, include_lowest: bo
     return take(labels, np.where(passed == len(bins), 0, passed) - 1)
 
 
+def fill(operand: Values, constant: Values) -> Values:
+    """Missing cells replaced by a constant of the same kind.
+
+    Integers filled with an integer of their range stay integers; other numbers become float64. Text keeps its
+    dtype, dates take the finer unit of column and constant. A category column becomes one of objects, since its list
+    could lack the constant.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the constant is of another kind than the column.
+    """
+    if operand.kind is Kind.CATEGORY:
+        return categories.fill(operand, constant)
+    constant = dates.as_time(constant, operand)
+    mixed = Kind.BOOLEAN in (operand.kind, constant.kind) and operand.kind is not constant.kind
+    if mixed or family(operand.kind) is not family(constant.kind):
+        raise ArgumentTypeError(f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}")
+    if operand.constant and operand.kind not in NUMERIC:
+        return operand
+    if operand.kind in TIMES or operand.kind is Kind.OBJECT:
+        return _choose([~operand.missing], [operand, constant])
+    if operand.kind is Kind.TEXT:
+        return Values(Kind.TEXT, operand.data.fillna(constant.data), np.zeros(np.shape(operand.missing), dtype=bool))
+    if operand.kind is Kind.BOOLEAN or _stays_integer(operand, constant):
+        data = np.where(operand.missing, constant.data.astype(operand.data.dtype), operand.data)
+        return Values(operand.kind, data, np.zeros(np.shape(data), dtype=bool))
+    return numbers(np.where(operand.missing, constant.floats(), operand.floats()))
+
+
+def _stays_integer(operand: Values, constant: Values) -> bool:
+    if "f" in (operand.data.dtype.kind, constant.data.dtype.kind):
+        return False
+    limits = np.iinfo(operand.data.dtype)
+    return bool(limits.min <= int(constant.data) <= limits.max)
+
+
+def isin(constants: Sequence[ConstantValue], operand: Values) -> Values:
+    """Whether each row equals one of the constants; a missing cell equals none.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If a constant is of another kind than the column. Never for a category column.
+    """
+    if isinstance(operand.data, str):
+        found = np.asarray(operand.data in [constant.data for constant in _sought(operand, constants)])
+    elif family(operand.kind) is Kind.NUMBER:
+        found = _number_isin(operand, _sought(operand, constants))
+    else:
+        found = positions(operand, constants) >= 0
+    return booleans(np.asarray(found & ~operand.incomparable))
+
+
 def mapped(operand: Values, keys: Sequence[ConstantValue], values: Sequence[ConstantValue]) -> Values:
     """The value that belongs to the key a cell equals; missing where it equals none.
 
@@ -124,11 +182,10 @@ def take(constants: Sequence[ConstantValue], codes: Codes) -> Values:
         case Kind.TEXT:
             return texts(np.array(constants, dtype=object)[codes], missing)
         case kind:
-            unit = max((value.unit for value in table), key=PER_SECOND.__getitem__)
-            counts = [dates.rescale(value, unit) for value in table]
+            counts = dates.alike(*table)
             found = np.array([int(value.data) for value in counts])[codes]
             outside = np.array([bool(value.missing) for value in counts])[codes]
-            return times(kind, found, missing | outside, unit, table[0].zone)
+            return times(kind, found, missing | outside, counts[0].unit, table[0].zone)
 
 
 def positions(operand: Values, keys: Sequence[ConstantValue]) -> Codes:
@@ -141,18 +198,23 @@ def positions(operand: Values, keys: Sequence[ConstantValue]) -> Codes:
     """
     if operand.kind is Kind.CATEGORY:
         return categories.positions(operand, [key(read_constant(constant)) for constant in keys])
-    constants = [dates.as_time(read_constant(constant), operand) for constant in keys]
-    plain = Kind.TEXT if operand.kind in TEXTUAL else Kind.NUMBER if operand.kind is Kind.BOOLEAN else operand.kind
-    for constant in constants:
-        if (Kind.NUMBER if constant.kind is Kind.BOOLEAN else constant.kind) is not plain or plain is Kind.OTHER:
-            raise ArgumentTypeError(
-                f"{constant.kind.value} cannot be looked for in {operand.kind.value}{advice(operand)}"
-            )
-    if plain is Kind.TEXT:
+    constants = _sought(operand, keys)
+    if family(operand.kind) is Kind.TEXT:
         found = _text_positions(operand, [constant.data for constant in constants])
     else:
         found = _number_positions(operand, [_count(constant, operand) for constant in constants])
     return np.where(operand.incomparable, -1, found)
+
+
+def _sought(operand: Values, constants: Sequence[ConstantValue]) -> list[Values]:
+    """Constants as they are compared with a column."""
+    sought = [dates.as_time(read_constant(constant), operand) for constant in constants]
+    for constant in sought:
+        if family(constant.kind) is not family(operand.kind):
+            raise ArgumentTypeError(
+                f"{constant.kind.value} cannot be looked for in {operand.kind.value}{advice(operand)}"
+            )
+    return sought
 
 
 def common_kind(values: Sequence[Values]) -> Kind:
@@ -191,11 +253,10 @@ def _choose(conditions: list[Mask], values: list[Values]) -> Values:
         return numbers(_pick(codes, [value.floats() for value in values], np.nan))
     if kind is Kind.BOOLEAN:
         return booleans(_pick(codes, [truth(value) for value in values], False))
-    unit = max((value.unit for value in values), key=PER_SECOND.__getitem__)
-    counts = [dates.rescale(value, unit) for value in values]
+    counts = dates.alike(*values)
     missing = _pick(codes, [value.missing for value in counts], True)
     zone = next((value.zone for value in values if not value.constant), values[0].zone)
-    return times(kind, _pick(codes, [value.data for value in counts], 0), missing, unit, zone)
+    return times(kind, _pick(codes, [value.data for value in counts], 0), missing, counts[0].unit, zone)
 
 
 def _pick(codes: Codes, parts: Sequence[Any], rest: Any) -> Any:
@@ -236,6 +297,19 @@ def _count(constant: Values, operand: Values) -> int | float | None:
     count = int(constant.data) * PER_SECOND[operand.unit]
     whole, rest = divmod(count, PER_SECOND[constant.unit])
     return None if rest else whole
+
+
+def _number_isin(operand: Values, constants: Sequence[Values]) -> Mask:
+    """Constants are split by form, so that every match is what ``==`` would say."""
+    whole = [int(constant.data) for constant in constants if constant.data.dtype.kind != "f"]
+    floats = [float(constant.data) for constant in constants if constant.data.dtype.kind == "f"]
+    data = operand.data.astype(np.uint8) if operand.kind is Kind.BOOLEAN else operand.data
+    if data.dtype.kind == "f":
+        return np.isin(data, np.array(floats + [float(value) for value in whole], dtype=np.float64))
+    limits = np.iinfo(data.dtype)
+    whole = [value for value in whole if limits.min <= value <= limits.max]
+    found = np.isin(data, np.array(whole, dtype=data.dtype))
+    return found | np.isin(data.astype(np.float64), np.array(floats, dtype=np.float64)) if floats else found
 
 
 def _number_positions(operand: Values, keys: Sequence[int | float | None]) -> Codes:

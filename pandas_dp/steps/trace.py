@@ -7,16 +7,17 @@ Row-wise operations on it come back as a tree; everything else raises on the lin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean, told
 from pandas_dp.facts.public_only import check_typed
-from pandas_dp.steps.arithmetic import FUNCTIONS
-from pandas_dp.steps.expression import Column, Expression, Operation, quote
-from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, lift, logical, negate, refusal
+from pandas_dp.steps.expression import Column, Expression, lift, quote
+from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, logical, negate, operation, refusal
+from pandas_dp.steps.operations import FUNCTIONS, OPERATORS
 
 _DATA = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray)
 _NOT_A_TRUTH = (
@@ -46,38 +47,23 @@ def _refuse(text: str) -> Callable[..., Any]:
     return method
 
 
-def _arithmetic(op: str, left: object, right: object) -> Expression:
-    return Operation(op, (lift(left), lift(right)))
-
-
-def _function(op: str, operand: object) -> Expression:
-    return Operation(op, (lift(operand),))
-
-
 # What a numpy function on a column stands for.
-_UFUNCS: dict[Any, tuple[Callable[..., Expression], tuple[str, ...]]] = {
-    np.add: (_arithmetic, ("+",)),
-    np.subtract: (_arithmetic, ("-",)),
-    np.multiply: (_arithmetic, ("*",)),
-    np.true_divide: (_arithmetic, ("/",)),
-    np.floor_divide: (_arithmetic, ("//",)),
-    np.remainder: (_arithmetic, ("%",)),
-    np.power: (_arithmetic, ("**",)),
-    np.float_power: (_arithmetic, ("**",)),
-    np.equal: (compare, ("==",)),
-    np.not_equal: (compare, ("!=",)),
-    np.less: (compare, ("<",)),
-    np.less_equal: (compare, ("<=",)),
-    np.greater: (compare, (">",)),
-    np.greater_equal: (compare, (">=",)),
-    np.logical_and: (logical, ("and",)),
-    np.logical_or: (logical, ("or",)),
-    np.logical_not: (negate, ()),
-    np.bitwise_and: (logical, ("and",)),
-    np.bitwise_or: (logical, ("or",)),
-    np.invert: (negate, ()),
-    np.isnan: (_function, ("isna",)),
-    **{ufunc: (_function, (name,)) for name, ufunc in FUNCTIONS.items()},
+_UFUNCS: dict[Any, Callable[..., Expression]] = {
+    **{ufunc: partial(operation, op) for op, ufunc in (OPERATORS | FUNCTIONS).items()},
+    np.float_power: partial(operation, "**"),
+    np.equal: partial(compare, "=="),
+    np.not_equal: partial(compare, "!="),
+    np.less: partial(compare, "<"),
+    np.less_equal: partial(compare, "<="),
+    np.greater: partial(compare, ">"),
+    np.greater_equal: partial(compare, ">="),
+    np.logical_and: partial(logical, "and"),
+    np.logical_or: partial(logical, "or"),
+    np.logical_not: negate,
+    np.bitwise_and: partial(logical, "and"),
+    np.bitwise_or: partial(logical, "or"),
+    np.invert: negate,
+    np.isnan: partial(operation, "isna"),
 }
 
 
@@ -92,10 +78,8 @@ class TracedColumn:
         self._argument = argument
 
     def _build(self, build: Callable[..., Expression], *args: object) -> TracedColumn:
-        try:
+        with told(f"{self._argument}: "):
             return TracedColumn(build(*map(self._open, args)), self._argument)
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            raise type(error)(f"{self._argument}: {error}") from None
 
     @staticmethod
     def _open(value: object) -> object:
@@ -115,13 +99,13 @@ class TracedColumn:
             return {name: TracedColumn._open(item) for name, item in value.items()}
         return value
 
-    __add__, __radd__ = _operator(_arithmetic, "+"), _operator(_arithmetic, "+", reflected=True)
-    __sub__, __rsub__ = _operator(_arithmetic, "-"), _operator(_arithmetic, "-", reflected=True)
-    __mul__, __rmul__ = _operator(_arithmetic, "*"), _operator(_arithmetic, "*", reflected=True)
-    __truediv__, __rtruediv__ = _operator(_arithmetic, "/"), _operator(_arithmetic, "/", reflected=True)
-    __floordiv__, __rfloordiv__ = _operator(_arithmetic, "//"), _operator(_arithmetic, "//", reflected=True)
-    __mod__, __rmod__ = _operator(_arithmetic, "%"), _operator(_arithmetic, "%", reflected=True)
-    __pow__, __rpow__ = _operator(_arithmetic, "**"), _operator(_arithmetic, "**", reflected=True)
+    __add__, __radd__ = _operator(operation, "+"), _operator(operation, "+", reflected=True)
+    __sub__, __rsub__ = _operator(operation, "-"), _operator(operation, "-", reflected=True)
+    __mul__, __rmul__ = _operator(operation, "*"), _operator(operation, "*", reflected=True)
+    __truediv__, __rtruediv__ = _operator(operation, "/"), _operator(operation, "/", reflected=True)
+    __floordiv__, __rfloordiv__ = _operator(operation, "//"), _operator(operation, "//", reflected=True)
+    __mod__, __rmod__ = _operator(operation, "%"), _operator(operation, "%", reflected=True)
+    __pow__, __rpow__ = _operator(operation, "**"), _operator(operation, "**", reflected=True)
     __eq__, __ne__ = _operator(compare, "=="), _operator(compare, "!=")
     __lt__, __le__ = _operator(compare, "<"), _operator(compare, "<=")
     __gt__, __ge__ = _operator(compare, ">"), _operator(compare, ">=")
@@ -132,13 +116,13 @@ class TracedColumn:
         return self._build(negate, self)
 
     def __neg__(self) -> TracedColumn:
-        return self._build(_function, "negative", self)
+        return self._build(operation, "negative", self)
 
     def __pos__(self) -> TracedColumn:
         return self
 
     def __abs__(self) -> TracedColumn:
-        return self._build(_function, "abs", self)
+        return self._build(operation, "abs", self)
 
     def __round__(self, decimals: int = 0) -> TracedColumn:
         return self._build(METHODS["round"], self, decimals)
@@ -158,7 +142,7 @@ class TracedColumn:
         raise ArgumentValueError(f"{self._argument}: np{refusal(function.__name__)}")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **kwargs: object) -> TracedColumn:
-        build, op = _UFUNCS.get(ufunc, (None, ()))
+        build = _UFUNCS.get(ufunc)
         if method != "__call__":
             raise ArgumentValueError(
                 f"{self._argument}: np.{ufunc.__name__}.{method} combines rows. Only operations within one row keep the "
@@ -169,7 +153,7 @@ class TracedColumn:
             raise ArgumentValueError(
                 f"{self._argument}: np{refusal(ufunc.__name__)}; of numpy's, besides operators: {allowed}"
             )
-        return self._build(build, *op, *inputs)
+        return self._build(build, *inputs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # protocols that are not there, such as __array_interface__
@@ -287,8 +271,6 @@ def trace(function: Callable[[Any], Any], names: frozenset[str] | _Names, argume
             f"{argument}: the function has to return a computed column, as in lambda d: d.x / d.y, not a "
             f"{'table' if isinstance(result, TracedFrame) else type(result).__name__}"
         )
-    try:
+    with told(f"{argument}: "):
         check_typed(result)
         return lift(result)
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{argument}: {error}") from None

@@ -1,13 +1,14 @@
-"""What the cells of a column mean to an expression, whatever stores them.
+"""What the cells of a column mean to an expression, whatever stores them, and the public constants beside them.
 
 Every dtype backend is read into the same few forms, so that ``Int64``, ``int64[pyarrow]`` and ``float64``
 columns of equal values give equal results. The form is chosen by the dtype alone, never by the cells. A
 missing cell is one thing however it is spelled: NaN, None, NaT, ``pd.NA`` and an Arrow null are all
-``missing``.
+``missing``. A constant has one form in which it stands in a tree, and becomes values of no dimension.
 """
 
 from __future__ import annotations
 
+import datetime
 import enum
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,27 +19,16 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.engines.encode import stored
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
+from pandas_dp.facts.public_only import legible
 
 Mask = npt.NDArray[np.bool_]
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 NAT = np.iinfo(np.int64).min
 
-_MASKED: tuple[type, ...] = (
-    pd.BooleanDtype,
-    pd.Int8Dtype,
-    pd.Int16Dtype,
-    pd.Int32Dtype,
-    pd.Int64Dtype,
-    pd.UInt8Dtype,
-    pd.UInt16Dtype,
-    pd.UInt32Dtype,
-    pd.UInt64Dtype,
-    pd.Float32Dtype,
-    pd.Float64Dtype,
-)
 # by number: the class of a cell's class has code of its own, which looking it up would run
 _INEXACT = frozenset(map(id, {float, complex, *(k for k in np.sctypeDict.values() if issubclass(k, np.inexact))}))
 
@@ -144,24 +134,40 @@ def read_column(column: pd.Series[Any]) -> Values:
         ``data`` and ``missing`` of shape (n,).
     """
     dtype: Any = column.dtype
-    if isinstance(dtype, pd.ArrowDtype):
-        return _read_arrow(column, dtype.pyarrow_dtype)
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return _read_objects(column)
+    if isinstance(dtype, np.dtype) and dtype.kind == "f":  # also those that are wider than an answer may be
+        return numbers(_wide_floats(column.to_numpy()))
+    if isinstance(dtype, pd.ArrowDtype):
+        return _read_arrow(column, dtype.pyarrow_dtype)
     missing: Mask = np.asarray(column.isna(), dtype=bool)
-    if isinstance(dtype, pd.CategoricalDtype):
-        return Values(Kind.CATEGORY, column.array, missing)
-    if isinstance(dtype, pd.StringDtype):
-        return Values(Kind.TEXT, column.array, missing)
-    if isinstance(dtype, _MASKED):
-        width: Any = dtype
-        return _read_masked(column, width.numpy_dtype, missing)
-    if isinstance(dtype, pd.DatetimeTZDtype) and kind_or_none(dtype) is not None:
-        instants: Any = column.to_numpy(dtype=f"datetime64[{dtype.unit}]")  # in UTC
-        return times(Kind.ZONED, instants.view(np.int64), missing, dtype.unit, dtype.tz)
-    if isinstance(dtype, np.dtype):
-        return _read_numpy(column, dtype, missing)
-    return Values(Kind.OTHER, column.array, missing)
+    if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype):
+        return Values(Kind.TEXT if isinstance(dtype, pd.StringDtype) else Kind.CATEGORY, column.array, missing)
+    return _read_numbers(column, missing)
+
+
+def _read_numbers(column: pd.Series[Any], missing: Mask) -> Values:
+    """Numbers, true and false, dates and durations, as the engine takes them out of their storage."""
+    dtype, known = column.dtype, kind_or_none(column.dtype)
+    if known is None or known.name == "key":
+        return Values(Kind.OTHER, column.array, missing)
+    held = stored(column).numbers()
+    if known.name == "bool":
+        return Values(Kind.BOOLEAN, held.values.astype(bool), missing)
+    if known.name == "number" and held.values.dtype.kind == "f":
+        return numbers(np.where(missing, np.nan, _wide_floats(held.values)))
+    if known.name == "number":
+        return Values(
+            Kind.NUMBER, held.values.astype(np.uint64 if held.values.dtype.kind == "u" else np.int64), missing
+        )
+    kind = Kind.DURATION if known.name == "timedelta" else Kind.DATE if known.tz is None else Kind.ZONED
+    zone = dtype.tz if isinstance(dtype, pd.DatetimeTZDtype) else known.tz
+    return times(kind, held.values, missing, held.unit or "", zone)
+
+
+def _wide_floats(cells: Any) -> npt.NDArray[np.float64]:
+    with np.errstate(all="ignore"):  # a signalling NaN is one like others, a long double too large becomes infinite
+        return np.require(cells, np.float64, ["C", "A"])
 
 
 def _read_objects(column: pd.Series[Any]) -> Values:
@@ -188,68 +194,19 @@ def _is_missing(cell: Any) -> bool:
     return id(kind) in _INEXACT and bool(cell != cell)
 
 
-def _read_numpy(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) -> Values:
-    cells: Any = np.require(column.to_numpy(), requirements=["C", "A"])
-    if dtype.kind == "b":
-        return Values(Kind.BOOLEAN, cells, missing)
-    if dtype.kind in "iu":
-        return Values(Kind.NUMBER, cells.astype(np.int64 if dtype.kind == "i" else np.uint64), missing)
-    if dtype.kind == "f":
-        with np.errstate(all="ignore"):  # a long double above the range of float64 becomes infinite
-            return numbers(cells.astype(np.float64))
-    if dtype.kind in "mM":
-        kind = Kind.DURATION if dtype.kind == "m" else Kind.DATE
-        return times(kind, cells.view(np.int64), missing, np.datetime_data(dtype)[0])
-    return Values(Kind.OTHER, column.array, missing)
-
-
-def _read_masked(column: pd.Series[Any], dtype: np.dtype[Any], missing: Mask) -> Values:
-    if dtype.kind == "f":
-        with np.errstate(all="ignore"):  # a signalling NaN is one like others
-            cells = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return numbers(
-            np.require(cells, requirements=["C", "A"])
-        )  # without a missing cell this is a view, of any order
-    if dtype.kind == "b":
-        return Values(Kind.BOOLEAN, column.to_numpy(dtype=np.bool_, na_value=False), missing)
-    wide = np.int64 if dtype.kind == "i" else np.uint64
-    return Values(Kind.NUMBER, column.to_numpy(dtype=wide, na_value=0), missing)
-
-
-def _read_arrow(column: pd.Series[Any], kind: Any) -> Values:
+def _read_arrow(column: pd.Series[Any], held: Any) -> Values:
     array: Any = column.array
-    # Of a dictionary that lists a null, column.isna() says what that null is by whether another cell is missing.
-    missing: Mask = np.asarray(array.__arrow_array__().is_null().to_numpy(), dtype=bool)
-    if kind_or_none(column.dtype) is None:
-        return Values(Kind.OTHER, array, missing)
-    if pa.types.is_dictionary(kind):  # a dictionary is storage only
-        return read_column(column.astype(pd.ArrowDtype(kind.value_type)))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return Values(Kind.TEXT, array, missing)
     cells = array.__arrow_array__()
-    if pa.types.is_boolean(kind):
-        return Values(Kind.BOOLEAN, cells.fill_null(False).to_numpy(), missing)
-    if pa.types.is_integer(kind):
-        wide = pa.uint64() if pa.types.is_unsigned_integer(kind) else pa.int64()
-        return Values(Kind.NUMBER, cells.cast(wide).fill_null(0).to_numpy(), missing)
-    if pa.types.is_floating(kind):
-        return numbers(cells.cast(pa.float64()).fill_null(np.nan).to_numpy())
-    if pa.types.is_decimal(kind):
+    # Of a dictionary that lists a null, column.isna() says what that null is by whether another cell is missing.
+    missing: Mask = np.asarray(cells.is_null().to_numpy(), dtype=bool)
+    if pa.types.is_dictionary(held) and kind_or_none(column.dtype) is not None:  # a dictionary is storage only
+        return read_column(column.astype(pd.ArrowDtype(held.value_type)))
+    if pa.types.is_string(held) or pa.types.is_large_string(held):
+        return Values(Kind.TEXT, array, missing)
+    if pa.types.is_decimal(held) and kind_or_none(column.dtype) is not None:
         # By way of text: Arrow's direct cast is off by a last bit for one value in five, so 0.1 would not equal 0.1.
         return numbers(cells.cast(pa.string()).cast(pa.float64()).fill_null(np.nan).to_numpy())
-    if pa.types.is_date(kind):
-        unit = "s" if pa.types.is_date32(kind) else "ms"
-        return times(Kind.DATE, _counts(cells.cast(pa.timestamp(unit))), missing, unit)
-    if pa.types.is_timestamp(kind):
-        return times(Kind.DATE if kind.tz is None else Kind.ZONED, _counts(cells), missing, kind.unit, kind.tz)
-    if pa.types.is_duration(kind):
-        return times(Kind.DURATION, _counts(cells), missing, kind.unit)
-    return Values(Kind.OTHER, array, missing)
-
-
-def _counts(cells: Any) -> npt.NDArray[np.int64]:
-    counts: npt.NDArray[np.int64] = cells.cast(pa.int64()).fill_null(0).to_numpy()
-    return counts
+    return _read_numbers(column, missing)
 
 
 def truth(values: Values) -> Mask:
@@ -308,3 +265,75 @@ def write(values: Values, index: pd.Index[Any]) -> pd.Series[Any]:
         return pd.Series(np.broadcast_to(values.data, (len(index),)).copy(), index=index)
     plain: pd.Series[Any] = pd.Series(values.data, index=index, dtype=values.data.dtype)
     return plain
+
+
+ConstantValue = bool | int | float | str | pd.Timestamp | pd.Timedelta
+
+_MISSING = "a missing value is no constant: test for one with .isna() or .notna()"
+
+
+def plain(value: Any) -> ConstantValue:
+    """Return the one form in which a constant of this value and type stands in a tree."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        raise ArgumentValueError(_MISSING)
+    if isinstance(value, datetime.datetime | np.datetime64 | datetime.timedelta | np.timedelta64):
+        return _plain_time(value)  # first: numpy counts its durations among the integers
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        if not -(2**63) <= value < 2**64:
+            raise ArgumentValueError("an integer has to lie in [-2**63, 2**64): write a larger number as 1e30")
+        return int(value)
+    if isinstance(value, float | np.floating | Decimal):
+        if value.is_nan() if isinstance(value, Decimal) else np.isnan(value):
+            raise ArgumentValueError(_MISSING)
+        return float(value)
+    if isinstance(value, str):
+        if not legible(value):
+            raise ArgumentValueError("a text constant has to be valid Unicode")
+        return str.__str__(value)
+    raise ArgumentTypeError(
+        f"{type(value).__name__} is no constant: that is true or false, a number, text, a pd.Timestamp or a "
+        "pd.Timedelta. Data comes from columns of the table itself"
+    )
+
+
+def _plain_time(value: Any) -> pd.Timestamp | pd.Timedelta:
+    duration = isinstance(value, datetime.timedelta | np.timedelta64)
+    try:
+        stamp: Any = pd.Timedelta(value) if duration else pd.Timestamp(value)
+        if stamp is pd.NaT:
+            raise ArgumentValueError(_MISSING)
+        if not duration and stamp.tz is not None:
+            stamp = stamp.tz_convert("UTC")
+        coarse: pd.Timestamp | pd.Timedelta = stamp.as_unit("us", round_ok=True)
+        fine: pd.Timestamp | pd.Timedelta = coarse if coarse == stamp else stamp.as_unit("ns")
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, ArgumentValueError):
+            raise
+        raise ArgumentValueError("the date or duration is outside the range of pandas") from None
+    return fine
+
+
+def read_constant(value: ConstantValue) -> Values:
+    """Values of shape () of a constant in its plain form."""
+    present = np.zeros((), dtype=bool)
+    if isinstance(value, str):
+        return Values(Kind.TEXT, value, present, constant=True)
+    if isinstance(value, pd.Timestamp):
+        kind = Kind.DATE if value.tz is None else Kind.ZONED
+        return Values(kind, np.asarray(value.asm8.view("int64")), present, value.unit, value.tz, True)
+    if isinstance(value, pd.Timedelta):
+        return Values(Kind.DURATION, np.asarray(value.asm8.view("int64")), present, value.unit, None, True)
+    if isinstance(value, bool):
+        return Values(Kind.BOOLEAN, np.asarray(value), present, constant=True)
+    dtype = np.float64 if isinstance(value, float) else np.uint64 if value >= 2**63 else np.int64
+    return Values(Kind.NUMBER, np.asarray(value, dtype=dtype), present, constant=True)
+
+
+def key(constant: Values) -> tuple[object, ...]:
+    """Hashable form of a constant: equal for equal values, never for different kinds; true and false are 1 and 0."""
+    if isinstance(constant.data, str):
+        return (Kind.TEXT, constant.data)
+    kind = constant.kind if constant.kind in TIMES else Kind.NUMBER
+    return (kind, constant.unit, constant.data.item())

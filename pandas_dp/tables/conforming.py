@@ -22,11 +22,11 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pandas_dp.engines.categories import Foreign, canonical, listed
-from pandas_dp.engines.dictionaries import decoded, is_text
+from pandas_dp.engines.arrow import decoded, is_text
+from pandas_dp.engines.cells import Foreign, canonical, listed
 from pandas_dp.engines.encode import NANOSECONDS, stored
 from pandas_dp.facts.kinds import DATE, is_missing, kind_or_none, with_missing, without_rows
-from pandas_dp.steps.conversion import number
+from pandas_dp.steps.text import number
 
 EXACT = 2**53  # from here on a float may be another whole number, rounded
 MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max

@@ -17,8 +17,8 @@ from dask._task_spec import GraphNode, Task, TaskRef, convert_legacy_graph
 from dask.delayed import Delayed
 
 from pandas_dp.core.gate import guarded
+from pandas_dp.engines.arrow import has_kernel, rows_at
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.engines.rows import has_kernel, rows_at
 from pandas_dp.engines.scanned import ChunkSummary, PartitionedView, places
 from pandas_dp.errors import ArgumentValueError, QueryFailedError
 from pandas_dp.steps.changes import Step, applied

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.engines.dictionaries import MOST, decoded, is_text
+from pandas_dp.engines.arrow import MOST, decoded, is_text
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.engines.scanned import ScannedView
 from pandas_dp.errors import UnverifiedFrameError

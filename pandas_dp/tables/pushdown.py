@@ -13,11 +13,10 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.steps.changes import Filter, Step
-from pandas_dp.steps.comparison import OPERATORS
-from pandas_dp.steps.constants import read_constant
 from pandas_dp.steps.dates import as_time
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
-from pandas_dp.steps.values import PER_SECOND, Kind, Values, read_column
+from pandas_dp.steps.operations import COMPARISONS
+from pandas_dp.steps.values import PER_SECOND, Kind, Values, read_column, read_constant
 
 DATES = (Kind.DATE, Kind.ZONED)
 
@@ -46,7 +45,7 @@ def pushed(steps: Iterable[Step], empty: pd.DataFrame) -> Any:
     for step in steps:
         if isinstance(step, Filter):
             for name, op, scalar in _comparisons(step.expression, empty, written):
-                condition = OPERATORS[op](ds.field(name), scalar)
+                condition = COMPARISONS[op](ds.field(name), scalar)
                 found = condition if found is None else found & condition
         written |= step.touches
     return found
@@ -60,7 +59,7 @@ def _comparisons(node: Expression, empty: pd.DataFrame, written: set[str]) -> It
         for operand in node.operands:
             yield from _comparisons(operand, empty, written)
         return
-    if node.op not in OPERATORS:
+    if node.op not in COMPARISONS:
         return
     left, right = node.operands  # an expression compares a column with a constant, never the other way round
     if isinstance(left, Column) and isinstance(right, Constant) and left.name in empty and left.name not in written:

@@ -11,8 +11,7 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.checks import check_facts
 from pandas_dp.facts.kinds import kind_of
-from pandas_dp.facts.schema import ColumnFacts, Schema
-from pandas_dp.facts.schema_files import has_dtype, made_of
+from pandas_dp.facts.schema import ColumnFacts, Schema, has_dtype, made_of
 from pandas_dp.tables.protected import Table
 
 CHECKSUM = (

@@ -12,7 +12,7 @@ import pytest
 from support.frames import people, protected, refused
 
 import pandas_dp
-from pandas_dp.accessor.frames import Frames
+from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.core import gate
 from pandas_dp.errors import (
     ArgumentTypeError,
@@ -21,7 +21,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.steps import changes
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.steps import RowSteps
 
 TOTAL = 10**6
 EXACT = TOTAL // 10  # so large an epsilon that the noise is 0 but for a chance below 1e-1000
@@ -384,7 +384,7 @@ def test_what_a_step_makes_of_names_and_dtypes_is_worked_out_twice(table, monkey
 
 @pytest.mark.parametrize("name", sorted(name for name in vars(RowSteps) if not name.startswith("_")))
 def test_a_step_behind_a_price_is_that_of_a_frame(name):
-    for kind in (Frames, PreparedFrame):
+    for kind in (Accessor, PreparedFrame):
         own, shared = vars(kind)[name], vars(RowSteps)[name]
         assert own.__code__ is shared.__code__  # with the checks of arguments around it
         assert own.__qualname__ == f"{kind.__name__}.{name}"

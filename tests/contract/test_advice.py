@@ -11,8 +11,7 @@ from support.frames import protected, refused
 import pandas_dp
 from pandas_dp import ArgumentTypeError
 from pandas_dp.facts.call import Call
-from pandas_dp.questions.column import PricedColumn
-from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.frame import PricedColumn, PricedFrame
 from pandas_dp.questions.group_statistics import GroupStatistics
 from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.keys import FoundGroups

@@ -7,9 +7,8 @@ import inspect
 import pytest
 from support import column_forms
 
-from pandas_dp.questions.column import PricedColumn
 from pandas_dp.questions.column_forms import ColumnForms
-from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.frame import PricedColumn, PricedFrame
 
 
 def test_the_file_is_fresh():

@@ -17,8 +17,7 @@ from support.frames import protected
 
 import pandas_dp
 from pandas_dp.accessor.accessor import Accessor
-from pandas_dp.questions.column import PricedColumn
-from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.frame import PricedColumn, PricedFrame
 from pandas_dp.questions.groups import PricedGroups
 
 PACKAGE = Path(pandas_dp.__file__).parent

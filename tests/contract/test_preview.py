@@ -28,7 +28,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, NoSessionError, PandasDPError
 from pandas_dp.questions.frame import PricedFrame
 from pandas_dp.release.preview import Preview
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.steps import RowSteps
 from pandas_dp.tables import protected as protected_module
 
 SESSIONS = {

@@ -13,8 +13,7 @@ import pytest
 from support.columns import STR_PYTHON, arrow, arrow_slice, nanoseconds
 
 from pandas_dp.core.partition import Bins, Keys
-from pandas_dp.engines.found import combined
-from pandas_dp.engines.pandas import PandasView
+from pandas_dp.engines.pandas import PandasView, combined
 
 TEXT = ["b", None, "a", "b", "", "Zürich", None, "a", "b\0", "b"]
 WHOLE = [3, None, 1, 3, 0, -7, 1, None, 120, 3]

@@ -89,7 +89,7 @@ def test_no_step_before_a_question_looks_at_a_category(step, monkeypatch):
     """Which categories there are follows from the rows: a hash of one, asked before the charge, tells of a row for nothing."""
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "c": listed(Seen("a"), "a", 1), "e": listed(1, "a", Seen("b"))})
     df = protected(frame)
-    monkeypatch.setattr("pandas_dp.engines.categories.canonical", None)  # what makes the form of a category
+    monkeypatch.setattr("pandas_dp.engines.cells.canonical", None)  # what makes the form of a category
     Seen.looks = 0
     asked = DRY[step](df.dp(epsilon=1))
     names = asked._empty().columns

@@ -25,7 +25,7 @@ import pandas_dp
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.distinct import Distinct
-from pandas_dp.engines.categories import Foreign, canonical, forms
+from pandas_dp.engines.cells import Foreign, canonical, forms
 
 BIG, DAY = 2**53 + 1, pd.Timestamp("2020-01-01")  # such as a 64-bit id
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from support.frames import fresh
 
 import pandas_dp.dask  # noqa: F401 - gives Dask DataFrames their accessor
-from pandas_dp.engines.categories import canonical
+from pandas_dp.engines.cells import canonical
 from pandas_dp.errors import PandasDPError
 from pandas_dp.tables import conforming
 from pandas_dp.tables.conforming import conformed, declared, settled

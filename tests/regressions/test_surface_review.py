@@ -12,8 +12,8 @@ from support.looks import record_looks
 
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics.counts import Count
+from pandas_dp.engines.arrow import rows_at
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.engines.rows import rows_at
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps.changes import Explode
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pandas_dp.steps.conversion import number
 from pandas_dp.steps.parse import parse_expression
+from pandas_dp.steps.text import number
 from tests.steps.tables import BOOLEAN_STORAGE, NUMBER_STORAGE, TEXT_STORAGE, stored
 
 NAN = np.nan

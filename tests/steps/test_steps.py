@@ -177,7 +177,6 @@ def test_reads_touches_and_filters(name):
     done = build(EMPTY)
     assert set().union(*(step.reads for step in done)) == reads
     assert set().union(*(step.touches for step in done)) == touches
-    assert [steps.touches(step) for step in done] == [step.touches for step in done]
     assert all(step.factor == 1 for step in done)
     assert [step.is_filter for step in done] == [isinstance(step, Filter) for step in done]
 

@@ -25,13 +25,12 @@ import pandas_dp
 from pandas_dp import accounting, audit, local, teaching
 from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.aggregates import tidy
-from pandas_dp.questions.column import PricedColumn
-from pandas_dp.questions.frame import PricedFrame
+from pandas_dp.questions.frame import PricedColumn, PricedFrame
 from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.base import Release
 from pandas_dp.session.streams import Stream
-from pandas_dp.steps.methods import RowSteps
+from pandas_dp.steps.steps import RowSteps
 
 ASKED = (PricedFrame, PricedColumn, PricedGroups)  # whose methods are questions, or lead to them
 STEPS = {name for name in vars(RowSteps) if not name.startswith("_")}
@@ -184,7 +183,7 @@ def _protect(**given: Any) -> Callable[[], Made]:
 def _steps() -> Iterator[tuple[str, Callable[[], Made]]]:
     for name, (args, options) in STEP_CALLS.items():
         frame = LISTS if name == "explode" else FRAME
-        yield f"Frames.{name}", lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp, n), a, o)
+        yield f"Accessor.{name}", lambda f=frame, n=name, a=args, o=options: Made(getattr(f.dp, n), a, o)
         yield (
             f"PreparedFrame.{name}",
             lambda f=frame, n=name, a=args, o=options: Made(
@@ -239,8 +238,8 @@ right("Accessor.protect", _protect(epsilon=1, unit="uid", max_rows=2, schema=SCH
 right("Accessor.protect", _protect(epsilon=1, delta=1e-6, plan={0.1: 3}))
 right("Accessor.protect", lambda: Made(table().dp.protect, (), {"session": FRAME.dp.session}))
 right("Accessor.pipe", lambda: Made(FRAME.dp.pipe, (QUERY,)))
-right("Portions.allot", lambda: Made(FRAME.dp.allot, (fresh(),), {"epsilon": 1}))
-right("Portions.partition", lambda: Made(held().dp.partition, ("ward",), {"keys": KEYS, "epsilon": 1}))
+right("Accessor.allot", lambda: Made(FRAME.dp.allot, (fresh(),), {"epsilon": 1}))
+right("Accessor.partition", lambda: Made(held().dp.partition, ("ward",), {"keys": KEYS, "epsilon": 1}))
 right("PricedFrame.__getitem__", lambda: Made(ASKING.__getitem__, ("cost",), {}, lambda made: made.count()))
 right(
     "PricedGroups.__getitem__",

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import pandas_dp
 from pandas_dp.steps import steps
-from pandas_dp.steps.comparison import OPERATORS
+from pandas_dp.steps.operations import COMPARISONS
 from pandas_dp.tables import frames, parquet, pushdown
 from pandas_dp.tables.pushdown import pushed
 
@@ -76,13 +76,13 @@ def memory(scan: parquet.Scan) -> pd.DataFrame:
 
 
 TERM = st.sampled_from(list(CELLS)).flatmap(
-    lambda name: st.tuples(st.just(name), st.sampled_from(list(OPERATORS)), st.sampled_from(CONSTANTS[name]))
+    lambda name: st.tuples(st.just(name), st.sampled_from(list(COMPARISONS)), st.sampled_from(CONSTANTS[name]))
 )
 
 
 def condition(terms: list[tuple[str, str, Any]]) -> Any:
     """A function of a table that is true where all terms are."""
-    return lambda d: functools.reduce(operator.and_, (OPERATORS[op](d[name], value) for name, op, value in terms))
+    return lambda d: functools.reduce(operator.and_, (COMPARISONS[op](d[name], value) for name, op, value in terms))
 
 
 @settings(max_examples=150)

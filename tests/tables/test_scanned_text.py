@@ -19,7 +19,7 @@ from support.looks import record_looks
 
 import pandas_dp
 from pandas_dp.accessor import scan as scanning
-from pandas_dp.engines import dictionaries
+from pandas_dp.engines import arrow
 from pandas_dp.steps.changes import Step
 from pandas_dp.tables import parquet
 
@@ -188,7 +188,7 @@ class Look(Step):
 def test_steps_see_text(layout, coded, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "CODED", coded)
     monkeypatch.setattr(parquet, "BATCH", 3)
-    monkeypatch.setattr(dictionaries, "MOST", 200)  # rows of 100 letters come in several chunks
+    monkeypatch.setattr(arrow, "MOST", 200)  # rows of 100 letters come in several chunks
     cells = ["a", None, "x" * 100, "x" * 100, "x" * 100, "b"]
     path = write(tmp_path / "a.parquet", cells, layout, 4)
     plain = scanning._opened(path).schema.field("text").type

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pandas_dp.engines import dictionaries
-from pandas_dp.engines.dictionaries import decoded, is_text, places_in
+from pandas_dp.engines import arrow
+from pandas_dp.engines.arrow import decoded, is_text, places_in
 
 TEXTS = st.none() | st.sampled_from(["", "a", "b", "ab", "zürich", "x" * 40])
 
@@ -51,7 +51,7 @@ def test_places_are_those_of_the_text(column, keys):
 @given(columns())
 def test_text_that_is_too_long_for_one_chunk_has_more_of_them(most, column):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dictionaries, "MOST", most)
+        patch.setattr(arrow, "MOST", most)
         plain = decoded(column)
     assert plain.type == column.type.value_type
     assert plain.to_pylist() == [cell for chunk in column.chunks for cell in chunk.to_pylist()]
@@ -61,13 +61,13 @@ def test_text_that_is_too_long_for_one_chunk_has_more_of_them(most, column):
 def test_only_dictionaries_are_looked_up_where_they_are_short(monkeypatch):
     """Text of three million rows is not unfolded, and a dictionary that is longer than the rows not looked up."""
     looked: list[int] = []
-    original = dictionaries.pc.index_in
+    original = arrow.pc.index_in
 
     def index_in(values, **options):
         looked.append(len(values))
         return original(values, **options)
 
-    monkeypatch.setattr(dictionaries.pc, "index_in", index_in)
+    monkeypatch.setattr(arrow.pc, "index_in", index_in)
     texts = pa.array([str(number) for number in range(50)])
     for rows in (3_000_000, 7):
         places = np.arange(rows, dtype=np.int32) % 50

@@ -1,0 +1,199 @@
+"""Arithmetic and comparison of ``Values``: one meaning for every storage, and no cell makes any of it raise.
+
+For all inputs: element i of a result depends on element i of the operands and on constants only; the kind of
+the result, and whether the operation is refused, depend on the kinds of the operands and on constants only.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.steps import categories, dates
+from pandas_dp.steps.dates import as_time, split_seconds
+from pandas_dp.steps.text import arrow_text, python_text
+from pandas_dp.steps.values import (
+    NUMERIC,
+    TIMES,
+    Kind,
+    Mask,
+    Values,
+    advice,
+    booleans,
+    family,
+    key,
+    numbers,
+    times,
+)
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.true_divide,
+    "//": np.floor_divide,
+    "%": np.remainder,
+    "**": np.power,
+}
+_OF_NUMPY = "negative abs sqrt exp log log2 log10 log1p expm1 floor ceil"
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(np, name) for name in _OF_NUMPY.split()}
+
+
+def arithmetic(op: str, left: Values, right: Values) -> Values:
+    """``left op right`` in float64; a missing operand makes a missing result.
+
+    Division by zero and overflow give infinities or missing numbers, as in numpy. Of dates and durations, the
+    differences, the sums and the ratio of two durations exist; what leaves the range of dates is missing.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the kinds of the operands do not fit.
+    """
+    if left.kind in NUMERIC and right.kind in NUMERIC:
+        x, y = left.floats(), right.floats()
+        with np.errstate(all="ignore"):
+            result = OPERATORS[op](x, y)
+        if op == "**":  # numpy has 1 ** nan == nan ** 0 == 1; here a missing operand always decides
+            result = np.where(np.isnan(x) | np.isnan(y), np.nan, result)
+        return numbers(np.asarray(result))
+    if left.kind in TIMES and right.kind in TIMES:
+        kind = dates.result_kind(op, left.kind, right.kind)
+        if kind is not None:
+            return dates.combine(op, left, right, kind)
+    raise ArgumentTypeError(f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}")
+
+
+def function(name: str, operand: Values) -> Values:
+    """``-x``, ``abs(x)`` and a few mathematical functions, in float64; outside their domain the result is missing."""
+    if operand.kind in NUMERIC:
+        with np.errstate(all="ignore"):
+            return numbers(np.asarray(FUNCTIONS[name](operand.floats())))
+    if operand.kind is Kind.DURATION and name in (
+        "negative",
+        "abs",
+    ):  # NaT is excluded, so no count overflows
+        return times(Kind.DURATION, FUNCTIONS[name](operand.data), operand.missing, operand.unit)
+    raise ArgumentTypeError(f"'{name}' does not work on {operand.kind.value}{advice(operand)}")
+
+
+def clip(limit: Callable[..., Any], operand: Values, bound: Values) -> Values:
+    """Numbers clipped by ``np.maximum`` from below or ``np.minimum`` from above; in float64, missing where one is missing."""
+    for values in (operand, bound):
+        if values.kind is not Kind.NUMBER:
+            raise ArgumentTypeError(f"clip needs numbers, not {values.kind.value}{advice(values)}")
+    return numbers(np.asarray(limit(operand.floats(), bound.floats())))
+
+
+def round_half_even(operand: Values, decimals: Values) -> Values:
+    """Numbers rounded half to even at a constant decimal place, in float64."""
+    if operand.kind not in NUMERIC:
+        raise ArgumentTypeError(f"round needs numbers, not {operand.kind.value}{advice(operand)}")
+    x = operand.floats()
+    with np.errstate(all="ignore"):
+        result = np.round(x, int(decimals.data))
+    # numpy multiplies by 10**decimals first; where that overflows, the number has no such decimals to round.
+    return numbers(np.where(np.isfinite(result), result, x))
+
+
+COMPARISONS: dict[str, Callable[..., Any]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_ARROW_OPERATORS: dict[str, Callable[..., Any]] = {
+    "==": pc.equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
+
+def compare(op: str, left: Values, right: Values) -> Values:
+    """``left op right`` for each row; False where either is missing, except that ``!=`` is then True.
+
+    Two integers are compared exactly, other numbers in float64, text by code points, dates and durations
+    exactly whatever their units. Categories are compared by value, for equality only: their order is a list
+    that other rows shape.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the kinds do not fit. Never for ``==`` and ``!=`` between a category column and a constant.
+    ArgumentValueError
+        If a text constant beside dates or durations cannot be read as one.
+    """
+    return booleans(~_holds("==", left, right) if op == "!=" else _holds(op, left, right))
+
+
+def _holds(op: str, left: Values, right: Values) -> Mask:
+    if Kind.CATEGORY in (left.kind, right.kind):
+        if op != "==":
+            raise ArgumentTypeError(
+                f"'{op}' does not work on categories, whose order is not a fact of the row: list the "
+                "values, as in "
+                ".isin(['b', 'c']), or turn the column into text or numbers before it is protected"
+            )
+        return _equals_category(left, right)
+    left, right = as_time(left, right), as_time(right, left)
+    common = family(left.kind)
+    if common is not family(right.kind) or common is Kind.OTHER:
+        raise ArgumentTypeError(
+            f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}"
+        )
+    if common is Kind.TEXT:
+        holds = _compare_text(op, left, right)
+    elif common is Kind.NUMBER:
+        holds = _compare_numbers(op, left, right)
+    else:
+        holds = _compare_times(op, left, right)
+    return np.asarray(holds & ~left.incomparable & ~right.incomparable)
+
+
+def _equals_category(left: Values, right: Values) -> Mask:
+    if left.kind is not Kind.CATEGORY:
+        left, right = right, left
+    if right.constant:
+        return np.equal(categories.positions(left, [key(right)]), 0)
+    if right.kind is Kind.CATEGORY:
+        return categories.equals_category(left, right)
+    return _holds("==", categories.objects(left), right)
+
+
+# Numbers and dates
+
+
+def _compare_numbers(op: str, left: Values, right: Values) -> Mask:
+    x, y = left.data, right.data
+    if "f" in (x.dtype.kind, y.dtype.kind):
+        x, y = x.astype(np.float64), y.astype(np.float64)
+    return np.asarray(COMPARISONS[op](x, y))  # int64 against uint64 is exact in numpy
+
+
+def _compare_times(op: str, left: Values, right: Values) -> Mask:
+    if left.unit == right.unit:
+        return np.asarray(COMPARISONS[op](left.data, right.data))
+    (x, x_rest), (y, y_rest) = split_seconds(left), split_seconds(right)
+    if op == "==":
+        return np.asarray((x == y) & (x_rest == y_rest))
+    return np.asarray(np.where(x == y, COMPARISONS[op](x_rest, y_rest), COMPARISONS[op](x, y)))
+
+
+# Text
+
+
+def _compare_text(op: str, left: Values, right: Values) -> Mask:
+    if isinstance(left.data, str) and isinstance(right.data, str):
+        return np.asarray(COMPARISONS[op](left.data, right.data))
+    x, y = arrow_text(left), arrow_text(right)
+    if x is not None and y is not None:  # UTF-8 sorts as its code points do, so both paths agree
+        return np.asarray(_ARROW_OPERATORS[op](x, y).fill_null(False).to_numpy(zero_copy_only=False))
+    return np.asarray(COMPARISONS[op](python_text(left), python_text(right)), dtype=bool)
