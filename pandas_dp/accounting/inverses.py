@@ -25,7 +25,7 @@ from pandas_dp.accounting.losses import (
 from pandas_dp.accounting.optimal import MOST_QUERIES
 from pandas_dp.accounting.rounding import EXACT, SLACK, decimal, float_below
 from pandas_dp.accounting.rules import RULES
-from pandas_dp.books.what_fits import more_calls
+from pandas_dp.books.odometer import more_calls
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import HybridFilter, filter_for
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss

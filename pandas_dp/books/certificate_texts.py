@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -87,100 +88,97 @@ def warnings(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], answer
 
 def of_uses(entries: list[LedgerEntry], answers: list[Any]) -> list[tuple[str, str]]:
     """The warnings that do not come from the terms of a budget, which its parts have from it."""
-    return [*_of_entries(entries), *_of_answers(answers)]
+    assumed = dict.fromkeys(answer.assumes for answer in answers if answer.assumes is not None)
+    rests = "An answer rests on an assumption"
+    return [*_of_entries(entries), *((rests, f"The guarantee of an answer below assumes {text}.") for text in assumed)]
 
 
-def _of_terms(rule: Filter, unit: PrivacyUnit) -> list[tuple[str, str]]:
-    budget, found = rule.budget, []
+def _of_terms(rule: Filter, unit: PrivacyUnit) -> Iterator[tuple[str, str]]:
+    budget = rule.budget
     if budget.epsilon > LARGE_EPSILON:
-        found.append((
+        yield (
             f"The total is large: epsilon={show(budget.epsilon)}",
             f"The presence of one unit may make an outcome up to e^epsilon = {_power(budget.epsilon)} times as likely. "
             "Rule: warned above 10, where Ponomareva et al. 2023 (“How to DP-fy ML”) call the formal guarantee weak; they "
             "call it strong up to 1 and reasonable up to 10.",
-        ))  # fmt: skip
+        )
     if budget.delta >= LARGE_DELTA:
-        found.append((
+        yield (
             f"Delta is large: delta={show(budget.delta)}",
             "Up to this probability the bound by epsilon need not hold, and a mechanism that publishes each unit with this "
             "probability would be allowed. Rule: warned from 1/1000 on, whatever the table.",
-        ))  # fmt: skip
+        )
     if isinstance(rule, GDPFilter):
-        found.append((
+        yield (
             "This accountant rests on a computation, not on a proof alone",
             "Its theorem is proved for continuous Gaussian noise. The noise is drawn on a fine lattice; the exact delta of "
             "that was computed for up to 16 fixed steps, and exceeds the continuous one by less than the "
             "hundred-thousandth of delta that is kept back.",
-        ))  # fmt: skip
+        )
     if unit.column is None:
-        found.append((
+        yield (
             "Rows are protected, not people",
             "No column says which rows belong together. Whoever has several rows has only the promise for a group of that "
             "many rows, see below.",
-        ))  # fmt: skip
+        )
     else:
         most = "1 row counts" if unit.rows == 1 else f"{unit.rows:,} rows count"
-        found.append((
+        yield (
             "Rows may be left out of answers",
             f"Of one {unit.column!r} at most {most}, and none where {unit.column!r} is missing. Counts and sums are smaller by "
             "what is left out, and intervals do not cover it.",
-        ))  # fmt: skip
+        )
     if not unit.add_remove:
-        found.append((
+        yield (
             "Presence is not hidden, content is",
             "Under replace_one the number of units in the table may be told exactly; what each of them contributed is "
             "hidden.",
-        ))  # fmt: skip
-    return found
+        )
 
 
-def _of_entries(entries: list[LedgerEntry]) -> list[tuple[str, str]]:
-    found = []
+def _of_entries(entries: list[LedgerEntry]) -> Iterator[tuple[str, str]]:
     vouched = [entry for entry in entries if entry.kind == "adopt"]
     if vouched:
         count = "One table was" if len(vouched) == 1 else f"{len(vouched):,} tables were"
-        found.append((
+        yield (
             f"{count} vouched for",
             "Answers from such a table are private only if it was derived row by row, as the owner says: "
             + "; ".join(f"entry {entry.sequence}, “{entry.query}”" for entry in vouched)
             + ".",
-        ))  # fmt: skip
+        )
     for entry in entries:
         if entry.kind == "claim":
-            found.append((
+            yield (
                 "The owner says that other people stand in a table",
                 f"Entry {entry.sequence}: “{entry.query}”. Who stands in a table of another budget, too, has spent from both.",
-            ))  # fmt: skip
+            )
         elif entry.kind == "carried":
-            found.append((
+            yield (
                 "Answers were given before this budget was named",
                 f"Entry {entry.sequence}: they were charged to it, {entry.price}, also where that exceeds the total; beyond it "
                 "nothing more is paid.",
-            ))  # fmt: skip
-        elif entry.kind == "outside":
-            found.append(
-                ("Answers were given that this budget does not cover", f"Entry {entry.sequence}: {entry.query}.")
             )
+        elif entry.kind == "outside":
+            yield "Answers were given that this budget does not cover", f"Entry {entry.sequence}: {entry.query}."
     if any(entry.kind == "amend" for entry in entries):
-        found.append((
+        yield (
             "The total was raised",
             "What was answered before is then private at the new total, provided that released answers did not decide on "
             "the raise. The entries and their reasons stand in the record below.",
-        ))  # fmt: skip
-    return found
+        )
 
 
-def _of_answers(answers: list[Any]) -> list[tuple[str, str]]:
-    assumed = dict.fromkeys(answer.assumes for answer in answers if answer.assumes is not None)
-    return [
-        ("An answer rests on an assumption", f"The guarantee of an answer below assumes {text}.") for text in assumed
-    ]
-
-
-def assumptions(rule: Filter, unit: PrivacyUnit) -> list[str]:
-    """Return what the promise takes for granted, whatever was asked."""
+def assumptions(rule: Filter, unit: PrivacyUnit) -> Iterator[str]:
+    """Yield what the promise takes for granted, whatever was asked."""
     delta = rule.budget.delta
-    told = [
+    if delta:
+        yield (
+            "Delta must be far below one divided by the number of units. That number is private and not on this page: "
+            f"whoever knows it checks that it is far below {int(1 / delta):,}."
+        )
+    if unit.column is not None:
+        yield f"Whatever belongs to one person has one value of {unit.column!r}."
+    yield from (
         "Bounds, keys, bins and whatever else stands in a question or a schema are public facts: nobody read them off the "
         "data.",
         "Only what is listed below was published. Whoever holds the table itself can read it; how long an answer took was "
@@ -189,16 +187,7 @@ def assumptions(rule: Filter, unit: PrivacyUnit) -> list[str]:
         "The record finds damage, not forgers: whoever may write the ledger could write another one.",
         "Tables that bear one version have one content: that is the owner's word. A row that was moved to another part of a "
         "partition under one version may have spent what both parts did.",
-    ]
-    if unit.column is not None:
-        told.insert(0, f"Whatever belongs to one person has one value of {unit.column!r}.")
-    if delta:
-        told.insert(
-            0,
-            "Delta must be far below one divided by the number of units. That number is private and not on this page: "
-            f"whoever knows it checks that it is far below {_count(1 / delta)}.",
-        )
-    return told
+    )
 
 
 def _power(epsilon: Fraction) -> str:
@@ -207,7 +196,3 @@ def _power(epsilon: Fraction) -> str:
         context.prec, context.Emax, context.rounding = 20, 10**9, ROUND_CEILING
         value = (Decimal(epsilon.numerator) / epsilon.denominator).exp()
         return f"{value:,.0f}" if value < 10**6 else f"{value:.2e}"
-
-
-def _count(x: Fraction) -> str:
-    return f"{int(x):,}"

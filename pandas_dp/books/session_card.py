@@ -10,8 +10,6 @@ from typing import Any
 
 from pandas_dp.books import odometer
 from pandas_dp.books.entries import PRICE, QUERY, cut
-from pandas_dp.books.odometer import spent
-from pandas_dp.books.what_fits import more_calls
 from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter, PureFilter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
@@ -41,7 +39,7 @@ def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tup
     spent, _, used = odometer.spent(rule, state, unit).partition(COUNTED)
     left, _, rest = odometer.left(rule, state, unit, last).partition(COUNTED)
     if last is not None and isinstance(rule, PureFilter):  # the others say it in their own words
-        more = more_calls(rule, state, last[1])
+        more = odometer.more_calls(rule, state, last[1])
         left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}"
     if not rule.budget.plan and not odometer.is_over(rule, state):  # a plan says of how many calls
         spent += f" of {show(rule.budget.epsilon)}"
@@ -130,7 +128,7 @@ def draw_budget(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], nam
         state = charged_state(rule, state, charge)
         if number % every == 0 or number == len(charges):
             places.append(number)
-            amounts.append(float(spent(rule, state, unit).epsilon))
+            amounts.append(float(odometer.spent(rule, state, unit).epsilon))
     ax.step(places, amounts, where="post", label="spent")
     ax.axhline(total, linestyle="--", color=ax.xaxis.label.get_color(), linewidth=1, label="total")
     ax.set_xlabel("answers")

@@ -26,6 +26,18 @@ Facts = Sequence[str | tuple[str, str]]
 """Lines below an answer; pairs are a name and what it is."""
 
 
+def visible(value: object) -> str:
+    r"""Escape a text of others; what would not show, or would turn the text around it, is written as its code.
+
+    Examples
+    --------
+    >>> print(visible("<b>&\u202e\ud800"))
+    &lt;b&gt;&amp;\u202e\ud800
+    """
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+    return escape("".join(shown))
+
+
 def scalar_html(text: str, facts: Facts) -> str:
     """Show one answer above its facts.
 

@@ -15,9 +15,8 @@ from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.books import odometer
 from pandas_dp.books.entries import COLUMNS, Answered, Books
-from pandas_dp.books.odometer import Odometer
+from pandas_dp.books.odometer import Odometer, extended, group_text
 from pandas_dp.books.session_card import draw_budget, session_card, session_text
-from pandas_dp.books.what_fits import extended, group_text
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger

@@ -7,6 +7,7 @@ import sqlite3
 from fractions import Fraction
 from functools import partial
 from html import unescape
+from importlib.resources import files
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -19,14 +20,13 @@ import pandas_dp
 from pandas_dp.books import certificate_texts
 from pandas_dp.books import entries as books
 from pandas_dp.books.certificate import certificate
-from pandas_dp.books.certificate_html import visible
-from pandas_dp.books.certificate_style import DARK, LIGHT
 from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerBusyError, LedgerError
+from pandas_dp.release.html import visible
 
 KEYS = ["x", "y", "z"]
 
@@ -364,6 +364,12 @@ def luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+STYLE = files("pandas_dp.books").joinpath("certificate.css").read_text("utf-8")
+LIGHT, DARK = (
+    dict(re.findall(r"--(\w+): (#\w{6});", block)) for block in re.findall(r":root \{([^{}]*--paper[^{}]*)\}", STYLE)
+)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

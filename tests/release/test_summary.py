@@ -16,8 +16,7 @@ from support.frames import people, protected
 from support.pages import Page
 
 from pandas_dp.books.certificate import certificate
-from pandas_dp.books.certificate_html import visible
-from pandas_dp.books.certificate_style import plot
+from pandas_dp.books.certificate_drawings import plot
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.release import summary
 
@@ -95,7 +94,7 @@ def drawn(values, lower=None, upper=None, labels=None):
     ends = [None if end is None else pd.Series(end) for end in (lower, upper)]
     labels = [str(i) for i in range(len(values))] if labels is None else labels
     drawing = summary.drawing(("n", pd.Series(values), *ends))
-    return "" if drawing is None else plot(drawing, labels, "1", visible)
+    return "" if drawing is None else plot(drawing, labels, "1")
 
 
 def test_bars_and_whiskers_lie_where_their_values_are():
