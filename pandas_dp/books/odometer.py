@@ -136,11 +136,20 @@ def _converted(rule: RenyiFilter, state: State, slack: Fraction) -> Fraction:
     rest = rule.limit - state.renyi
     if not isinstance(rule, GDPFilter):
         return rule.budget.epsilon - rest * (rule.order if isinstance(rule, ZCDPFilter) else 1)
-    mu, low, high = math.sqrt(state.renyi) * (1 + 1e-9), 0.0, float(rule.budget.epsilon)
+    return gaussian_epsilon(math.sqrt(state.renyi) * (1 + 1e-9), slack)
+
+
+def gaussian_epsilon(mu: float, delta: Fraction) -> Fraction:
+    """Least epsilon at which one Gaussian mechanism of this mu keeps a delta, rounded up, by bisection."""
+    goal = float(delta) * (1 - 1e-5)  # the cancellation in tiny epsilons costs less than this
+    if not mu or gaussian_delta(0.0, mu) <= goal:
+        return Fraction(0)
+    low, high = 0.0, 1.0
+    while gaussian_delta(high, mu) > goal:
+        low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
-        small = not mu or gaussian_delta(middle, mu) <= float(slack) * (1 - 1e-5)
-        low, high = (low, middle) if small else (middle, high)
+        low, high = (middle, high) if gaussian_delta(middle, mu) > goal else (low, middle)
     return Fraction(high)
 
 
@@ -280,19 +289,21 @@ def of_group(budget: Budget, size: int) -> str:
     epsilon = size * budget.epsilon
     if not budget.delta:
         return f"epsilon={show(epsilon)}"
-    delta = _group_delta(budget, size) if size == 1 or epsilon < MOST else Decimal(1)
-    if delta >= 1:
+    delta = group_delta(budget.epsilon, budget.delta, size)
+    shown = Context(prec=5, rounding=ROUND_CEILING).divide(Decimal(delta.numerator), Decimal(delta.denominator))
+    if shown >= 1:
         return f"too many to be hidden together by this budget, their delta would be 1 at epsilon={show(epsilon)}"
-    return f"epsilon={show(epsilon)}, delta={show(Fraction(delta))}"
+    return f"epsilon={show(epsilon)}, delta={show(Fraction(shown))}"
 
 
-def _group_delta(budget: Budget, size: int) -> Decimal:
-    """Delta of a group, rounded up to the five digits that are shown."""
-    shown = Context(prec=5, rounding=ROUND_CEILING)
-    if size == 1:
-        return shown.divide(Decimal(budget.delta.numerator), Decimal(budget.delta.denominator))
+def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
+    """Delta of k units of which each has these terms, rounded up: delta (e^(k epsilon) - 1) / (e^epsilon - 1), at most 1."""
+    if size == 1 or not delta:
+        return delta
+    if size * epsilon >= MOST:
+        return Fraction(1)
     with localcontext(DIGITS):
-        epsilon, delta = (Decimal(x.numerator) / x.denominator for x in (budget.epsilon, budget.delta))
+        e, one = (Decimal(x.numerator) / x.denominator for x in (epsilon, delta))
         # of sixty digits a small epsilon cancels a few: 1e-30 more covers every rounding
-        delta *= ((size * epsilon).exp() - 1) / (epsilon.exp() - 1) * (1 + Decimal("1e-30"))
-    return shown.plus(delta)
+        grown = one * ((size * e).exp() - 1) / (e.exp() - 1) * (1 + Decimal("1e-30"))
+    return min(Fraction(grown), Fraction(1))
