@@ -69,11 +69,6 @@ def output_of(call: Callable[[], Any]) -> Any:
         return Raised(" < ".join(f"{type(e).__name__}: {e}" for e in chain.values()))
 
 
-def structure(value: Any) -> str:
-    """All of an output but its numbers, as text: equal for all outputs of a method whose answers only differ there."""
-    return "".join(_flatten(value, []))
-
-
 def shown(output: Any) -> str:
     """Write an output in one short line."""
     if isinstance(output, Seen):
