@@ -140,10 +140,8 @@ def _told(key: str, table: Table) -> tuple[str, str]:
 
 
 PRICE, QUERY, WIDTH = 28, 60, 110  # characters shown, and of a line of terms
-TERMS, MOST_TERMS = (
-    ("open", "amend"),
-    5,
-)  # kinds of entries that hold terms; so many are told in full: the opening, the latest
+# kinds of entries that hold terms; so many are told in full: the opening, the latest
+TERMS, MOST_TERMS = ("open", "amend"), 5
 MOST_KEPT = 1000  # releases: no service of many questions fills its memory with them
 COLUMNS = ("sequence", "time", "kind", "query", "price")
 ALL = "in full: .to_string(), or a column such as ['query']"

@@ -173,9 +173,8 @@ FIELDS = ("name", "price", "ask", "calls", "weight", "within")
 PRICES = tuple(name for name in DEFAULTS if name != "fresh")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
 INDEX = "index"  # the file that lists the answers
-DEVICE = re.compile(
-    r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.ASCII | re.IGNORECASE
-)  # what Windows has no file of
+# what Windows has no file of
+DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.ASCII | re.IGNORECASE)
 STREAM = "a stream takes questions one after another: open it in code"
 IN_CODE = {  # what is asked in code alone, and why
     "above_threshold": STREAM,

@@ -186,9 +186,8 @@ def _row(value: float, ends: tuple[float, float] | None, low: float, high: float
         return MARGIN + (WIDTH - 2 * MARGIN) * (x - low) / (high - low)
 
     middle, drawn, known = HEIGHT / 2, [], ends is not None and all(map(math.isfinite, ends))
-    look = (
-        f'fill="{ACCENT}"' if known else f'fill="none" stroke="{ACCENT}"'
-    )  # filled without an end it would look exact
+    # filled without an end it would look exact
+    look = f'fill="{ACCENT}"' if known else f'fill="none" stroke="{ACCENT}"'
     if math.isfinite(value):
         left, right = sorted((at(value), at(low if dated else 0.0)))
         if dated:

@@ -190,7 +190,7 @@ def _chosen(labels: list[Any], y: Any) -> list[int]:
         found = [
             place
             for place, label in enumerate(labels)
-            if comparable(wanted) and wanted in ((label, label[0]) if _pair(label) else (label,))
+            if comparable(wanted) and wanted in ((label, label[0]) if isinstance(label, tuple) and label else (label,))
         ]
         if not found:
             close = did_you_mean(wanted, labels) if isinstance(wanted, str) else ""
@@ -202,10 +202,6 @@ def _chosen(labels: list[Any], y: Any) -> list[int]:
     return places
 
 
-def _pair(label: Any) -> bool:
-    return isinstance(label, tuple) and len(label) > 0
-
-
 def _one(ax: Any) -> Any:
     """The one Axes to draw on: that which is given, or that of a new figure."""
     return load_pyplot().subplots(layout=LAYOUT)[1] if ax is None else axes_of(ax, 1, ONE)[0]
@@ -214,9 +210,8 @@ def _one(ax: Any) -> Any:
 def axes_of(given: Any, count: int, line: str) -> list[Any]:
     """As many matplotlib Axes as are drawn on; where these are others, `line` says what to type."""
     axes = list(given.flat if isinstance(given, np.ndarray) else given if isinstance(given, list | tuple) else [given])
-    drawn = [
-        ax for ax in axes if hasattr(ax, "vlines") and not isinstance(ax, pd.api.typing.Expression)
-    ]  # which has all
+    # an expression has every attribute
+    drawn = [ax for ax in axes if hasattr(ax, "vlines") and not isinstance(ax, pd.api.typing.Expression)]
     if len(axes) != count or len(drawn) != count:
         raise ArgumentTypeError(line)
     return axes

@@ -26,16 +26,16 @@ from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import positive_int
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
+from pandas_dp.release.base import Provenance, Release
 from pandas_dp.release.summary import shown
-from pandas_dp.release.values import Provenance, Release, make_release
+from pandas_dp.release.values import make_release
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
 from pandas_dp.tables.protected import DERIVED, Table
 
 PART = "::"  # between the name of a budget and that of a part of it
-implicits: dict[
-    str, Session
-] = {}  # by its own id and those of its parts, the one that a process may have: see `implicit`
+# by its own id and those of its parts, the one that a process may have: see `registry`
+implicits: dict[str, Session] = {}
 closed: list[Session] = []  # since one was opened last
 
 
