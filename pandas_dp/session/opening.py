@@ -14,12 +14,7 @@ from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
-from pandas_dp.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    LedgerError,
-    did_you_mean,
-)
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta
@@ -65,16 +60,25 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
     return PrivacyUnit(unit, k, m, c, relation)
 
 
+def total(
+    epsilon: Any, delta: Any = 0, delta_reserved: Any = None, accountant: Any = "auto", plan: Any = None
+) -> Budget:
+    """Return the total from what ``protect`` accepts."""
+    reserved = None if delta_reserved is None else small_delta(delta_reserved, "delta_reserved")
+    budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), reserved, accountant)
+    if plan is None:
+        return budget
+    if reserved is not None:
+        raise ArgumentValueError("plan= pays plain epsilons, which use up no delta: leave delta_reserved= out")
+    return budget.planned(planned_prices(plan))
+
+
 def protect(
     frame: pd.DataFrame,
-    epsilon: Any,
+    budget: Budget,
     unit: PrivacyUnit,
     *,
-    delta: Any = 0,
     schema: Schema | Mapping[str, Mapping[str, Any]] | None = None,
-    accountant: str = "auto",
-    delta_reserved: Any = None,
-    plan: Any = None,
     ledger: str | os.PathLike[str] | None = None,
     name: str = "data",
     table: str | None = None,
@@ -86,12 +90,6 @@ def protect(
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:
         raise ArgumentTypeError("name must be a text without '::', which marks parts of a budget: name='visits'")
-    reserved = None if delta_reserved is None else small_delta(delta_reserved, "delta_reserved")
-    budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), reserved, accountant)
-    if plan is not None:
-        if reserved is not None:
-            raise ArgumentValueError("plan= pays plain epsilons, which use up no delta: leave delta_reserved= out")
-        budget = budget.planned(planned_prices(plan))
     facts = None if schema is None else Schema.of(schema)
     check_frame(frame, unit)
     table_checks.check_schema(facts, frame)
