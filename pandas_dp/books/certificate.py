@@ -21,6 +21,7 @@ from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import show
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.release.base import ROWS_FROM
 from pandas_dp.release.csv import replace_file
 from pandas_dp.release.html import visible
 from pandas_dp.release.summary import Shown
@@ -32,11 +33,6 @@ MOST_NAMES = 20  # of other budgets
 SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
 KINDS = {"open": "opened", "amend": "total replaced", "adopt": "vouched for"}
-LINEAGES = {
-    "source": "the protected table itself",
-    "declared": "made from the protected table by checked steps",
-    "vouched": "of a table that the owner vouched for",
-}
 OVER = (
     "Answers from before this budget was named were charged to it, see the warnings. More was spent than the total, and "
     "nothing is paid any more; what holds instead stands above."
@@ -274,7 +270,7 @@ def _question(entry: LedgerEntry, account: Account, place: int, number: str) -> 
         facts.append(("Value", "not on this page"))
     else:
         facts.append(("Noise", told.mechanism))
-        facts.append(("Rows", LINEAGES.get(told.lineage, told.lineage)))
+        facts.append(("Rows", ROWS_FROM.get(told.lineage, told.lineage)))
         facts += [] if told.computed is None else [(COMPUTED, told.computed)]
         body = _answer(told, number)
     short = ' class="short"' if told is None or len(told.rows) <= SHORT_ROWS else ""

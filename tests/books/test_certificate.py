@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
 from html import unescape
@@ -287,6 +288,25 @@ def test_the_rules_of_warnings():
     answers = [SimpleNamespace(assumes=text) for text in ("a total order", None, "a total order")]
     found = certificate_texts.of_uses([], answers)
     assert found == [("An answer rests on an assumption", "The guarantee of an answer below assumes a total order.")]
+
+
+def test_each_sentence_of_warning_is_said_of_something():
+    budgets = [Budget.of(11), Budget.of(3, Fraction(1, 100)), Budget.of(3, Fraction(1, 10**6), 0, "gdp")]
+    units = [PrivacyUnit(), PERSON, PrivacyUnit(relation=NeighboringRelation.REPLACE_ONE)]
+    kinds = ("adopt", "claim", "carried", "outside", "amend")
+    entries = [
+        ledger.LedgerEntry(i, datetime.now(UTC), kind, "{why}", "epsilon=1", None, False)
+        for i, kind in enumerate(kinds)
+    ]
+    answers = [SimpleNamespace(assumes="{a} total order")]
+    found = [
+        both
+        for budget in budgets
+        for unit in units
+        for both in certificate_texts.warnings(filter_for(budget), unit, entries, answers)
+    ]
+    assert len({full for _, full in found}) == len(certificate_texts.WORDS["warning"])
+    assert all("{why}" in full for short, full in found if "Answers were given that" in short)
 
 
 @pytest.mark.parametrize(
