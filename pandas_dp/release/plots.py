@@ -72,8 +72,8 @@ def draw(column: Column, labels: list[str], line: Curve, ax: Any, axis: str = ""
     """
     prepared = _as_numbers(column)
     ax = _one(ax)
-    name, unit, told = _bars(ax, prepared, labels, points)
-    return _titled(ax, line, axis, f"{name} ({unit})" if unit else name, told)
+    beside, vague = _bars(ax, prepared, labels, points)
+    return _titled(ax, line, axis, beside, [UNKNOWN] if vague else ())
 
 
 def draw_vector(
@@ -170,14 +170,13 @@ def _panels(panels: list[Panel], line: Curve, given: Any, axis: str, first: str)
             f"each of these {count} panels has a scale of its own: {alone}.plot(ax=axes) takes an array of {count} axes"
         )
         axes = axes_of(given, count, wanted)
-    hatched: list[str] = []
+    hatched = False
     for place, (ax, one, (_, labels)) in enumerate(zip(axes, prepared, panels, strict=True)):
-        name, unit, unknown = _bars(ax, one, labels)
-        hatched += [told for told in unknown if told not in hatched]
-        last = place == count - 1
+        beside, vague = _bars(ax, one, labels)
+        hatched, last = hatched or vague, place == count - 1
         told = Curve(line.title if place == 0 else "", line.cautions if last else ())
         below = axis if last or given is not None else ""
-        _titled(ax, told, below, f"{name} ({unit})" if unit else name, hatched if last else ())
+        _titled(ax, told, below, beside, [UNKNOWN] if last and hatched else ())
         if not shared:
             ax.set_xlim(-0.6, widest - 0.4)  # bars of one width in all panels
     return axes
@@ -217,8 +216,8 @@ def axes_of(given: Any, count: int, line: str) -> list[Any]:
     return axes
 
 
-def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = False) -> tuple[str, str, list[str]]:
-    """Draw one column, prepared by `_as_numbers`; return its name and unit, and what is to be said of it.
+def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = False) -> tuple[str, bool]:
+    """Draw one column, prepared by `_as_numbers`; return its name with its unit, and whether the error of a value is not known.
 
     What is known without its error would look exact: it is hatched, or hollow.
     """
@@ -241,7 +240,7 @@ def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = 
         color = ax.xaxis.label.get_color()
         ax.vlines(at[known], lower.to_numpy()[known], upper.to_numpy()[known], colors=color, linewidth=1)
     _label(ax, labels)
-    return name, unit, [UNKNOWN] if vague.any() else []
+    return f"{name} ({unit})" if unit else name, bool(vague.any())
 
 
 def _steps(column: Column, line: Curve, ax: Any, axis: str) -> Any:
