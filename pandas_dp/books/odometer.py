@@ -71,12 +71,7 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit) -> Odometer:
     if not isinstance(rule, PureFilter):
         together = f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
-    return Odometer(
-        words,
-        _decimal(epsilon, ROUND_CEILING),
-        _decimal(delta, ROUND_CEILING, _delta_places(rule)),
-        promise(rule, unit, state),
-    )
+    return _told(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
 
 
 def is_over(rule: Filter, state: State) -> bool:
@@ -93,12 +88,7 @@ def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, Privacy
     """Say what is left, and where divergences are counted, how many calls like one that is."""
     epsilon, delta = _proved(rule, state)
     rest, slack = max(rule.budget.epsilon - epsilon, Fraction(0)), rule.budget.delta - delta
-    return Odometer(
-        left_text(rule, state, like),
-        _decimal(rest, ROUND_FLOOR),
-        _decimal(slack, ROUND_FLOOR, _delta_places(rule)),
-        promise(rule, unit, state),
-    )
+    return _told(left_text(rule, state, like), rest, slack, ROUND_FLOOR, promise(rule, unit, state), rule.budget.delta)
 
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
@@ -153,10 +143,13 @@ def gaussian_epsilon(mu: float, delta: Fraction) -> Fraction:
     return Fraction(high)
 
 
-def _delta_places(rule: Filter) -> int:
-    """Decimals that show the total delta with 12 digits: with 12 decimals a small one would round up to many times itself."""
-    delta = rule.budget.delta
-    return PLACES - math.floor(math.log10(delta)) if delta else PLACES
+def _told(text: str, epsilon: Fraction, delta: Fraction, rounding: str, guarantee: str, total: Fraction) -> Odometer:
+    """A text with both amounts.
+
+    Of delta there are so many decimals that the total has 12 digits: of 12 decimals a small one would be many times itself.
+    """
+    places = PLACES - math.floor(math.log10(total)) if total else PLACES
+    return Odometer(text, _decimal(epsilon, rounding), _decimal(delta, rounding, places), guarantee)
 
 
 def _decimal(x: Fraction, rounding: str, places: int = PLACES) -> Decimal:

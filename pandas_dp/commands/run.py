@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.resources import files
+from textwrap import indent
 from typing import Any
 
 import pandas as pd
@@ -21,31 +23,18 @@ LINE = "pandas-dp run plan.toml --data visits.parquet --ledger visits.dpledger -
 TEXT = "ask the questions of a plan file, in their order, on one budget"
 MORE = """A job that failed is started again with the same version: what was answered is in the ledger and costs nothing. New
 content gets a new version, and is charged."""
-EXAMPLE = """a plan:
-  [budget]
-  name = "visits"
-  epsilon = 3
-  unit = "patient_id"
-  max_rows = 10
-
-  [table]
-  version = "2026-11-28"
-
-  [schema.cost]
-  bounds = [0, 5000]
-
-  [[queries]]
-  name = "cost_by_ward"
-  price = { epsilon = 0.5 }
-  ask = "groupby('ward', keys=['A', 'B'])['cost'].mean()"
-"""
+EXAMPLE = files("pandas_dp.commands").joinpath("plan.toml").read_text("utf-8")
 
 
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
     raw = argparse.RawDescriptionHelpFormatter  # an example keeps its lines
     run = commands.add_parser(
-        "run", help=TEXT, description=f"{TEXT}. {MORE}", epilog=f"{EXAMPLE}\n{CODES}", formatter_class=raw
+        "run",
+        help=TEXT,
+        description=f"{TEXT}. {MORE}",
+        epilog=f"a plan:\n{indent(EXAMPLE, '  ')}\n{CODES}",
+        formatter_class=raw,
     )
     run.add_argument("plan", metavar="PLAN", help="TOML file with [budget], [table], [schema.COLUMN] and [[queries]]")
     run.add_argument("--data", metavar="FILE", required=True, help=f"the table: {', '.join(data_files.FORMATS)}")
