@@ -13,10 +13,11 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from pandas_dp.books import certificate_contents as contents
 from pandas_dp.books import odometer
+from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
-from pandas_dp.books.certificate_texts import COMPUTED, GROUPS, assumptions, of_uses, theorem, warnings, whose
-from pandas_dp.books.entries import Account, Answered, Certificate, read
+from pandas_dp.books.views import Answered
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import show
@@ -76,7 +77,7 @@ def certificate(
     LedgerBusyError
         Other processes charged it all the time.
     """
-    return Page(_document(read(ledger, name, answered, held)))
+    return Page(_document(contents.read(ledger, name, answered, held)))
 
 
 def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
@@ -125,8 +126,8 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     rule, unit, entries = account.rule, account.unit, account.entries
     asked = [entry for entry in entries if entry.kind == "query"]
     answers = [account.answers[entry.sequence] for entry in asked if entry.sequence in account.answers]
-    hidden, relation = whose(unit)
-    counted, why = theorem(rule)
+    hidden, relation = contents.whose(unit)
+    counted, why = contents.theorem(rule)
     facts = [
         ("Unit", hidden),
         ("Neighbouring relation", relation),
@@ -137,7 +138,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
         facts.insert(0, ("Part of", f"budget {account.whole!r}, which paid for all of it when it was made"))
     facts.append(("Opened", f"{entries[0].time:%Y-%m-%d %H:%M} UTC"))
     told = account.whole is not None and account.whole in made.names  # of a part most is said above
-    warned = of_uses(entries, answers) if told else warnings(rule, unit, entries, answers)
+    warned = contents.of_uses(entries, answers) if told else contents.warnings(rule, unit, entries, answers)
     label = f"budget-{number}"
     questions = [_question(entry, account, place, f"{number}-{entry.sequence}") for place, entry in enumerate(asked, 1)]
     sections = [
@@ -147,7 +148,7 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
         "" if told and not warned else f"<h3>Warnings</h3>\n{_warnings(warned)}",
         f"<h3>Spent and left</h3>\n{_books(account)}",
         "" if told else f"<h3>What groups are promised</h3>\n{_groups(account)}",
-        "" if told else f"<h3>What is assumed</h3>\n{_list(assumptions(rule, unit))}",
+        "" if told else f"<h3>What is assumed</h3>\n{_list(contents.assumptions(rule, unit))}",
         f"<h3>Questions</h3>\n{_values_note(asked, answers)}" + "".join(questions),
         f"<h3>Record</h3>\n{_record(entries)}",
         f"<h3>Chain of entries</h3>\n{_chain(account, made)}</section>",
@@ -242,7 +243,9 @@ def _groups(account: Account) -> str:
     column = account.unit.column
     thing, of = ("row", "") if column is None else ("unit", f" of {column!r}")
     promised = odometer.promised(account.rule, account.state)
-    rows = [(f"{size} {thing}{'s' if size > 1 else ''}{of}", odometer.of_group(promised, size)) for size in GROUPS]
+    rows = [
+        (f"{size} {thing}{'s' if size > 1 else ''}{of}", odometer.of_group(promised, size)) for size in contents.GROUPS
+    ]
     return _table("Whole budget, for units that act or are sought together", ("Group", "Promise"), rows, numbers=False)
 
 
@@ -271,7 +274,7 @@ def _question(entry: LedgerEntry, account: Account, place: int, number: str) -> 
     else:
         facts.append(("Noise", told.mechanism))
         facts.append(("Rows", ROWS_FROM.get(told.lineage, told.lineage)))
-        facts += [] if told.computed is None else [(COMPUTED, told.computed)]
+        facts += [] if told.computed is None else [(contents.COMPUTED, told.computed)]
         body = _answer(told, number)
     short = ' class="short"' if told is None or len(told.rows) <= SHORT_ROWS else ""
     return (

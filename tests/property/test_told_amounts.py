@@ -17,7 +17,7 @@ from support.frames import fresh
 
 import pandas_dp
 from pandas_dp.books import certificate, odometer
-from pandas_dp.books.entries import Account
+from pandas_dp.books.certificate_contents import Account
 from pandas_dp.core import filters
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import GDPFilter, PlanFilter, PureFilter, filter_for
