@@ -139,11 +139,11 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     facts.append(("Opened", f"{entries[0].time:%Y-%m-%d %H:%M} UTC"))
     told = account.whole is not None and account.whole in made.names  # of a part most is said above
     warned = contents.of_uses(entries, answers) if told else contents.warnings(rule, unit, entries, answers)
-    label = f"budget-{number}"
+    label, promise = f"budget-{number}", odometer.promise(rule, unit, account.state)
     questions = [_question(entry, account, place, f"{number}-{entry.sequence}") for place, entry in enumerate(asked, 1)]
     sections = [
         f'<section aria-labelledby="{label}">\n<h2 id="{label}">Budget {visible(repr(account.name))}</h2>',
-        f'<p class="promise">{visible(_sentence(odometer.promise(rule, unit, account.state)))}</p>',
+        f'<p class="promise">{visible(f"{promise[:1].upper()}{promise[1:]}.")}</p>',
         f"<h3>What is protected</h3>\n{_facts(facts)}{'' if told else _tables(made)}",
         "" if told and not warned else f"<h3>Warnings</h3>\n{_warnings(warned)}",
         f"<h3>Spent and left</h3>\n{_books(account)}",
@@ -154,10 +154,6 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
         f"<h3>Chain of entries</h3>\n{_chain(account, made)}</section>",
     ]
     return "\n".join(filter(None, sections))
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _facts(facts: Iterable[tuple[str, str]], kind: str = "") -> str:

@@ -72,23 +72,13 @@ class Shown:
 def shown(release: Release) -> Shown:
     """Return what is said of a release."""
     aggregate, vector = release.query.aggregate, isinstance(release.value, pd.Series | pd.DataFrame)
-    labels, drawings, head, rows = _vector(release) if vector else ([], [], [], [])
     told = release._price_line(LEVEL, release.interval()) if vector else release._text()
     more = len(release.value) - MOST_ROWS if vector else 0
     told += f". {more:,} more entries are not shown" if more > 0 else ""
-    return Shown(
-        told,
-        release.mechanism,
-        release.lineage,
-        repr(aggregate) if aggregate.stored else None,
-        release.assumes,
-        [str(note) for note in release.notes if not isinstance(note, Caution)],
-        release._cautions(),
-        labels,
-        drawings,
-        head,
-        rows,
-    )
+    computed = repr(aggregate) if aggregate.stored else None
+    notes = [str(note) for note in release.notes if not isinstance(note, Caution)]
+    said = (told, release.mechanism, release.lineage, computed, release.assumes, notes, release._cautions())
+    return Shown(*said, *(_vector(release) if vector else ([], [], [], [])))
 
 
 def read(text: str | None) -> Shown | None:
