@@ -11,6 +11,7 @@ import pandas_dp
 from pandas_dp import datasets, dp
 from pandas_dp.commands import ledger, query, run
 from pandas_dp.commands.exits import ended
+from pandas_dp.queries.texts import read_query
 
 EDUCATION = ["HS-grad", "Some-college", "Bachelors", "Masters", "Doctorate"]
 OCCUPATION = ["Adm-clerical", "Craft-repair", "Exec-managerial", "Other-service", "Prof-specialty", "Sales"]
@@ -22,29 +23,19 @@ def demo() -> None:
     df.dp.protect(epsilon=3, name="demo", schema={"age": {"bounds": (0, 100)}, "hours_per_week": {"bounds": (0, 100)}})
     print(f"Adult census data, one row a person. {df.dp.session!r}\n")
 
-    def show(call: str, release: object, exact: object) -> None:
-        print(f">>> {call}\n{release!r}")
+    bins = list(range(0, 101, 20))
+    hours = df.groupby("education")["hours_per_week"]
+    listed = df.loc[df["occupation"].isin(OCCUPATION), "occupation"]
+    for epsilon, call, exact in (
+        (0.2, "count()", len(df)),
+        (0.5, f"histogram('age', bins={bins})", pd.cut(df["age"], bins, right=False).value_counts(sort=False)),
+        (0.5, "median('age')", df["age"].median()),
+        (0.3, f"mode('occupation', keys={OCCUPATION})", listed.mode()[0]),
+        (1, f"groupby_mean_sa('education', 'hours_per_week', keys={EDUCATION})", hours.mean()[EDUCATION]),
+    ):
+        print(f">>> df.dp(epsilon={epsilon}).{call}\n{read_query(call, {'epsilon': epsilon})(df)!r}")
         text = exact.to_string() if isinstance(exact, pd.Series) else str(exact)
         print("    [NON-PRIVATE, for comparison only] " + text.replace("\n", "\n    "), end="\n\n")
-
-    bins = list(range(0, 101, 20))
-    cut = pd.cut(df["age"], bins, right=False).value_counts(sort=False)
-    show("df.dp(epsilon=0.2).count()", dp(df)(epsilon=0.2).count(), len(df))
-    show(
-        "df.dp(epsilon=0.5).histogram('age', bins=range(0, 101, 20))",
-        dp(df)(epsilon=0.5).histogram("age", bins=bins),
-        cut,
-    )
-    show("df.dp(epsilon=0.5).median('age')", dp(df)(epsilon=0.5).median("age"), df["age"].median())
-    mode = dp(df)(epsilon=0.3).mode("occupation", keys=OCCUPATION)
-    listed = df.loc[df["occupation"].isin(OCCUPATION), "occupation"]
-    show("df.dp(epsilon=0.3).mode('occupation', keys=OCCUPATION)", mode, listed.mode()[0])
-    means = df.groupby("education")["hours_per_week"].mean()[EDUCATION]
-    show(
-        "df.dp(epsilon=1).groupby_mean_sa('education', 'hours_per_week', keys=EDUCATION)",
-        dp(df)(epsilon=1).groupby_mean_sa("education", "hours_per_week", keys=EDUCATION),
-        means,
-    )
     print(f"The books: {df.dp.session!r}\n{df.dp.session.releases!r}\n")
     print(">>> df.dp(epsilon=0.6).mean('age')")
     try:

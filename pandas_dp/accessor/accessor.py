@@ -318,13 +318,9 @@ class Accessor(RowSteps[pd.DataFrame]):
         bounds = opening.privacy_unit(unit, max_rows, max_groups, max_rows_per_group, neighbors)
         return opening.protect(
             self._frame,
-            epsilon,
+            opening.total(epsilon, delta, delta_reserved, accountant, plan),
             bounds,
-            delta=delta,
             schema=schema,
-            accountant=accountant,
-            delta_reserved=delta_reserved,
-            plan=plan,
             ledger=ledger,
             name=name,
             table=table,

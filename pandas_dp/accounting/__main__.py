@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from fractions import Fraction
 
-from pandas_dp.accounting.inverses import admitted, headline, session_filters
+from pandas_dp.accounting.composition import admitted, headline, session_filters
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,22 +1,50 @@
-"""What queries cost together by every theorem side by side, and what one mechanism costs."""
+"""What queries cost together by every theorem side by side; how many fit into a total, and how dear each of them may be."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import localcontext
 from fractions import Fraction
 from typing import Any
 
 import pandas as pd
 
-from pandas_dp.accounting.losses import Gaussian, Loss, one, open_delta, several, total_of, typed
-from pandas_dp.accounting.rounding import EXACT, above, decimal, float_above
-from pandas_dp.accounting.rules import RULES, Paid
-from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, analytic_variance
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.accounting.losses import (
+    EXACT,
+    SLACK,
+    AnyLoss,
+    Exponential,
+    Gaussian,
+    Laplace,
+    Loss,
+    Losses,
+    decimal,
+    float_above,
+    float_below,
+    one,
+    open_delta,
+    several,
+    total_of,
+    typed,
+)
+from pandas_dp.accounting.rules import MOST_QUERIES, RULES, Paid
+from pandas_dp.books.odometer import more_calls
+from pandas_dp.core.budget import Budget, State
+from pandas_dp.core.filters import HybridFilter, filter_for
+from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.argument_help import example
-from pandas_dp.facts.kinds import exact_number
-from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
+from pandas_dp.facts.numbers import positive_epsilon, positive_int
+
+Total = tuple[Fraction, Fraction]
+Verdict = tuple[bool, str]
+"""Whether losses fit into a total, and why the theorem says nothing where it does not."""
+
+TOTAL = "total=(3, 1e-6)"
+COROLLARY = "advanced_corollary"
+INVERSES = {name: rule.adaptive for name, rule in RULES.items()} | {"hybrid": "yes"}
+MOST_COUNTED = 10**9
 
 
 @example("compose([0.1, 0.5], delta=1e-6)")
@@ -94,196 +122,257 @@ def _note(answer: Paid, plain: Fraction | None) -> str:
     return f"{worse}; {answer.note}" if answer.note else worse
 
 
-SAMPLINGS = {"poisson": "add_remove", "without_replacement": "replace_one", "with_replacement": "replace_one"}
-SMALLEST_RATE = Fraction(1, 10**9)
-
-
-@example("gaussian_sigma(1, 1e-6, sensitivity=1)")
-def gaussian_sigma(epsilon: Any, delta: Any, sensitivity: Any = 1) -> float:
-    """Least standard deviation of Gaussian noise that is (epsilon, delta)-differentially private, rounded up.
+@example("queries_for(0.1, total=(3, 1e-6))")
+def queries_for(epsilon: Any, total: Any, rule: str | None = None) -> Any:
+    """How many queries of one price fit into a total, by every theorem.
 
     Parameters
     ----------
-    epsilon, delta : number
-        At least 1e-8; in (0, 1).
-    sensitivity : number, default 1
-        L2 sensitivity.
+    epsilon : number, pair (epsilon, delta) or loss
+        Price of each query; also ``Laplace(0.1)``, ``Exponential(0.1)`` or ``Gaussian(rho)``.
+    total : (epsilon, delta)
+        With delta in (0, 1); the deltas of the queries are part of it.
+    rule : str, optional
+        A row of `compose`, or ``"hybrid"``: what a session of this package admits, opened with this total.
 
     Returns
     -------
-    float
+    int or DataFrame
+        The number by one rule; without `rule` a frame with columns queries, adaptive and note. Never too many.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-
-    Notes
-    -----
-    The analytic calibration (Balle, Wang 2018, Theorem 8), valid at every epsilon; the delta of this sigma is at least
-    (1 - 2e-5) delta and at most delta. The classic sqrt(2 ln(1.25/delta)) / epsilon is proved for epsilon <= 1 only, where
-    it is larger; from an epsilon of about 8 on it does not hold.
+        With the line to type instead.
 
     Examples
     --------
-    >>> round(gaussian_sigma(1, 1e-5), 3)
-    3.731
+    >>> queries_for(epsilon=0.1, total=(3, 1e-6), rule="optimal")
+    46
+    >>> queries_for(epsilon=0.1, total=(3, 1e-6)).loc[["basic", "advanced", "hybrid"], "queries"].to_dict()
+    {'basic': 30, 'advanced': 26, 'hybrid': 40}
     """
-    line = "gaussian_sigma(1, 1e-6, sensitivity=1)"
-    exact, slack = typed(line, positive_epsilon, epsilon), typed(line, small_delta, delta)
-    if exact < SMALLEST_GAUSSIAN_EPSILON or slack == 0:
-        raise ArgumentValueError(f"Gaussian noise needs an epsilon of at least 1e-8 and a delta above 0: {line}")
-    size = typed(line, exact_number, sensitivity, "sensitivity")
-    if size <= 0:
-        raise ArgumentValueError(f"sensitivity must be positive: {line}")
-    with localcontext(EXACT):
-        return float_above(above(decimal(size) * decimal(analytic_variance(exact, slack)).sqrt()))
+    line = f"queries_for(epsilon=0.1, {TOTAL})"
+    loss, pair = one(epsilon, line), _total(total, line)
+    found = _solved("queries", INVERSES, rule, line, lambda name: most_queries(name, loss, pair))
+    return found if rule is not None else found.astype({"queries": "Int64"})
 
 
-@example("group_privacy(0.1, 3)")
-def group_privacy(loss: Any, size: Any) -> Any:
-    """What a guarantee for one unit says about a group of units.
+@example("epsilon_for(queries=100, total=(3, 1e-6))")
+def epsilon_for(queries: Any, total: Any, rule: str | None = None, mechanism: type[Loss] = Loss) -> Any:
+    """Largest equal epsilon at which so many queries fit into a total, by every theorem.
 
     Parameters
     ----------
-    loss : number, pair (epsilon, delta), Loss, Laplace, Exponential or Gaussian
-        Guarantee for one unit.
-    size : int
-        Units in the group.
+    queries : int
+    total : (epsilon, delta)
+        With delta in (0, 1).
+    rule : str, optional
+        A row of `compose`; ``"hybrid"``: what a session of this package admits, opened with this total; or
+        ``"advanced_corollary"``, the textbook's epsilon / (2 sqrt(2 k ln(1/delta))), for a total epsilon below 1 and
+        delta at most 1/2 (Dwork, Roth 2014, Corollary 3.21).
+    mechanism : {Loss, Laplace, Exponential}
+        What the queries are known to be; Loss: any epsilon-DP mechanism.
 
     Returns
     -------
-    The same kind as `loss`
-        k epsilon; delta (e^(k epsilon) - 1) / (e^epsilon - 1), rounded up and at most 1, where nothing is promised any more;
-        for Gaussian noise k^2 rho.
+    float or DataFrame
+        The epsilon by one rule; without `rule` a frame with columns epsilon, adaptive and note. Rounded down; 0 where less
+        than 1e-9 would be left.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-
-    Notes
-    -----
-    Source: Dwork, Roth 2014, Theorem 2.2, with the deltas of a path of k neighbours added up: sum over i < k of
-    e^(i epsilon) delta; Bun, Steinke 2016, Proposition 1.9. Renyi divergence of a single order has no such rule.
+        With the line to type instead.
 
     Examples
     --------
-    >>> group_privacy(0.1, 3)
-    0.3
-    >>> epsilon, delta = group_privacy((0.5, 1e-6), 3)
-    >>> epsilon, round(delta * 1e6, 3)
-    (1.5, 5.367)
-    >>> group_privacy(Gaussian(0.01), 3)
-    Gaussian(0.09)
+    >>> epsilon_for(queries=100, total=(3, 1e-6), rule="basic")
+    0.03
+    >>> epsilon_for(queries=100, total=(3, 1e-6)).loc[["advanced", "zcdp"], "epsilon"].round(4).to_dict()
+    {'advanced': 0.0518, 'zcdp': 0.0608}
     """
-    line = "group_privacy(0.1, 3)"
-    known, times = one(loss, line), typed(line, positive_int, size, "size")
-    if isinstance(known, Gaussian):
-        return Gaussian(known.rho * times**2)
-    epsilon, delta = known.epsilon * times, _group_delta(known, times)
-    if isinstance(loss, Loss):
-        if delta >= 1:
-            raise ArgumentValueError("delta of this group is 1, which promises nothing: type a smaller size=")
-        return type(known)(epsilon, delta)
-    return (float_above(epsilon), float_above(delta)) if isinstance(loss, tuple) else float_above(epsilon)
+    line = f"epsilon_for(queries=100, {TOTAL})"
+    count, pair = typed(line, positive_int, queries, "queries"), _total(total, line)
+    if not any(mechanism is known for known in (Loss, Laplace, Exponential)):
+        raise ArgumentTypeError("mechanism must be Loss, Laplace or Exponential: mechanism=Laplace")
+    names = INVERSES | {COROLLARY: "no"}
+    found = _solved("epsilon", names, rule, line, lambda name: _largest_epsilon(name, count, pair, mechanism))
+    # for Gaussian noise there is no epsilon to look for
+    return found if rule is not None else found.drop(index="gaussian").astype({"epsilon": "float64"})
 
 
-def _group_delta(loss: Loss, times: int) -> Fraction:
-    if times == 1 or loss.delta == 0:
-        return Fraction(loss.delta)
+def _solved(column: str, names: dict[str, str], rule: Any, line: str, solve: Callable[[str], tuple[Any, str]]) -> Any:
+    """What one rule says, or a table of what all of them say; `names` are the rules, and whether they are adaptive."""
+    if rule is None:
+        rows = [(found, adaptive, note) for name, adaptive in names.items() for found, note in (solve(name),)]
+        return pd.DataFrame(rows, pd.Index(names, name="rule"), [column, "adaptive", "note"])
+    if not isinstance(rule, str) or rule not in names:
+        hint = did_you_mean(rule, names)
+        raise ArgumentValueError(f"rule must be one of {', '.join(names)}{hint}: {line[:-1]}, rule='optimal')")
+    found, note = solve(rule)
+    if found is None:
+        raise ArgumentValueError(f"rule {rule!r}: {note}; leave rule= out for all others")
+    return found
+
+
+def most_queries(name: str, loss: AnyLoss, total: Total) -> tuple[int | None, str]:
+    """Largest number that fits: double until one does not fit, then halve the interval."""
+    if name == "hybrid":
+        return more_calls(filter_for(Budget.of(*total)), State.zero(), total_of(((loss, 1),))), ""
+    if name == "basic" and isinstance(loss, Loss):
+        by_delta = total[1] // loss.delta if loss.delta else MOST_COUNTED
+        return min(total[0] // loss.epsilon, by_delta), ""
+    cap = MOST_QUERIES if name in ("optimal", "pld") else MOST_COUNTED
+    (fits, note), low, high = _fits(name, ((loss, 1),), total), 0, 1
+    if note:
+        return None, note
+    while fits:
+        low = high
+        if low == cap:
+            return cap, f"at least {cap:,}; not counted further"
+        high = min(2 * high, cap)
+        fits, _ = _fits(name, ((loss, high),), total)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _fits(name, ((loss, middle),), total)[0] else (low, middle)
+    return low, ""
+
+
+def _fits(name: str, losses: Losses, total: Total) -> Verdict:
+    """Whether one rule admits all of these within the total."""
+    if name == "hybrid":
+        ((loss, times),) = losses
+        return (most_queries(name, loss, total)[0] or 0) >= times, ""
+    left = total[1] - total_of(losses).delta
+    if name == "basic" and left == 0:
+        left = total[1]  # nothing of it is used
+    if left <= 0:
+        return False, ""
+    answer = RULES[name].epsilon(losses, left)
+    if answer.epsilon is None:
+        return False, answer.note
+    return answer.epsilon <= total[0], ""
+
+
+def _largest_epsilon(name: str, queries: int, total: Total, mechanism: type[Loss]) -> tuple[float | None, str]:
+    """Largest epsilon that fits, rounded down."""
+    if name == COROLLARY:
+        return _corollary(queries, total)
+    if name == "basic":
+        return float_below(total[0] / queries), ""
+
+    def verdict(epsilon: float) -> Verdict:
+        return _fits(name, ((mechanism(epsilon), queries),), total)
+
+    start = float(max(total[0] / queries, SMALLEST_EPSILON))
+    _, note = verdict(start)
+    if note:
+        return None, note
+    return _last(lambda epsilon: verdict(epsilon)[0], start, 24 if name == "pld" else 60), ""
+
+
+def _last(fits: Callable[[float], bool], start: float, steps: int) -> float:
+    """Largest float that fits, as far as so many halvings find it; it has been tried itself, so it is never too large."""
+    least, most = float(SMALLEST_EPSILON), float(LARGEST_EPSILON)
+    low = high = min(start, most)
+    while not fits(low):
+        if low == least:
+            return 0.0
+        low, high = max(low / 2, least), low
+    while low == high or fits(high):
+        low, high = high, min(2 * high, most)
+        if low == most:
+            return most
+    for _ in range(steps):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    rounded = [float_below(Fraction(f"{low:.{digits}g}")) for digits in (6, 12)]
+    return next((x for x in rounded if x >= low and fits(x)), low)
+
+
+def _corollary(queries: int, total: Total) -> tuple[float | None, str]:
+    """Epsilon / (2 sqrt(2 k ln(1/delta))): then sqrt(..) is half of the total and k e (exp(e) - 1) less than the rest."""
+    epsilon, delta = total
+    if epsilon >= 1 or delta > Fraction(1, 2):
+        return None, "for a total epsilon below 1 and delta at most 1/2"
     with localcontext(EXACT):
-        e = decimal(loss.epsilon)
-        grown = decimal(loss.delta) * ((times * e).exp() - 1) / (e.exp() - 1)
-        return above(grown) if grown < 1 else Fraction(1)
+        exact = Fraction(decimal(epsilon) / (2 * (-2 * queries * decimal(delta).ln()).sqrt()))
+    return float_below(exact * (1 - SLACK)), ""
 
 
-@example("subsampled(1, rate=0.01)")
-def subsampled(
-    epsilon: Any,
-    delta: Any = 0,
-    *,
-    rate: Any = None,
-    sampling: str = "poisson",
-    relation: str | None = None,
-    draws: Any = None,
-    rows: Any = None,
-) -> tuple[float, float]:
-    """(epsilon, delta) of a mechanism that is run on a secret random sample of the units.
+def _total(total: Any, line: str) -> Total:
+    if not isinstance(total, tuple | list) or len(total) != 2:
+        raise ArgumentTypeError(f"total must be a pair (epsilon, delta): {line}")
+    return typed(line, positive_epsilon, total[0], "total's epsilon"), open_delta(total[1], line, "total's delta")
 
-    Parameters
-    ----------
-    epsilon, delta : number
-        Guarantee of the mechanism on whatever it is given, for the relation of the result.
-    rate : number
-        In [1e-9, 1]: probability of taking a unit (``"poisson"``), or sample size / number of units
-        (``"without_replacement"``).
-    sampling : {"poisson", "without_replacement", "with_replacement"}
-    relation : {"add_remove", "replace_one"}, optional
-        Of neighbouring tables: poisson goes with ``"add_remove"``, the two others with ``"replace_one"``.
-    draws, rows : int
-        Instead of `rate`, with ``"with_replacement"``: sample size m and number of units n.
+
+PRICES = tuple(map(Fraction, ("0.01", "0.1", "0.5", "1")))
+BUDGET = (Fraction(3), Fraction(1, 10**6))
+ORDER = Fraction("8.9332")
+
+
+def _same_deviation(epsilon: Fraction) -> Gaussian:
+    """Gaussian noise as spread out as Laplace noise of this epsilon: sigma = sqrt(2) sensitivity / epsilon."""
+    return Gaussian(epsilon**2 / 4)
+
+
+ROWS: list[tuple[str, str, Callable[[Fraction], AnyLoss], str]] = [
+    ("basic", "basic", Loss, "yes"),
+    ("advanced, Dwork-Rothblum-Vadhan 2010", "advanced", Loss, "no"),
+    ("advanced, fully adaptive, Whitehouse et al. 2023", "fully_adaptive", Loss, "yes"),
+    ("zCDP, Bun-Steinke 2016 conversion", "zcdp_simple", Loss, "yes"),
+    ("zCDP, Canonne-Kamath-Steinke 2020 conversion", "zcdp", Loss, "yes"),
+    ("zCDP, Laplace's own rho", "zcdp", Laplace, "yes"),
+    ("RDP, any pure mechanism", "rdp", Loss, "at an order fixed before"),
+    ("RDP, Laplace", "rdp", Laplace, "at an order fixed before"),
+    ("optimal, Kairouz-Oh-Viswanath 2015", "optimal", Loss, "no"),
+    ("PLD, Laplace", "pld", Laplace, "no"),
+    ("Gaussian of the same deviation, zCDP, Bun-Steinke", "zcdp_simple", _same_deviation, "yes"),
+    ("Gaussian of the same deviation, zCDP, Canonne et al.", "zcdp", _same_deviation, "yes"),
+    ("Gaussian of the same deviation, exact (GDP)", "gaussian", _same_deviation, "yes, Gaussian noise alone"),
+    ("exponential mechanism, rho = epsilon^2/8", "zcdp", Exponential, "yes"),
+]
+
+
+def headline() -> pd.DataFrame:
+    """Count them for queries of 0.01, 0.1, 0.5 and 1.
 
     Returns
     -------
-    (epsilon, delta)
-        Rounded up.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        Also for combinations whose amplification is not the formula of this name: sampling without replacement under
-        add_remove, Poisson sampling under replace_one, and a delta or a single rate for draws with replacement.
+    DataFrame, shape (accountants, 5)
+        A column for each price, and whether the count holds when prices are chosen after seeing answers. <NA>: the
+        optional package dp-accounting is not installed.
 
     Notes
     -----
-    With q the rate, epsilon' = ln(1 + q (e^epsilon - 1)) and delta' = q delta (Balle, Barthe, Gaboardi 2018). Draws with
-    replacement may take a unit several times: a pure epsilon becomes m ln(1 + (e^epsilon - 1) / n), one draw changed at a
-    time, which is more than epsilon when m is not small against n. The sample must stay secret:
-    ``df.sample(random_state=...)`` by the analyst gains nothing.
-
-    Examples
-    --------
-    >>> epsilon, delta = subsampled(1, 1e-6, rate=0.01)
-    >>> round(epsilon, 5), delta
-    (0.01704, 1e-08)
+    The last two rows are counted by driving the filter of this package's sessions, charge by charge. With the total
+    delta of 1e-6 a session keeps a tenth for key discovery and smooth noise; the other row lets the conversion use 1e-6.
     """
-    line = (
-        f"subsampled(1, rate=0.01, sampling={sampling!r})" if isinstance(sampling, str) else "subsampled(1, rate=0.01)"
-    )
-    exact, slack = typed(line, positive_epsilon, epsilon), typed(line, small_delta, delta)
-    _check_sampling(sampling, relation)
-    if sampling == "with_replacement":
-        return float_above(_with_replacement(exact, slack, rate, draws, rows)), 0.0
-    if rate is None or draws is not None or rows is not None:
-        raise ArgumentValueError(f"{sampling} sampling takes rate=, not draws= and rows=: {line}")
-    share = typed(line, exact_number, rate, "rate")
-    if not SMALLEST_RATE <= share <= 1:
-        raise ArgumentValueError(f"rate must lie between 1e-9 and 1: {line}")
-    amplified = exact if share == 1 else _amplified(exact, share)
-    return float_above(amplified), float_above(share * slack)
+    table: dict[str, list[int | str | None]] = {}
+    for name, rule, mechanism, adaptive in ROWS:
+        table[name] = [*(most_queries(rule, mechanism(price), BUDGET)[0] for price in PRICES), adaptive]
+    for name, hybrid in session_filters().items():
+        table[name] = [*(admitted(hybrid, price) for price in PRICES), "yes"]
+    columns = [str(float(price)) for price in PRICES]
+    frame = pd.DataFrame.from_dict(table, orient="index", columns=[*columns, "adaptive"])
+    return frame.astype(dict.fromkeys(columns, "Int64")).rename_axis(f"queries within {TOTAL}")
 
 
-def _amplified(epsilon: Fraction, rate: Fraction) -> Fraction:
-    """ln(1 + rate (e^epsilon - 1)), rounded up; of the sixty digits at least forty-two are left at the smallest terms."""
-    with localcontext(EXACT):
-        return above((1 + decimal(rate) * (decimal(epsilon).exp() - 1)).ln())
+def session_filters() -> dict[str, HybridFilter]:
+    """The hybrid filter of sessions: with a total delta of 1e-6, and with 1e-6 for the conversion alone."""
+    epsilon, delta = BUDGET
+    return {
+        "hybrid filter of this package, default split of delta": HybridFilter(Budget.of(epsilon, delta)),
+        f"hybrid filter, 1e-6 for the conversion, order {float(ORDER)}": HybridFilter(
+            Budget.of(epsilon, delta / (1 - Fraction(1, 10))), ORDER
+        ),
+    }
 
 
-def _with_replacement(epsilon: Fraction, delta: Fraction, rate: Any, draws: Any, rows: Any) -> Fraction:
-    line = "subsampled(1, sampling='with_replacement', draws=100, rows=10_000)"
-    if rate is not None or draws is None or rows is None:
-        raise ArgumentValueError(f"draws with replacement take draws= and rows=, not rate=: {line}")
-    if delta:
-        raise ArgumentValueError(f"draws with replacement are offered for delta=0 only: {line}")
-    taken, units = typed(line, positive_int, draws, "draws"), typed(line, positive_int, rows, "rows")
-    return epsilon * taken if units == 1 else taken * _amplified(epsilon, Fraction(1, units))
-
-
-def _check_sampling(sampling: Any, relation: Any) -> None:
-    if not isinstance(sampling, str) or sampling not in SAMPLINGS:
-        raise ArgumentValueError(f"sampling must be one of {', '.join(SAMPLINGS)}: sampling='poisson'")
-    if relation is None or relation == SAMPLINGS[sampling]:
-        return
-    fitting = "poisson" if relation == "add_remove" else "without_replacement"
-    raise ArgumentValueError(
-        f"{sampling} sampling amplifies for relation={SAMPLINGS[sampling]!r} only: sampling={fitting!r}"
-    )
+def admitted(rule: HybridFilter, epsilon: Fraction, first: tuple[Fraction, ...] = ()) -> int:
+    """How many queries of one epsilon fit after some `first` ones."""
+    state = State.zero()
+    for price in first:
+        state = state.plus(rule.charge(PrivacyLoss.pure(price)))
+    return more_calls(rule, state, PrivacyLoss.pure(epsilon))

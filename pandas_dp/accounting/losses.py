@@ -1,22 +1,60 @@
-"""What is composed: any private mechanism, or one whose law is known well enough to count it for less."""
+"""What is composed: any private mechanism, or one whose law is known well enough to count it for less.
+
+Numbers err on the safe side: sixty digits within, fifteen decimals on show, always rounded outwards.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from decimal import localcontext
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from pandas_dp.accounting.rounding import EXACT, above, decimal
 from pandas_dp.core.privacy import GaussianLoss, PrivacyLoss, PureLoss, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
 from pandas_dp.facts.public_only import listed
+
+EXACT = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
+SLACK = Fraction(1, 10**40)  # far above the error of any formula here, whose roundings are below 1e-59 each
+_SHOWN = 15  # a float gives back every decimal of this many digits
+_LARGEST = Fraction(10) ** 300
+
+
+def decimal(x: Fraction) -> Decimal:
+    """Sixty digits of a rational."""
+    return EXACT.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def above(x: Decimal) -> Fraction:
+    """A rational at least the true value of a formula that was evaluated to `x` without cancellation."""
+    return Fraction(x) + abs(Fraction(x)) * SLACK
+
+
+def float_above(x: Fraction) -> float:
+    """Round up to a float of fifteen digits; a value that has no more digits stays what it is.
+
+    A float stands for the decimal it is written as, here as in the rest of the package: 3/10 gives 0.3.
+    """
+    if x > _LARGEST:
+        return math.inf
+    digits = Context(prec=_SHOWN, rounding=ROUND_CEILING)
+    near = digits.divide(Decimal(x.numerator), Decimal(x.denominator))
+    return float(digits.next_plus(near) if Fraction(float(near)) < x != Fraction(near) else near)
+
+
+def float_below(x: Fraction) -> float:
+    """Round down to a float of fifteen digits; a value that has no more digits stays what it is."""
+    digits = Context(prec=_SHOWN, rounding=ROUND_FLOOR)
+    near = digits.divide(Decimal(x.numerator), Decimal(x.denominator))
+    return float(digits.next_minus(near) if Fraction(float(near)) > x != Fraction(near) else near)
+
 
 LINE = "compose([0.1, 0.5], delta=1e-6), compose([(0.1, 1e-8)], delta=1e-6) or compose({0.1: 46}, delta=1e-6)"
 MOST_KINDS = 10_000

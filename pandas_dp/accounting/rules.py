@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from decimal import localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
-from pandas_dp.accounting.library import FAST_FOURIER_ERROR, INSTALL, pld_epsilon
-from pandas_dp.accounting.losses import Gaussian, Losses, total_of
-from pandas_dp.accounting.optimal import MOST_DIFFERENT, MOST_QUERIES, is_exact, optimal_epsilon
-from pandas_dp.accounting.rounding import EXACT, above, decimal
+import numpy as np
+from numpy.typing import NDArray
+
+from pandas_dp.accounting.losses import EXACT, SLACK, Gaussian, Laplace, Losses, above, decimal, total_of
+from pandas_dp.books.odometer import gaussian_epsilon
 from pandas_dp.core.filters import renyi_limit
-from pandas_dp.core.mechanisms.gaussian import gaussian_delta
+from pandas_dp.core.plans import grid_step, law_of_losses
 from pandas_dp.core.privacy import PrivacyLoss
 
 _FAR = Fraction(10**10)  # a total so large that its budget of Renyi divergence is not cut off at 0
+MOST_QUERIES = 100_000
+MOST_DIFFERENT = 20_000
+INSTALL = "needs dp-accounting: pip install 'pandas-dp[pld]'"
+FAST_FOURIER_ERROR = Fraction(1, 10**12)  # the library's delta can be below the true one by about 1e-16
+_FINEST, _POINTS, _CELLS = 1e-4, 500, 10**7
 NO_EPSILON = "Gaussian noise has no finite epsilon"
 
 
@@ -103,16 +110,7 @@ def gaussian(losses: Losses, delta: Fraction) -> Paid:
     if not all(isinstance(loss, Gaussian) for loss, _ in losses):
         return Paid(None, "for Gaussian noise alone")
     mu = math.sqrt(2 * float(total_of(losses).rho)) * (1 + 1e-12)
-    goal = float(delta) * (1 - 1e-5)  # the cancellation in tiny epsilons costs less than this
-    low, high = 0.0, 1.0
-    if gaussian_delta(0.0, mu) <= goal:
-        return Paid(Fraction(0))
-    while gaussian_delta(high, mu) > goal:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(middle, mu) > goal else (low, middle)
-    return Paid(Fraction(high))
+    return Paid(gaussian_epsilon(mu, delta))
 
 
 def pld(losses: Losses, delta: Fraction) -> Paid:
@@ -150,6 +148,135 @@ def best_conversion(total: PrivacyLoss, delta: Fraction) -> tuple[Fraction, Frac
         width /= 2
     order = Fraction(1 + math.exp2(best))
     return max(Fraction(0), total.renyi(order) + _FAR - renyi_limit(_FAR, delta, order)), order
+
+
+def optimal_epsilon(parts: list[tuple[Fraction, int]], target: Fraction) -> Fraction:
+    """Least total epsilon at this delta, rounded up: exact for equal epsilons, else an upper bound.
+
+    The best that can be said of mechanisms of which only their epsilons are known, fixed beforehand. Every epsilon-DP mechanism
+    is a post-processing of randomized response, whose loss is +epsilon with probability e^epsilon / (1 + e^epsilon) and else
+    -epsilon. So the composition is no worse than that of randomized responses, and delta(g) = sum over losses v > g of
+    P(v) (1 - e^(g - v)) is attained.
+
+    Parameters
+    ----------
+    parts : list of (epsilon, times)
+        Different epsilons.
+    target : Fraction
+        Delta, positive.
+    """
+    if len(parts) == 1:
+        return _equal(*parts[0], target)
+    return min(_different(parts, target), sum((epsilon * times for epsilon, times in parts), Fraction(0)))
+
+
+def _equal(epsilon: Fraction, times: int, target: Fraction) -> Fraction:
+    """K equal epsilons (Kairouz, Oh, Viswanath 2015, Theorem 3.3), solved for the total.
+
+    With l positive losses of k the sum is v = (2l - k) epsilon. Between two of these values delta(g) = A - e^g B,
+    where A and B are the probabilities of larger losses under the one and the other table, so the root is a logarithm.
+    """
+    with localcontext(EXACT):
+        e, goal = decimal(epsilon), decimal(target)
+        shrink = (-e).exp()
+        p = (1 / (1 + shrink)) ** times  # of l = k
+        q = p * (-times * e).exp()
+        more_p = more_q = Decimal(0)
+        growth = (times * e).exp()  # e^v
+        for positive in range(times, -1, -1):
+            loss = (2 * positive - times) * e
+            if more_p - max(growth, Decimal(1)) * more_q > goal:
+                root = ((more_p * (1 + decimal(SLACK)) - goal) / more_q).ln()
+                return above(min(root, loss + 2 * e))
+            if loss <= 0:
+                return Fraction(0)
+            more_p, more_q = more_p + p, more_q + q
+            ratio = Decimal(positive) / (times - positive + 1)
+            p, q, growth = p * ratio * shrink, q * ratio / shrink, growth * shrink * shrink
+    raise ArithmeticError("the smallest loss is not above zero")
+
+
+def _different(parts: list[tuple[Fraction, int]], target: Fraction) -> Fraction:
+    """Different epsilons: upper bound of Murtagh and Vadhan (2016, Theorem 1.5) on a grid.
+
+    The exact value is #P-hard. Rounding each epsilon up to a multiple of a step only makes it larger, and then all
+    sums lie on a grid. The law is built in floats by adding and multiplying positive numbers, so its relative error is
+    a few units in the last place a query; all of it goes to the safe side.
+    """
+    step = grid_step(parts)
+    law = law_of_losses(parts, step)  # (cells + 1,)
+    last = law.size - 1
+    queries, width = sum(times for _, times in parts), 2 * float(step)
+    slack = 1e-14 * (queries + last * float(step) + 100)
+    goal = float(target) * (1 - 1e-15) / (1 + slack)
+    # the losses are (2j - last) step; the first index of a loss >= 0, and the first whose delta is small enough
+    low, high = -(-last // 2), last
+    if low < high and _delta(law, low, width) <= goal:
+        high = low
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _delta(law, middle, width) <= goal else (middle, high)
+    tail = law[high:]
+    more_p = float(tail.sum()) * (1 + slack)
+    more_q = float(tail @ np.exp(-width * np.arange(tail.size))) * (1 - slack)  # times e^loss
+    loss = (2 * high - last) * step
+    if more_p <= float(target) * (1 - 1e-15) or more_q <= 0:
+        return max(loss if more_q <= 0 else Fraction(0), Fraction(0))
+    root = math.log((more_p - float(target) * (1 - 1e-15)) / more_q)
+    return max(Fraction(0), loss + min(Fraction(0), Fraction(root) + Fraction(slack)))
+
+
+def _delta(law: NDArray[np.float64], index: int, width: float) -> float:
+    """Return delta(g) at the loss of this index."""
+    tail = law[index + 1 :]
+    return float(tail @ -np.expm1(-width * np.arange(1, tail.size + 1)))
+
+
+def is_exact(parts: list[tuple[Fraction, int]]) -> bool:
+    """Whether nothing is rounded but the last digits: one epsilon, or all on one grid."""
+    step = grid_step(parts) if len(parts) > 1 else parts[0][0]
+    return all((epsilon / step).denominator == 1 for epsilon, _ in parts)
+
+
+def pld_epsilon(losses: Losses, target: Fraction) -> Fraction | None:
+    """Least epsilon at this delta on a grid of losses, all rounded up; None: the library is not installed.
+
+    By the optional package dp-accounting (Google, Apache 2.0), loaded when first needed.
+
+    Laplace and Gaussian noise have their own laws; every other loss is counted as randomized response.
+    """
+    try:
+        library = import_module("dp_accounting.pld.privacy_loss_distribution")
+        common = import_module("dp_accounting.pld.common")
+    except ImportError:
+        return None
+    grid = _grid(losses)
+    composed: Any = None
+    for loss, times in losses:
+        if isinstance(loss, Gaussian):
+            deviation = 1 / (2 * float(loss.rho)) ** 0.5 * (1 - 1e-12)
+            law = library.from_gaussian_mechanism(deviation, value_discretization_interval=grid)
+        elif isinstance(loss, Laplace) and not loss.delta:
+            scale = 1 / float(loss.epsilon) * (1 - 1e-12)
+            law = library.from_laplace_mechanism(scale, value_discretization_interval=grid)
+        else:
+            terms = common.DifferentialPrivacyParameters(float(loss.epsilon), float(loss.delta))
+            law = library.from_privacy_parameters(terms, value_discretization_interval=grid)
+        law = law.self_compose(times) if times > 1 else law
+        composed = law if composed is None else composed.compose(law)
+    epsilon = float(composed.get_epsilon_for_delta(float(target - FAST_FOURIER_ERROR)))
+    return Fraction(epsilon) * (1 + Fraction(1, 10**12)) if epsilon < 1e300 else Fraction(10) ** 400
+
+
+def _grid(losses: Losses) -> float:
+    """Interval of the grid: the least epsilon over a power of two, so that floats divide it without a rest.
+
+    The library rounds every loss up, +epsilon and -epsilon alike, and what that adds accumulates over the queries.
+    """
+    epsilons = [(2 * float(x.rho)) ** 0.5 if isinstance(x, Gaussian) else float(x.epsilon) for x, _ in losses]
+    total = sum(epsilon * times for epsilon, (_, times) in zip(epsilons, losses, strict=True))
+    finest = max(min(_FINEST, min(epsilons) / _POINTS), total / _CELLS)
+    return min(epsilons) / 2.0 ** max(0, math.ceil(math.log2(min(epsilons) / finest)))
 
 
 RULES = {

@@ -8,7 +8,7 @@ nothing proves nothing by itself. Needs scipy: ``pip install 'pandas-dp[audit]'`
 from __future__ import annotations
 
 from pandas_dp.audit.checking import check
-from pandas_dp.audit.making import pairs
+from pandas_dp.audit.neighbors import pairs
 from pandas_dp.audit.result import AuditResult
 
 __all__ = ["AuditResult", "check", "pairs"]

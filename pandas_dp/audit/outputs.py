@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.core.randomness import random_words
 from pandas_dp.release.values import ObjectRelease, Release
 
 FEATURES = 64  # numbers of an output that are compared
@@ -69,11 +68,6 @@ def output_of(call: Callable[[], Any]) -> Any:
         return Raised(" < ".join(f"{type(e).__name__}: {e}" for e in chain.values()))
 
 
-def structure(value: Any) -> str:
-    """All of an output but its numbers, as text: equal for all outputs of a method whose answers only differ there."""
-    return "".join(_flatten(value, []))
-
-
 def shown(output: Any) -> str:
     """Write an output in one short line."""
     if isinstance(output, Seen):
@@ -112,7 +106,7 @@ def encode(outputs0: Outputs, outputs1: Outputs) -> Samples:
         rows = [np.asarray(o, dtype=float).reshape(len(o), -1) for o in (outputs0, outputs1)]
         numbers = np.concatenate(rows)  # shape (samples, d)
         bad = np.isnan(numbers) + 2.0 * np.isposinf(numbers) + 3.0 * np.isneginf(numbers)
-        kinds = row_codes(bad) if bad.any() else np.zeros(len(numbers), dtype=np.int64)
+        kinds = np.unique(bad, axis=0, return_inverse=True)[1]
         return Samples(np.where(bad > 0, 0.0, numbers), kinds, side, numbers.shape[1])
     names: dict[str, int] = {}
     codes, found = [], []
@@ -126,15 +120,6 @@ def encode(outputs0: Outputs, outputs1: Outputs) -> Samples:
     for row, values in zip(numbers, found, strict=True):
         row[: len(values)] = values[:FEATURES]  # how many there are is part of the structure
     return Samples(numbers, np.array(codes), side, most)
-
-
-def row_codes(rows: Floats) -> Codes:
-    """One code for each distinct row, by a hash of its bits (a collision would only cost power)."""
-    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
-    odd = random_words(rows.shape[1]) | np.uint64(1)
-    mixed = (bits ^ (bits >> np.uint64(29))) * odd  # shape (rows, d)
-    hashes = np.bitwise_xor.reduce(mixed ^ (mixed >> np.uint64(32)), axis=1)  # shape (rows,)
-    return np.unique(hashes, return_inverse=True)[1]
 
 
 def _flatten(value: Any, numbers: list[float]) -> Iterator[str]:

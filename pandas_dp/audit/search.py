@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.audit.outputs import Codes, Floats, Outputs, Samples, encode, row_codes, shown
+from pandas_dp.audit.outputs import Codes, Floats, Outputs, Samples, encode, shown
 from pandas_dp.audit.result import AuditResult
 from pandas_dp.core.randomness import random_words
 
@@ -174,7 +174,7 @@ def _scores(samples: Samples, fit: NDArray[np.bool_]) -> Iterator[Score]:
     if d >= 2:
         yield from _joint_scores(x, learn)
     # last, so that what tells as much by itself is taken: of this, outputs that were not met before tell nothing
-    whole = row_codes(np.column_stack([samples.structure.astype(float), x]))
+    whole = np.unique(np.column_stack([samples.structure, x]), axis=0, return_inverse=True)[1]
     if 2 * np.unique(whole[fit]).size < fit.sum():  # otherwise hardly any output is seen twice
         yield Score("the whole output", learn.ratio(whole))
 

@@ -1,19 +1,43 @@
-"""The certificate of a ledger's budgets: one page for whoever answers for the data."""
+"""The certificate of a ledger's budgets: one page of HTML for whoever answers for the data.
+
+It has no script and fetches nothing, and every text of others in it is escaped. What holds the sections together lies beside
+this file: ``certificate.html`` and its style sheet ``certificate.css``.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
+from fractions import Fraction
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
-from pandas_dp.books.certificate_html import document
-from pandas_dp.books.entries import Answered, read
-from pandas_dp.core.ledger import Ledger
+from pandas_dp.books import certificate_contents as contents
+from pandas_dp.books import odometer
+from pandas_dp.books.certificate_contents import Account, Certificate
+from pandas_dp.books.certificate_drawings import plot
+from pandas_dp.books.views import Answered
+from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
+from pandas_dp.core.ledger import Ledger, LedgerEntry
+from pandas_dp.core.privacy import show
 from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.release.base import ROWS_FROM
 from pandas_dp.release.csv import replace_file
+from pandas_dp.release.html import visible
+from pandas_dp.release.summary import Shown
 
 if TYPE_CHECKING:
     from pandas_dp.tables.protected import Table
+
+MOST_NAMES = 20  # of other budgets
+SMALL = ' class="small"'
+SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
+KINDS = {"open": "opened", "amend": "total replaced", "adopt": "vouched for"}
+OVER = (
+    "Answers from before this budget was named were charged to it, see the warnings. More was spent than the total, and "
+    "nothing is paid any more; what holds instead stands above."
+)
 
 
 class Page(str):
@@ -53,7 +77,7 @@ def certificate(
     LedgerBusyError
         Other processes charged it all the time.
     """
-    return Page(document(read(ledger, name, answered, held)))
+    return Page(_document(contents.read(ledger, name, answered, held)))
 
 
 def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
@@ -73,3 +97,232 @@ def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
         raise ArgumentTypeError("path must be the name of a file: session.report('report.html')")
     replace_file(name, text.encode())
     return None
+
+
+def _document(made: Certificate) -> str:
+    """The whole page."""
+    names = [account.name for account in made.accounts]
+    title = f"Privacy certificate of {names[0]}" if names else "Privacy certificate of an empty ledger"
+    where = f"ledger file {made.ledger}" if made.ledger else "a ledger in memory, which ends with its process"
+    facts = [
+        ("Made at", f"{made.made:%Y-%m-%d %H:%M:%S} UTC"),
+        ("Made from", where),
+        ("Checked", "every entry of the ledger was read: no damage was found"),
+    ]
+    if made.others:
+        more = f" and {len(made.others) - MOST_NAMES:,} more" if len(made.others) > MOST_NAMES else ""
+        others = ", ".join(map(repr, made.others[:MOST_NAMES])) + more
+        facts.append(("Also in the ledger", f"{others}: not part of this page; about the same people it adds up"))
+    budgets = [_budget(account, made, number) for number, account in enumerate(made.accounts, 1)]
+    page, style = (
+        files("pandas_dp.books").joinpath(f"certificate.{kind}").read_text("utf-8") for kind in ("html", "css")
+    )
+    main = "\n".join(budgets) or "<p>The ledger holds no budget.</p>"
+    return page.format(title=visible(title), css=style, facts=_facts(facts), main=main)
+
+
+def _budget(account: Account, made: Certificate, number: int) -> str:
+    """One budget: promise, warnings, books, answers, record, chain."""
+    rule, unit, entries = account.rule, account.unit, account.entries
+    asked = [entry for entry in entries if entry.kind == "query"]
+    answers = [account.answers[entry.sequence] for entry in asked if entry.sequence in account.answers]
+    hidden, relation = contents.whose(unit)
+    counted, why = contents.theorem(rule)
+    facts = [
+        ("Unit", hidden),
+        ("Neighbouring relation", relation),
+        ("Accounting", counted),
+        ("The total does not hold", OVER) if odometer.is_over(rule, account.state) else ("Why the total holds", why),
+    ]
+    if account.whole:
+        facts.insert(0, ("Part of", f"budget {account.whole!r}, which paid for all of it when it was made"))
+    facts.append(("Opened", f"{entries[0].time:%Y-%m-%d %H:%M} UTC"))
+    told = account.whole is not None and account.whole in made.names  # of a part most is said above
+    warned = contents.of_uses(entries, answers) if told else contents.warnings(rule, unit, entries, answers)
+    label, promise = f"budget-{number}", odometer.promise(rule, unit, account.state)
+    questions = [_question(entry, account, place, f"{number}-{entry.sequence}") for place, entry in enumerate(asked, 1)]
+    sections = [
+        f'<section aria-labelledby="{label}">\n<h2 id="{label}">Budget {visible(repr(account.name))}</h2>',
+        f'<p class="promise">{visible(f"{promise[:1].upper()}{promise[1:]}.")}</p>',
+        f"<h3>What is protected</h3>\n{_facts(facts)}{'' if told else _tables(made)}",
+        "" if told and not warned else f"<h3>Warnings</h3>\n{_warnings(warned)}",
+        f"<h3>Spent and left</h3>\n{_books(account)}",
+        "" if told else f"<h3>What groups are promised</h3>\n{_groups(account)}",
+        "" if told else f"<h3>What is assumed</h3>\n{_list(contents.assumptions(rule, unit))}",
+        f"<h3>Questions</h3>\n{_values_note(asked, answers)}" + "".join(questions),
+        f"<h3>Record</h3>\n{_record(entries)}",
+        f"<h3>Chain of entries</h3>\n{_chain(account, made)}</section>",
+    ]
+    return "\n".join(filter(None, sections))
+
+
+def _facts(facts: Iterable[tuple[str, str]], kind: str = "") -> str:
+    return f"<dl{kind}>" + "".join(f"<dt>{visible(a)}</dt><dd>{visible(b)}</dd>" for a, b in facts) + "</dl>"
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{visible(line)}</li>" for line in lines) + "</ul>"
+
+
+def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], numbers: bool = True) -> str:
+    """A table whose first column names its rows; the others are numbers, or texts."""
+    kind, wide = (' class="number"', "") if numbers else ("", ' class="texts"')
+    columns = "".join(f'<th scope="col"{kind if i else ""}>{visible(name)}</th>' for i, name in enumerate(head))
+    lines = []
+    for first, *rest in rows:
+        cells = "".join(f"<td{kind}>{visible(cell)}</td>" for cell in rest)
+        lines.append(f'<tr><th scope="row">{visible(first)}</th>{cells}</tr>')
+    body = "\n".join(lines)
+    top = f"<caption>{visible(caption)}</caption>\n<thead><tr>{columns}</tr></thead>"
+    return f"<table{wide}>{top}\n<tbody>{body}</tbody></table>"
+
+
+def _warnings(found: list[tuple[str, str]]) -> str:
+    if not found:
+        return "<p>None: no rule of this page warns of these terms, entries or answers.</p>"
+    lines = "".join(f"<li><strong>{visible(short)}</strong> {visible(full)}</li>" for short, full in found)
+    return f'<ul class="warnings">{lines}</ul>'
+
+
+def _tables(made: Certificate) -> str:
+    if not made.live:
+        return '<p class="muted">The ledger holds no names of tables and nothing of their content.</p>'
+    if not made.tables:
+        return '<p class="muted">The session that made this page holds no table any more.</p>'
+    rows = [(name, facts or "none") for name, facts in made.tables]
+    return _table("Tables of the session that made this page", ("Table", "Stated as public"), rows, numbers=False)
+
+
+def _books(account: Account) -> str:
+    """What is spent and left in every currency."""
+    rule, state, unit = account.rule, account.state, account.unit
+    budget, spent, left = rule.budget, odometer.spent(rule, state, unit), odometer.left(rule, state, unit, None)
+    sums = [("Epsilon, proved for what was answered", Fraction(spent.epsilon), Fraction(left.epsilon), budget.epsilon)]
+    if budget.delta:
+        sums.append(("Delta that belongs to it", Fraction(spent.delta), Fraction(left.delta), budget.delta))
+    sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in _sums(rule, account)]
+    rows = [(name, _amount(used), _amount(rest, ROUND_FLOOR), _amount(total)) for name, used, rest, total in sums]
+    told = "Spent and left in every currency in which this budget is counted"
+    words = [("Spent, in the words of the session", str(spent)), ("Left", str(left))]
+    return _table(told, ("Currency", "Spent", "Left", "Total"), rows) + _facts(words)
+
+
+def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
+    """The sums that decide about the next question, and their limits."""
+    state, rows = account.state, []
+    if not isinstance(rule, RenyiFilter):
+        return []  # the sum of epsilons is the first row, or a plan, told in words
+    if isinstance(rule, HybridFilter) and not state.unbounded:
+        rows.append(("Sum of the epsilons", state.epsilon, rule.budget.epsilon))
+    order = "" if isinstance(rule, GDPFilter) else f" of order {float(rule.order or 0):.6g}"
+    name = (
+        f"Sum of the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else f"Sum of {rule.currency}"
+    )
+    rows.append((name, state.renyi, rule.limit))
+    if rule.budget.delta_reserved:
+        rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
+    return rows
+
+
+def _amount(x: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """A sum, exactly where it is a short decimal, else rounded: up, but for what is left."""
+    short = Context(prec=6, rounding=rounding)
+    told = short.divide(Decimal(x.numerator), Decimal(x.denominator))
+    return (
+        f"{'about ' * short.flags[Inexact]}{show(Fraction(told), rounding)}"
+        if 10**12 % x.denominator
+        else show(x, rounding)
+    )
+
+
+def _groups(account: Account) -> str:
+    column = account.unit.column
+    thing, of = ("row", "") if column is None else ("unit", f" of {column!r}")
+    promised = odometer.promised(account.rule, account.state)
+    rows = [
+        (f"{size} {thing}{'s' if size > 1 else ''}{of}", odometer.of_group(promised, size)) for size in contents.GROUPS
+    ]
+    return _table("Whole budget, for units that act or are sought together", ("Group", "Promise"), rows, numbers=False)
+
+
+def _values_note(asked: list[LedgerEntry], answers: list[Shown]) -> str:
+    if not asked:
+        return "<p>Nothing was asked.</p>"
+    why = "Values are shown as they were released."
+    if len(answers) < len(asked):
+        why += (
+            " They are missing of streams, of parts of the budget, which have their own questions, of questions that failed, "
+            "and, where the budget is in memory, of all but the latest thousand."
+        )
+    return f'<p class="muted">{len(asked):,} in all. {visible(why)}</p>'
+
+
+def _question(entry: LedgerEntry, account: Account, place: int, number: str) -> str:
+    """One question, what it cost and what is known of its answer."""
+    facts = [
+        ("Asked at", f"{entry.time:%Y-%m-%d %H:%M:%S} UTC, entry {entry.sequence}"),
+        ("Price", entry.price),
+        ("Charged", _charged(entry, account)),
+    ]
+    body, told = "", account.answers.get(entry.sequence)
+    if told is None:
+        facts.append(("Value", "not on this page"))
+    else:
+        facts.append(("Noise", told.mechanism))
+        facts.append(("Rows", ROWS_FROM.get(told.lineage, told.lineage)))
+        facts += [] if told.computed is None else [(contents.COMPUTED, told.computed)]
+        body = _answer(told, number)
+    short = ' class="short"' if told is None or len(told.rows) <= SHORT_ROWS else ""
+    return (
+        f'<article{short} aria-labelledby="entry-{number}">\n'
+        f'<h4 id="entry-{number}">{place}. {visible(entry.query)}</h4>\n{body}{_facts(facts, SMALL)}</article>\n'
+    )
+
+
+def _charged(entry: LedgerEntry, account: Account) -> str:
+    charge, rule = entry.charge, account.rule
+    if charge is None:
+        return "nothing"
+    words = ["no finite epsilon" if charge.epsilon is None else f"epsilon={_amount(charge.epsilon)}"]
+    if charge.renyi:
+        words.append(f"{getattr(rule, 'currency', 'divergence')} {_amount(charge.renyi)}")
+    if charge.delta:
+        words.append(f"delta={_amount(charge.delta)}")
+    return ", ".join(words)
+
+
+def _answer(told: Shown, number: str) -> str:
+    """A value with its error bar, drawn where it is a vector."""
+    notes = "".join(f'<p class="caution">{visible(note)}</p>' for note in told.cautions)
+    notes += "".join(f'<p class="muted">{visible(note)}</p>' for note in told.notes)
+    if not told.head:
+        return f'<p class="answer">{visible(told.text)}</p>{notes}'
+    several = len(told.drawings) > 1
+    pictures = "".join(
+        f"<figure>{'<figcaption>' + visible(drawing['name']) + '</figcaption>' if several else ''}"
+        f"{plot(drawing, told.labels, f'{number}-{i}')}</figure>"
+        for i, drawing in enumerate(told.drawings)
+    )
+    return pictures + _table(told.text, told.head, told.rows) + notes
+
+
+def _record(entries: list[LedgerEntry]) -> str:
+    rows = [
+        (f"entry {e.sequence}, {KINDS.get(e.kind, e.kind)}, {e.time:%Y-%m-%d %H:%M} UTC", e.query, e.price)
+        for e in entries
+        if e.kind != "query"
+    ]
+    return _table(
+        "Every entry that is no question: how the budget was opened, changed and what was noted",
+        ("Entry", "Text", "Terms"), rows, numbers=False,
+    )  # fmt: skip
+
+
+def _chain(account: Account, made: Certificate) -> str:
+    how = f"pandas-dp ledger verify {made.ledger}" if made.ledger else "session.report()"
+    return (
+        f"<dl><dt>Entries</dt><dd>{len(account.entries):,}</dd><dt>Head</dt><dd><code>{visible(account.head)}</code></dd></dl>"
+        '<p class="muted">Each entry carries a digest (SHA-256) of itself and of the one before; the head is the last of them. '
+        "As long as the head is this one, no entry was changed, taken away or added: "
+        f"<code>{visible(how)}</code> shows it again.</p>"
+    )

@@ -1,20 +1,25 @@
-"""What a budget has spent and has left: a text for people, and exact decimals for programs, from public sums alone."""
+"""What a budget has spent, has left and promises, from public sums alone: texts for people, exact decimals for programs."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
-from pandas_dp.books.what_fits import left_text
-from pandas_dp.core.budget import Budget, Charge, State, three_digits
-from pandas_dp.core.filters import Filter, GDPFilter, PureFilter, RenyiFilter, ZCDPFilter
+from pandas_dp.core.budget import Budget, Charge, State, say, three_digits
+from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter, RenyiFilter, ZCDPFilter
+from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.numbers import positive_epsilon, small_delta
 from pandas_dp.release.text import COUNTED
 
 PLACES = 12  # decimals of an epsilon, and digits of a delta
+SUMMED_NO_MORE = "epsilons are not added up any more, for Gaussian noise has none"
+DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 MOST_DIGITS = 400  # of either, a delta of the smallest float included
 
 
@@ -66,12 +71,7 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit) -> Odometer:
     if not isinstance(rule, PureFilter):
         together = f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
-    return Odometer(
-        words,
-        _decimal(epsilon, ROUND_CEILING),
-        _decimal(delta, ROUND_CEILING, _delta_places(rule)),
-        promise(rule, unit, state),
-    )
+    return _told(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
 
 
 def is_over(rule: Filter, state: State) -> bool:
@@ -88,12 +88,7 @@ def left(rule: Filter, state: State, unit: PrivacyUnit, like: tuple[str, Privacy
     """Say what is left, and where divergences are counted, how many calls like one that is."""
     epsilon, delta = _proved(rule, state)
     rest, slack = max(rule.budget.epsilon - epsilon, Fraction(0)), rule.budget.delta - delta
-    return Odometer(
-        left_text(rule, state, like),
-        _decimal(rest, ROUND_FLOOR),
-        _decimal(slack, ROUND_FLOOR, _delta_places(rule)),
-        promise(rule, unit, state),
-    )
+    return _told(left_text(rule, state, like), rest, slack, ROUND_FLOOR, promise(rule, unit, state), rule.budget.delta)
 
 
 def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
@@ -131,18 +126,30 @@ def _converted(rule: RenyiFilter, state: State, slack: Fraction) -> Fraction:
     rest = rule.limit - state.renyi
     if not isinstance(rule, GDPFilter):
         return rule.budget.epsilon - rest * (rule.order if isinstance(rule, ZCDPFilter) else 1)
-    mu, low, high = math.sqrt(state.renyi) * (1 + 1e-9), 0.0, float(rule.budget.epsilon)
+    return gaussian_epsilon(math.sqrt(state.renyi) * (1 + 1e-9), slack)
+
+
+def gaussian_epsilon(mu: float, delta: Fraction) -> Fraction:
+    """Least epsilon at which one Gaussian mechanism of this mu keeps a delta, rounded up, by bisection."""
+    goal = float(delta) * (1 - 1e-5)  # the cancellation in tiny epsilons costs less than this
+    if not mu or gaussian_delta(0.0, mu) <= goal:
+        return Fraction(0)
+    low, high = 0.0, 1.0
+    while gaussian_delta(high, mu) > goal:
+        low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
-        small = not mu or gaussian_delta(middle, mu) <= float(slack) * (1 - 1e-5)
-        low, high = (low, middle) if small else (middle, high)
+        low, high = (middle, high) if gaussian_delta(middle, mu) > goal else (low, middle)
     return Fraction(high)
 
 
-def _delta_places(rule: Filter) -> int:
-    """Decimals that show the total delta with 12 digits: with 12 decimals a small one would round up to many times itself."""
-    delta = rule.budget.delta
-    return PLACES - math.floor(math.log10(delta)) if delta else PLACES
+def _told(text: str, epsilon: Fraction, delta: Fraction, rounding: str, guarantee: str, total: Fraction) -> Odometer:
+    """A text with both amounts.
+
+    Of delta there are so many decimals that the total has 12 digits: of 12 decimals a small one would be many times itself.
+    """
+    places = PLACES - math.floor(math.log10(total)) if total else PLACES
+    return Odometer(text, _decimal(epsilon, rounding), _decimal(delta, rounding, places), guarantee)
 
 
 def _decimal(x: Fraction, rounding: str, places: int = PLACES) -> Decimal:
@@ -151,3 +158,145 @@ def _decimal(x: Fraction, rounding: str, places: int = PLACES) -> Decimal:
     whole = math.ceil(scaled) if rounding == ROUND_CEILING else math.floor(scaled)
     # of text, and with digits enough: what the caller's decimal context says rounds nothing here
     return Context(prec=MOST_DIGITS).normalize(Decimal(f"{whole}e{-places}")) if whole else Decimal(0)
+
+
+def more_calls(rule: Filter, state: State, loss: PrivacyLoss) -> int:
+    """How many more queries of one positive loss a budget admits, if nothing else is asked.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from pandas_dp.core.budget import Budget, State
+    >>> from pandas_dp.core.filters import filter_for
+    >>> more_calls(filter_for(Budget.of(1)), State.zero(), PrivacyLoss.pure(Fraction("0.3")))
+    3
+    """
+    charge, budget = rule.charge(loss), rule.budget
+    summed = isinstance(rule, PureFilter | HybridFilter) and charge.epsilon is not None and not state.unbounded
+    by_sum = (budget.epsilon - state.epsilon) // charge.epsilon if summed and charge.epsilon else 0
+    if isinstance(rule, PureFilter):
+        return 0 if charge.delta else max(by_sum, 0)
+    fits = max(by_sum, (rule.limit - state.renyi) // charge.renyi, 0)
+    return min(fits, (budget.delta_reserved - state.delta) // charge.delta) if charge.delta else fits
+
+
+def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) -> str:
+    """Say what is left; where divergences are counted, first how many calls like one, by its price and loss, that is.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from pandas_dp.core.filters import filter_for
+    >>> text = left_text(filter_for(Budget.of(3, Fraction("1e-6"))), State.zero(), None)
+    >>> text.partition(COUNTED)[0]
+    'about 40 more calls at epsilon=0.1, and delta=1e-7 for finding keys'
+    """
+    if isinstance(rule, PureFilter):
+        return rule.left(state)
+    gaussian = "rho=0.01", PrivacyLoss.gaussian(Fraction(1, 100))
+    price, loss = like or (
+        gaussian if isinstance(rule, GDPFilter) else ("epsilon=0.1", PrivacyLoss.pure(Fraction(1, 10)))
+    )
+    calls = more_calls(rule, state, loss)
+    why = f"; {SUMMED_NO_MORE}" if isinstance(rule, HybridFilter) and state.unbounded else ""
+    sums, keys = rule.left(state), ""
+    if rule.budget.delta_reserved:  # the last sum, and one that is spent as it is
+        sums, _, keys = sums.rpartition(", ")
+    more = f"about {calls:,} more call{'' if calls == 1 else 's'} at {price}"
+    return f"{more}{', and ' if keys else ''}{keys}{COUNTED}{sums}{why}"
+
+
+def first_gaussian(rule: Filter, state: State, charge: Charge) -> str | None:
+    """Say what the first Gaussian noise of a budget does to it: later prices are not added up any more; None for others.
+
+    The example is a price of a quarter of the total, for it is large prices that this makes dearer.
+    """
+    if not isinstance(rule, HybridFilter) or state.unbounded or charge.epsilon is not None:
+        return None
+    price = three_digits(rule.budget.epsilon / 4)
+    before, after = (more_calls(rule, at, PrivacyLoss.pure(price)) for at in (state, state.plus(charge)))
+    fewer = f"after this answer the budget pays about {after:,} more at epsilon={say(price)} instead of {before:,}: "
+    return (fewer if after < before else "") + (
+        "Gaussian noise has no epsilon, so the budget no longer adds up epsilons, it counts Renyi divergence alone, and that "
+        "makes large prices dearer"
+    )
+
+
+def raised(term: str, argument: str, known: Fraction, asked: Fraction, entries: list[LedgerEntry]) -> Fraction:
+    """The larger of a total and what was asked for it, which must not be new and smaller.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    terms = (entry.price.split(", ") for entry in entries if entry.kind in ("open", "amend"))
+    before = (part.partition("=")[2] for parts in terms for part in parts if part.startswith(f"{term}="))
+    if asked < known and not any(show(Fraction(text)) == show(asked) for text in before):  # earlier versions: 0.000001
+        raise ArgumentValueError(
+            f"{argument} must be the new total: it is {term}={show(known)} and can only be raised. A smaller one for "
+            "other data needs another name: df2.dp.protect(..., name='other')"
+        )
+    return max(asked, known)
+
+
+def extended(
+    old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[LedgerEntry], part: bool = False
+) -> Budget:
+    """The budget that a total raised to these terms makes; the old one where it has or had them.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+    """
+    if to is None and to_delta is None:
+        raise ArgumentTypeError("name the new total: session.extend(to=5, reason='...')")
+    if not isinstance(reason, str) or not reason.strip():
+        raise ArgumentTypeError("reason must say why the total is raised: session.extend(to=5, reason='...')")
+    if old.plan or part:
+        line = "df.dp.protect(..., name='more')" if old.plan else "df.dp.allot('more', epsilon=1)"
+        raise ArgumentValueError(f"the total of a plan or of a part of a budget is fixed: open another one, {line}")
+    epsilon = raised("epsilon", "to", old.epsilon, positive_epsilon(old.epsilon if to is None else to, "to"), entries)
+    slack = small_delta(old.delta if to_delta is None else to_delta, "to_delta")
+    delta = raised("delta", "to_delta", old.delta, slack, entries)
+    if (epsilon, delta) == (old.epsilon, old.delta):
+        return old
+    more = (delta - old.delta) / 10 if old.delta_reserved else 0
+    reserved = None if old.delta == 0 else old.delta_reserved + more
+    return Budget.of(epsilon, delta, reserved, old.accountant if old.delta else "auto")
+
+
+def group_text(budget: Budget, unit: PrivacyUnit, size: int) -> str:
+    """Say what a budget promises a group of units.
+
+    Examples
+    --------
+    >>> group_text(Budget.of(1), PrivacyUnit(), 3)
+    'any 3 rows together: epsilon=3'
+    """
+    who = "rows" if unit.column is None else f"units of {unit.column!r}"
+    return f"any {size:,} {who} together: {of_group(budget, size)}"
+
+
+def of_group(budget: Budget, size: int) -> str:
+    """Say what a budget promises so many units together."""
+    epsilon = size * budget.epsilon
+    if not budget.delta:
+        return f"epsilon={show(epsilon)}"
+    delta = group_delta(budget.epsilon, budget.delta, size)
+    shown = Context(prec=5, rounding=ROUND_CEILING).divide(Decimal(delta.numerator), Decimal(delta.denominator))
+    if shown >= 1:
+        return f"too many to be hidden together by this budget, their delta would be 1 at epsilon={show(epsilon)}"
+    return f"epsilon={show(epsilon)}, delta={show(Fraction(shown))}"
+
+
+def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> Fraction:
+    """Delta of k units of which each has these terms, rounded up: delta (e^(k epsilon) - 1) / (e^epsilon - 1), at most 1."""
+    if size == 1 or not delta:
+        return delta
+    if size * epsilon >= MOST:
+        return Fraction(1)
+    with localcontext(DIGITS):
+        e, one = (Decimal(x.numerator) / x.denominator for x in (epsilon, delta))
+        # of sixty digits a small epsilon cancels a few: 1e-30 more covers every rounding
+        grown = one * ((size * e).exp() - 1) / (e.exp() - 1) * (1 + Decimal("1e-30"))
+    return min(Fraction(grown), Fraction(1))

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentValueError, DataFileError
-from pandas_dp.release.csv import BEGUN, UNFINISHED, guarded, one_name, replace_file
+from pandas_dp.release.csv import BEGUN, UNFINISHED, distinct, guarded, one_name, replace_file
 from pandas_dp.release.values import Release
 
 FORMATS = ("json", "csv", "parquet")
@@ -119,27 +119,16 @@ class AnswerFiles:
 
 def flat(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with its index as columns, and with plain names and values as files have them."""
-    if not (isinstance(table.index, pd.RangeIndex) and table.index.name is None):
-        index = table.index.to_frame(index=False)
-        index.columns = pd.Index(
-            [
-                _name(name, f"key {n}" if table.index.nlevels > 1 else "key")
-                for n, name in enumerate(table.index.names, 1)
-            ]
-        )
-    else:
-        index = pd.DataFrame(index=range(len(table)))
-    columns: dict[str, Any] = {}
-    for part in (index, table):
-        for place, name in enumerate(part.columns):
-            text = _name(name, str(name))
-            while text in columns:
-                text += "_"
-            columns[text] = _plain(part.iloc[:, place])
-    return pd.DataFrame(columns)
+    columns = [(_text(name, str(name)), table.iloc[:, place]) for place, name in enumerate(table.columns)]
+    if not isinstance(table.index, pd.RangeIndex) or table.index.name is not None:
+        levels = [table.index.get_level_values(level).to_series() for level in range(table.index.nlevels)]
+        missing = [f"key {n}" if len(levels) > 1 else "key" for n in range(1, len(levels) + 1)]
+        columns = [*zip(map(_text, table.index.names, missing), levels, strict=True), *columns]
+    names = distinct(name for name, _ in columns)
+    return pd.DataFrame({name: _plain(column) for name, (_, column) in zip(names, columns, strict=True)})
 
 
-def _name(name: Any, missing: str) -> str:
+def _text(name: Any, missing: str) -> str:
     return missing if name is None else str(one_name(name))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pandas_dp.books import odometer
 from pandas_dp.books.certificate import certificate, write
 from pandas_dp.commands.exits import DONE
-from pandas_dp.core.ledger import Ledger, LedgerEntry, open_ledger
+from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, LedgerError
 from pandas_dp.facts import numbers
@@ -143,26 +143,6 @@ def _exported(ledger: Ledger) -> Iterator[str]:
         answers = ledger.shown(name)
         for entry in ledger.entries(name):
             told = summary.read(answers.get(entry.sequence))
-            yield json.dumps(_plain(name, entry) | {"answer": None if told is None else asdict(told)})
-
-
-def _plain(name: str, entry: LedgerEntry) -> dict[str, Any]:
-    charge = entry.charge
-    charged = (
-        None
-        if charge is None
-        else {
-            "epsilon": None if charge.epsilon is None else str(charge.epsilon),
-            "renyi": str(charge.renyi),
-            "delta": str(charge.delta),
-        }
-    )
-    return {
-        "budget": name,
-        "sequence": entry.sequence,
-        "time": entry.time.isoformat(),
-        "kind": entry.kind,
-        "query": entry.query,
-        "price": entry.price,
-        "charge": charged,
-    }
+            record = {"budget": name} | asdict(entry) | {"answer": None if told is None else asdict(told)}
+            del record["recorded"]  # whether there is an answer to give again: not a part of the entry
+            yield json.dumps(summary.jsonable(record))

@@ -38,12 +38,10 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.accessor.accessor import dp
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.facts import numbers
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.schema import Schema, read_toml
 from pandas_dp.queries import json_values
@@ -66,14 +64,11 @@ class BudgetTerms:
     name : str
     budget : Budget
     unit : PrivacyUnit
-    given : mapping
-        The arguments of ``protect`` beside ledger, schema, table and version.
     """
 
     name: str
     budget: Budget
     unit: PrivacyUnit
-    given: Mapping[str, Any]
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> BudgetTerms:
@@ -94,38 +89,16 @@ class BudgetTerms:
             raise ArgumentTypeError('name must be a text without "::", which marks parts of a budget: name = "visits"')
         column, rows, groups, each = (given.get(term) for term in UNIT)
         unit = opening.privacy_unit(column, rows, groups, each, given.get("neighbors", "add_remove"))
-        accountant = given.get("accountant", "auto")
-        if not isinstance(accountant, str):
-            raise ArgumentTypeError('accountant must be a text: accountant = "auto"')
-        reserved = given.get("delta_reserved")
-        budget = Budget.of(
-            numbers.positive_epsilon(given["epsilon"]),
-            numbers.small_delta(given.get("delta", 0)),
-            None if reserved is None else numbers.small_delta(reserved, "delta_reserved"),
-            accountant,
+        budget = opening.total(
+            given["epsilon"], given.get("delta", 0), given.get("delta_reserved"), given.get("accountant", "auto")
         )
-        return cls(name, budget, unit, dict(given))
+        return cls(name, budget, unit)
 
     @classmethod
     def recorded(cls, ledger: Ledger, name: str) -> BudgetTerms | None:
         """Return the terms that a ledger has on record, or None where it knows no budget of this name."""
         known = ledger.budget(name)
-        if known is None:
-            return None
-        budget, unit = known
-        given: dict[str, Any] = {
-            "name": name,
-            "epsilon": budget.epsilon,
-            "delta": budget.delta,
-            "neighbors": unit.relation.value,
-        }
-        if budget.plan:
-            given["plan"] = dict(budget.plan)
-        elif budget.delta:
-            given |= {"accountant": budget.accountant, "delta_reserved": budget.delta_reserved or None}
-        if unit.column is not None:
-            given |= dict(zip(UNIT, (unit.column, unit.rows, unit.groups, unit.rows_per_group), strict=True))
-        return cls(name, budget, unit, given)
+        return None if known is None else cls(name, *known)
 
     def open(self, ledger: Ledger) -> None:
         """Open the budget in a ledger, or compare the terms of the one that is there.
@@ -153,7 +126,8 @@ class BudgetTerms:
         ArgumentTypeError, ArgumentValueError, LedgerError
         """
         self.open(open_ledger(ledger))
-        return dp(frame).protect(**self.given, schema=schema, ledger=ledger, table=table, version=version)
+        terms = frame, self.budget, self.unit
+        return opening.protect(*terms, schema=schema, ledger=ledger, name=self.name, table=table, version=version)
 
 
 def refuse_in_code(query: Query) -> None:
@@ -172,9 +146,8 @@ FIELDS = ("name", "price", "ask", "calls", "weight", "within")
 PRICES = tuple(name for name in DEFAULTS if name != "fresh")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
 INDEX = "index"  # the file that lists the answers
-DEVICE = re.compile(
-    r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.ASCII | re.IGNORECASE
-)  # what Windows has no file of
+# what Windows has no file of
+DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.ASCII | re.IGNORECASE)
 STREAM = "a stream takes questions one after another: open it in code"
 IN_CODE = {  # what is asked in code alone, and why
     "above_threshold": STREAM,

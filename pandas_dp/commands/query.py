@@ -111,7 +111,8 @@ def run(options: argparse.Namespace) -> int:
     again = version is None and ledger is not None and ledger.budget(terms.name) is not None
     terms.protect(frame, schema, *where)
     release = query(frame)
-    print(_ascii(release.to_json()) if options.json else repr(release))
+    # JSON that every terminal and pipe can write
+    print(json.dumps(json.loads(release.to_json())) if options.json else repr(release))
     if again:
         told(ANOTHER.format(name=terms.name), DONE)
     return DONE
@@ -156,11 +157,6 @@ def _options(arguments: str, text: str, names: dict[str, str]) -> str:
 
 def _option(name: str, value: str) -> str:
     return f"--{name.replace('_', '-')} {shlex.quote(value.strip(QUOTES))}"
-
-
-def _ascii(text: str) -> str:
-    """JSON that every terminal and pipe can write."""
-    return json.dumps(json.loads(text))
 
 
 def _number(text: str, name: str) -> Any:

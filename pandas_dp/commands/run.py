@@ -4,54 +4,37 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.resources import files
+from textwrap import indent
 from typing import Any
 
 import pandas as pd
 
 from pandas_dp.commands import data_files
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles
-from pandas_dp.commands.dry_run import Rehearsal, rehearse
+from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, told
 from pandas_dp.commands.plans import PipelinePlan, check_text
-from pandas_dp.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    BudgetExceededError,
-    LedgerError,
-    QueryFailedError,
-)
-from pandas_dp.queries.query import Query
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
+from pandas_dp.release.base import Release
 from pandas_dp.session.session import Session
 
 LINE = "pandas-dp run plan.toml --data visits.parquet --ledger visits.dpledger --out answers --version 2026-11-28"
 TEXT = "ask the questions of a plan file, in their order, on one budget"
 MORE = """A job that failed is started again with the same version: what was answered is in the ledger and costs nothing. New
 content gets a new version, and is charged."""
-EXAMPLE = """a plan:
-  [budget]
-  name = "visits"
-  epsilon = 3
-  unit = "patient_id"
-  max_rows = 10
-
-  [table]
-  version = "2026-11-28"
-
-  [schema.cost]
-  bounds = [0, 5000]
-
-  [[queries]]
-  name = "cost_by_ward"
-  price = { epsilon = 0.5 }
-  ask = "groupby('ward', keys=['A', 'B'])['cost'].mean()"
-"""
+EXAMPLE = files("pandas_dp.commands").joinpath("plan.toml").read_text("utf-8")
 
 
 def add(commands: Any) -> None:
     """Add the command to a parser's subcommands."""
     raw = argparse.RawDescriptionHelpFormatter  # an example keeps its lines
     run = commands.add_parser(
-        "run", help=TEXT, description=f"{TEXT}. {MORE}", epilog=f"{EXAMPLE}\n{CODES}", formatter_class=raw
+        "run",
+        help=TEXT,
+        description=f"{TEXT}. {MORE}",
+        epilog=f"a plan:\n{indent(EXAMPLE, '  ')}\n{CODES}",
+        formatter_class=raw,
     )
     run.add_argument("plan", metavar="PLAN", help="TOML file with [budget], [table], [schema.COLUMN] and [[queries]]")
     run.add_argument("--data", metavar="FILE", required=True, help=f"the table: {', '.join(data_files.FORMATS)}")
@@ -92,57 +75,46 @@ def run(options: argparse.Namespace) -> int:
     files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
     frame = data_files.same_frame(options.data, plan.schema, empty)
     session = plan.terms.protect(frame, plan.schema, *where)
+    facts = {"budget": session.name, "table": plan.table, "version": version}
     progress = sys.stderr.isatty() if options.progress is None else options.progress
-    return Pipeline(plan, version, session, files, progress).run(frame, seen)
+    return _in_order(seen, frame, session, files, facts, progress)
 
 
-class Pipeline:
-    """The questions of one plan on one protected table."""
+def _in_order(
+    seen: Rehearsal, frame: pd.DataFrame, session: Session, files: AnswerFiles, facts: dict[str, Any], progress: bool
+) -> int:
+    """Ask the questions one after another, and write each answer before the next is asked."""
 
-    def __init__(self, plan: PipelinePlan, version: Any, session: Session, files: AnswerFiles, progress: bool) -> None:
-        self._plan, self._version, self._session = plan, version, session
-        self._files, self._progress = files, progress
+    def index(complete: bool) -> None:
+        files.index(**facts, complete=complete, spent=str(session.spent), left=str(session.left))
 
-    def run(self, frame: pd.DataFrame, seen: Rehearsal) -> int:
-        """Ask them one after another, and write each answer before the next is asked."""
-        self._index(False)
-        for place, question in enumerate(seen.questions, 1):
-            if self._progress:
-                print(f"{place}/{len(seen.questions)} {question.name}", file=sys.stderr, flush=True)
-            try:
-                self._ask(question.name, question.query, frame)
-            except BudgetExceededError as error:
-                return told(
-                    f"the budget does not pay query {question.name!r}, which asks {error.asked}; left is "
-                    f"{self._session.left}. {error.fits}. {self._rest(place - 1)}",
-                    DRY,
-                )
-            self._index(False)
-        self._index(True)
-        many, removed = len(seen.questions), self._files.removed
-        if removed:
-            print(f"removed {removed} file{'s' * (removed != 1)} that a killed job had begun to write")
-        print(f"{many} answer{'s' * (many != 1)}; spent {self._session.spent}; left {self._session.left}")
-        return DONE
-
-    def _ask(self, name: str, query: Query, frame: pd.DataFrame) -> None:
+    many = len(seen.questions)
+    index(False)
+    for place, question in enumerate(seen.questions, 1):
+        if progress:
+            print(f"{place}/{many} {question.name}", file=sys.stderr, flush=True)
         try:
-            stored = query.preview(frame).stored
-            release = query(frame)
-        except (ArgumentTypeError, ArgumentValueError, LedgerError, QueryFailedError) as error:
-            raise type(error)(f"query {name!r}: {error}") from None
-        self._files.add(name, release, stored)
+            release, stored = _asked(question, frame)
+        except BudgetExceededError as error:
+            written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
+            return told(
+                f"the budget does not pay query {question.name!r}, which asks {error.asked}; left is {session.left}. "
+                f"{error.fits}. {written}",
+                DRY,
+            )
+        files.add(question.name, release, stored)
+        index(False)
+    index(True)
+    if files.removed:
+        print(f"removed {files.removed} file{'s' * (files.removed != 1)} that a killed job had begun to write")
+    print(f"{many} answer{'s' * (many != 1)}; spent {session.spent}; left {session.left}")
+    return DONE
 
-    def _rest(self, answered: int) -> str:
-        return "No answer was written" if not answered else f"The {answered} before it are written"
 
-    def _index(self, complete: bool) -> None:
-        session = self._session
-        self._files.index(
-            budget=session.name,
-            table=self._plan.table,
-            version=self._version,
-            complete=complete,
-            spent=str(session.spent),
-            left=str(session.left),
-        )
+def _asked(question: Foreseen, frame: pd.DataFrame) -> tuple[Release, bool]:
+    """The answer of one question, and whether it was stored."""
+    try:
+        stored = question.query.preview(frame).stored
+        return question.query(frame), stored
+    except (ArgumentTypeError, ArgumentValueError, LedgerError, QueryFailedError) as error:
+        raise type(error)(f"query {question.name!r}: {error}") from None

@@ -33,9 +33,8 @@ PIECE = 25_000  # pages, about 100 MB: what is copied without letting others wri
 DURABLE, READ, COPY = "BEGIN IMMEDIATE", "BEGIN", ""
 
 T = TypeVar("T")
-watches: list[
-    Callable[[str], None]
-] = []  # get the path of a file whenever it is opened: see `pandas_dp.session.ledger_files`
+# get the path of a file whenever it is opened: see `pandas_dp.session.ledger_files`
+watches: list[Callable[[str], None]] = []
 guard = threading.RLock()  # over the two dictionaries of what is open: the one below and the ledgers'
 _opened: dict[str, Store] = {}
 

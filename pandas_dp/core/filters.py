@@ -86,6 +86,10 @@ class PureFilter:
     """
 
     order: Fraction | None = None
+    _no_delta = (
+        "This session has delta=0, so Gaussian noise and key discovery cannot be paid: list keys=, leave out delta= and rho= "
+        "({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
+    )
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -103,15 +107,15 @@ class PureFilter:
 
     def refusal(self, state: State, asked: str, charge: Charge) -> BudgetExceededError:
         """Build the error for a charge that was not admitted; `asked` is its price as typed."""
-        rest = self.budget.epsilon - state.epsilon
-        currency, fits = "epsilon", _would_fit([f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else [])
+        currency, fits = "epsilon", _would_fit(self._offers(state))
         if charge.epsilon is None or charge.delta > 0:
-            currency = "delta"
-            fits = (
-                "This session has delta=0, so Gaussian noise and key discovery cannot be paid: list keys=, leave out "
-                f"delta= and rho= ({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
-            )
+            currency, fits = "delta", self._no_delta.format(fits=fits)
         return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
+
+    def _offers(self, state: State) -> list[str]:
+        """Prices that are left."""
+        rest = self.budget.epsilon - state.epsilon
+        return [f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
@@ -132,6 +136,8 @@ class PlanFilter(PureFilter):
     order they are asked in, for queries that depend on answers. A price that the plan still has is taken from the plan.
     """
 
+    _no_delta = "A plan pays plain epsilons alone: list keys=, leave out delta= and rho= ({fits})"
+
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget)
         self.beside = DeclaredPlan(budget.plan).beside(budget.epsilon, budget.delta) or Fraction(0)
@@ -150,18 +156,11 @@ class PlanFilter(PureFilter):
         after = replace(after, planned=planned)
         return after if self._others(after) <= self.beside else None
 
-    def refusal(self, state: State, asked: str, charge: Charge) -> BudgetExceededError:
-        """Name the prices that are left."""
+    def _offers(self, state: State) -> list[str]:
+        """Prices that are left of the plan and beside it."""
         prices = [f"epsilon={show(e)}" for (e, n), used in self._pots(state) if used < n]
         rest = self.beside - self._others(state)
-        prices += [f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else []
-        currency, fits = "epsilon", _would_fit(prices)
-        if charge.epsilon is None or charge.delta > 0:
-            currency, fits = (
-                "delta",
-                f"A plan pays plain epsilons alone: list keys=, leave out delta= and rho= ({fits})",
-            )
-        return BudgetExceededError(asked, self.spent(state), self.left(state), currency, fits)
+        return prices + ([f"epsilon={say(rest)}"] if rest >= SMALLEST_EPSILON else [])
 
     def spent(self, state: State) -> str:
         """Say what is spent of the plan and beside it."""

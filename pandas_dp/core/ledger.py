@@ -216,13 +216,12 @@ class Ledger(Readable):
             The unit differs from the one on record, or more is spent than the new total.
         """
 
-        def write(connection: sqlite3.Connection) -> int:
-            row = self._row(connection, name)
+        def write(connection: sqlite3.Connection, row: Row) -> int:
             if row.privacy_unit != unit:
                 raise records.differ(row, budget, unit)
             return self._replace(connection, row, budget, unit, "amend", why)
 
-        self._saw(name, self._store.transact(DURABLE, write))
+        self._append(name, write)
 
     def _replace(
         self, connection: sqlite3.Connection, row: Row, budget: Budget, unit: PrivacyUnit, kind: str, why: str
@@ -251,27 +250,28 @@ class Ledger(Readable):
     def carry(self, name: str, text: str, losses: list[PrivacyLoss]) -> None:
         """Charge what was answered elsewhere, in one entry, also where the filter would refuse it: it then refuses all else."""
 
-        def write(connection: sqlite3.Connection) -> int:
-            row = self._row(connection, name)
-            asked = [row.rule.charge(loss) for loss in losses]
-            charge = Charge(
-                sum((one.epsilon or Fraction(0) for one in asked), Fraction(0)),
-                sum((one.renyi for one in asked), Fraction(0)),
-                Fraction(0),
-            )
+        def write(connection: sqlite3.Connection, row: Row) -> int:
+            total = State.zero()
+            for loss in losses:
+                total = total.plus(row.rule.charge(loss))
+            charge = Charge(total.epsilon, total.renyi, Fraction(0))
             state = records.charged_state(row.rule, State.from_text(row.state), charge)
-            price = f"epsilon={show(charge.epsilon or Fraction(0))}"
+            price = f"epsilon={show(total.epsilon)}"
             return records.append(connection, row._replace(state=state.to_text()), "carried", text, price, charge)
 
-        self._saw(name, self._store.transact(DURABLE, write))
+        self._append(name, write)
 
     def note(self, name: str, kind: str, text: str) -> None:
         """Append an entry that costs nothing, such as an adopted frame."""
+        self._append(name, lambda connection, row: records.append(connection, row, kind, text, ""))
 
-        def write(connection: sqlite3.Connection) -> int:
-            return records.append(connection, self._row(connection, name), kind, text, "")
+    def _append(self, name: str, write: Callable[[sqlite3.Connection, Row], int]) -> None:
+        """Let `write` append an entry to the row of a budget, durably."""
 
-        self._saw(name, self._store.transact(DURABLE, write))
+        def work(connection: sqlite3.Connection) -> int:
+            return write(connection, self._row(connection, name))
+
+        self._saw(name, self._store.transact(DURABLE, work))
 
     def _saw(self, name: str, sequence: int) -> int:
         name = records.plain(name)

@@ -73,11 +73,11 @@ class Readable:
 
     def rule(self, name: str) -> Filter:
         """Return the filter that decides about this budget."""
-        return self._store.transact(READ, lambda connection: self._row(connection, name)).rule
+        return self._read(name).rule
 
     def state(self, name: str) -> State:
         """Return what is spent, in O(1)."""
-        return State.from_text(self._store.transact(READ, lambda connection: self._row(connection, name)).state)
+        return State.from_text(self._read(name).state)
 
     def stored(self, name: str, key: str) -> tuple[int, str] | None:
         """Return the latest recorded result of an identical query after its sequence number; None where there is none.
@@ -110,7 +110,7 @@ class Readable:
 
     def shown(self, name: str) -> dict[int, str]:
         """Return what was said of the answers, by sequence number; damaged texts are left out."""
-        budget, told = self._number(name), {}
+        budget, told = self._read(name).id, {}
         for i, text, written in self._pieces("sequence, result, digest FROM answers", budget):
             if written == records.digest("answers", budget, i, text):
                 told[i] = text.decode("utf-8", "surrogatepass")
@@ -125,13 +125,13 @@ class Readable:
         try:
             return [
                 LedgerEntry(i, datetime.fromisoformat(t), kind, query, price, c and Charge.from_text(c), bool(r))
-                for i, t, kind, query, price, c, r in self._pieces(columns, self._number(name))
+                for i, t, kind, query, price, c, r in self._pieces(columns, self._read(name).id)
             ]
         except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise LedgerError(records.DAMAGED) from error
 
-    def _number(self, name: str) -> int:
-        return self._store.transact(READ, lambda connection: self._row(connection, name)).id
+    def _read(self, name: str) -> Row:
+        return self._store.transact(READ, lambda connection: self._row(connection, name))
 
     def _pieces(self, columns: str, budget: int) -> Iterator[Any]:
         """Read what is only added to in pieces, between which others may charge: nobody can while somebody reads."""

@@ -207,9 +207,8 @@ def code_counts(codes: Codes, size: int) -> NDArray[np.int64]:
         counts += np.bincount(places(codes[at : at + max(CHUNK, size)]), minlength=size)
     bits = 8 * codes.itemsize
     for at in range(0, paired, AT_ONCE):
-        one = np.subtract(
-            codes[at : min(at + AT_ONCE, paired)], LEAST_CODE, dtype=codes.dtype
-        )  # wraps, back when unsigned
+        # wraps, back when unsigned
+        one = np.subtract(codes[at : min(at + AT_ONCE, paired)], LEAST_CODE, dtype=codes.dtype)
         two = one.view(f"u{2 * codes.itemsize}")  # first + second * 2**bits, shape (pairs,)
         second = two >> bits
         second *= (1 << bits) - size

@@ -200,7 +200,7 @@ def append(
         None if charge is None else charge.to_text(),
         None if key is None else fingerprint(encode(key)),
     )
-    row = row._replace(last=row.last + 1, head=_chain(row.head, entry))
+    row = row._replace(last=row.last + 1, head=_seal((row.head, *entry)))
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.id, *entry, row.head))
     connection.execute(
         "UPDATE budgets SET epsilon = ?, delta = ?, delta_reserved = ?, accountant = ?, renyi_order = ?, "
@@ -245,7 +245,7 @@ def verify(connection: sqlite3.Connection, pages: bool = True) -> None:
     for row in rows(connection):
         head, last, state = row.name, 0, State.zero()
         for *entry, recorded in connection.execute(_ENTRIES + "ORDER BY sequence", (row.id,)):
-            head, last = _chain(head, tuple(entry)), last + 1
+            head, last = _seal((head, *entry)), last + 1
             if entry[0] != last or head != recorded:
                 raise LedgerError(DAMAGED)
             state = state if entry[5] is None else charged_state(row.rule, state, Charge.from_text(entry[5]))
@@ -351,10 +351,6 @@ def _terms(rule: Filter) -> tuple[str, str, str, str, str, str]:
     budget, order = rule.budget, "" if rule.order is None else str(rule.order)
     plan = json.dumps([(str(price), times) for price, times in budget.plan])
     return str(budget.epsilon), str(budget.delta), str(budget.delta_reserved), budget.accountant, order, plan
-
-
-def _chain(head: str, entry: tuple[object, ...]) -> str:
-    return hashlib.sha256(repr((head, *entry)).encode()).hexdigest()
 
 
 def _seal(row: tuple[object, ...]) -> str:

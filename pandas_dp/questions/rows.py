@@ -13,7 +13,7 @@ import pandas as pd
 from pandas_dp.aggregates.above_threshold import Stream
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Aggregate, Caution, ExpectedError, Terms, left_out
-from pandas_dp.books.what_fits import first_gaussian, left_text
+from pandas_dp.books.odometer import first_gaussian, left_text
 from pandas_dp.core.budget import Charge
 from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.lattice import Lattice

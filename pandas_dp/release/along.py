@@ -185,9 +185,8 @@ class FirstSteps:
         [1000, 1000, 1000]
         """
         made = self._current().round(decimals)
-        few = (
-            isinstance(decimals, int | np.integer) and abs(int(decimals)) <= MOST_DECIMALS
-        )  # beyond, floats round to anything
+        # beyond, floats round to anything
+        few = isinstance(decimals, int | np.integer) and abs(int(decimals)) <= MOST_DECIMALS
         exactly = few and not isinstance(self._provenance.error, Guarantee)
         return self._after(made, f"round({decimals})", Rounded(int(decimals))) if exactly else made
 

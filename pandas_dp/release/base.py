@@ -22,8 +22,8 @@ from pandas_dp.facts.numbers import as_float
 from pandas_dp.facts.public_only import comparable
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
-from pandas_dp.release.jsonable import jsonable
 from pandas_dp.release.plots import PLOT, Column, Curve, draw
+from pandas_dp.release.summary import jsonable
 from pandas_dp.release.text import describe, legible, protected
 
 
@@ -323,19 +323,13 @@ class Release:
         >>> told["query"], told["price"]["epsilon"], told["mechanism"]
         ('count()', 0.5, 'discrete Laplace')
         """
-        unit = self.unit
         record = {
             "value": self._released,
             "interval": self.interval(),
             "level": LEVEL,
             "price": {"spent": self.spent, "epsilon": self.epsilon, "delta": self.delta, "rho": self.rho},
             "mechanism": self.mechanism,
-            "unit": {
-                "column": unit.column,
-                "rows": unit.rows,
-                "groups": unit.groups,
-                "rows_per_group": unit.rows_per_group,
-            },
+            "unit": {name: getattr(self.unit, name) for name in ("column", "rows", "groups", "rows_per_group")},
             "neighbors": self.neighbors,
             "lineage": self.lineage,
             "assumes": self.assumes,

@@ -6,6 +6,7 @@ import csv
 import os
 import re
 import uuid
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -27,18 +28,23 @@ def guarded(table: pd.DataFrame) -> pd.DataFrame:
     >>> guarded(pd.DataFrame({("age", "mean"): [1]}, index=pd.Index(["=1+1"], name="key"))).reset_index().to_dict("records")
     [{'key': "'=1+1", 'age mean': 1}]
     """
-    names: dict[Any, None] = {}
-    for column in table.columns:
-        name = _guarded(one_name(column))
-        while name in names:
-            name = f"{name}_"
-        names[name] = None
-    made = table.set_axis(pd.Index(list(names), dtype=object), axis=1)
+    names = distinct(_guarded(one_name(column)) for column in table.columns)
+    made = table.set_axis(pd.Index(names, dtype=object), axis=1)
     made.index = _labels(table.index)
     for place, dtype in enumerate(made.dtypes):
         if _texts(dtype):
             made.isetitem(place, pd.array([_guarded(cell) for cell in made.iloc[:, place]], dtype=object))
     return made
+
+
+def distinct(names: Iterable[Any]) -> list[Any]:
+    """Names of columns, each of them once: what comes again gets strokes at its end."""
+    found: dict[Any, None] = {}
+    for name in names:
+        while name in found:
+            name = f"{name}_"
+        found[name] = None
+    return list(found)
 
 
 def one_name(name: Any) -> Any:

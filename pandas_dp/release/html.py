@@ -26,6 +26,18 @@ Facts = Sequence[str | tuple[str, str]]
 """Lines below an answer; pairs are a name and what it is."""
 
 
+def visible(value: object) -> str:
+    r"""Escape a text of others; what would not show, or would turn the text around it, is written as its code.
+
+    Examples
+    --------
+    >>> print(visible("<b>&\u202e\ud800"))
+    &lt;b&gt;&amp;\u202e\ud800
+    """
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+    return escape("".join(shown))
+
+
 def scalar_html(text: str, facts: Facts) -> str:
     """Show one answer above its facts.
 
@@ -107,20 +119,15 @@ def row_charts(
     list of str or None
         None for what is no number, duration or date, and where nothing is finite.
     """
-    ends_of_scale = scale(values, lower, upper)
-    drawn, low_ends, high_ends = (_floats(part) for part in (values, lower, upper))
-    if ends_of_scale is None or drawn is None:
+    ends = scale(values, lower, upper)
+    if ends is None:
         return None
-    (low, high), dated = ends_of_scale, values.dtype.kind == "M"
-    rows = len(drawn)
-    shown = range(rows) if most is None or rows <= most else (*range(most), *range(rows - most, rows))
-    made = [""] * rows
-    for row in shown:
-        ends = (
-            None if low_ends is None or high_ends is None else (float(low_ends.iloc[row]), float(high_ends.iloc[row]))
-        )
-        made[row] = _row(float(drawn.iloc[row]), ends, low, high, dated)
-    return made
+    parts = (_floats(part) for part in (values, lower, upper))
+    cells = [[math.nan] * len(values) if part is None else part.tolist() for part in parts]
+    hidden = range(0) if most is None else range(most, len(values) - most)
+    dated = values.dtype.kind == "M"
+    rows = enumerate(zip(*cells, strict=True))
+    return ["" if row in hidden else _row(x, a, b, *ends, dated) for row, (x, a, b) in rows]
 
 
 def scale(
@@ -169,22 +176,21 @@ def _floats(part: pd.Series[Any] | None) -> pd.Series[Any] | None:
     return part.astype(float)
 
 
-def _row(value: float, ends: tuple[float, float] | None, low: float, high: float, dated: bool) -> str:
+def _row(value: float, lower: float, upper: float, low: float, high: float, dated: bool) -> str:
     def at(x: float) -> float:
         return MARGIN + (WIDTH - 2 * MARGIN) * (x - low) / (high - low)
 
-    middle, drawn, known = HEIGHT / 2, [], ends is not None and all(map(math.isfinite, ends))
-    look = (
-        f'fill="{ACCENT}"' if known else f'fill="none" stroke="{ACCENT}"'
-    )  # filled without an end it would look exact
+    middle, drawn, known = HEIGHT / 2, [], math.isfinite(lower) and math.isfinite(upper)
+    # filled without an end it would look exact
+    look = f'fill="{ACCENT}"' if known else f'fill="none" stroke="{ACCENT}"'
     if math.isfinite(value):
         left, right = sorted((at(value), at(low if dated else 0.0)))
         if dated:
             drawn.append(f'<circle cx="{at(value):.1f}" cy="{middle}" r="3" {look}/>')
         else:
             drawn.append(f'<rect x="{left:.1f}" y="3" width="{right - left:.1f}" height="{HEIGHT - 6}" {look}/>')
-    if ends is not None and known:
-        a, b = map(at, ends)
+    if known:
+        a, b = at(lower), at(upper)
         caps = "".join(f"M{x:.1f} 3V{HEIGHT - 3}" for x in (a, b))
         drawn.append(f'<path d="M{a:.1f} {middle}H{b:.1f}{caps}" stroke="currentColor" fill="none"/>')
     # the numbers stand beside it: readers of screens pass it over

@@ -72,8 +72,8 @@ def draw(column: Column, labels: list[str], line: Curve, ax: Any, axis: str = ""
     """
     prepared = _as_numbers(column)
     ax = _one(ax)
-    name, unit, told = _bars(ax, prepared, labels, points)
-    return _titled(ax, line, axis, f"{name} ({unit})" if unit else name, told)
+    beside, vague = _bars(ax, prepared, labels, points)
+    return _titled(ax, line, axis, beside, [UNKNOWN] if vague else ())
 
 
 def draw_vector(
@@ -170,14 +170,13 @@ def _panels(panels: list[Panel], line: Curve, given: Any, axis: str, first: str)
             f"each of these {count} panels has a scale of its own: {alone}.plot(ax=axes) takes an array of {count} axes"
         )
         axes = axes_of(given, count, wanted)
-    hatched: list[str] = []
+    hatched = False
     for place, (ax, one, (_, labels)) in enumerate(zip(axes, prepared, panels, strict=True)):
-        name, unit, unknown = _bars(ax, one, labels)
-        hatched += [told for told in unknown if told not in hatched]
-        last = place == count - 1
+        beside, vague = _bars(ax, one, labels)
+        hatched, last = hatched or vague, place == count - 1
         told = Curve(line.title if place == 0 else "", line.cautions if last else ())
         below = axis if last or given is not None else ""
-        _titled(ax, told, below, f"{name} ({unit})" if unit else name, hatched if last else ())
+        _titled(ax, told, below, beside, [UNKNOWN] if last and hatched else ())
         if not shared:
             ax.set_xlim(-0.6, widest - 0.4)  # bars of one width in all panels
     return axes
@@ -190,7 +189,7 @@ def _chosen(labels: list[Any], y: Any) -> list[int]:
         found = [
             place
             for place, label in enumerate(labels)
-            if comparable(wanted) and wanted in ((label, label[0]) if _pair(label) else (label,))
+            if comparable(wanted) and wanted in ((label, label[0]) if isinstance(label, tuple) and label else (label,))
         ]
         if not found:
             close = did_you_mean(wanted, labels) if isinstance(wanted, str) else ""
@@ -202,10 +201,6 @@ def _chosen(labels: list[Any], y: Any) -> list[int]:
     return places
 
 
-def _pair(label: Any) -> bool:
-    return isinstance(label, tuple) and len(label) > 0
-
-
 def _one(ax: Any) -> Any:
     """The one Axes to draw on: that which is given, or that of a new figure."""
     return load_pyplot().subplots(layout=LAYOUT)[1] if ax is None else axes_of(ax, 1, ONE)[0]
@@ -214,16 +209,15 @@ def _one(ax: Any) -> Any:
 def axes_of(given: Any, count: int, line: str) -> list[Any]:
     """As many matplotlib Axes as are drawn on; where these are others, `line` says what to type."""
     axes = list(given.flat if isinstance(given, np.ndarray) else given if isinstance(given, list | tuple) else [given])
-    drawn = [
-        ax for ax in axes if hasattr(ax, "vlines") and not isinstance(ax, pd.api.typing.Expression)
-    ]  # which has all
+    # an expression has every attribute
+    drawn = [ax for ax in axes if hasattr(ax, "vlines") and not isinstance(ax, pd.api.typing.Expression)]
     if len(axes) != count or len(drawn) != count:
         raise ArgumentTypeError(line)
     return axes
 
 
-def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = False) -> tuple[str, str, list[str]]:
-    """Draw one column, prepared by `_as_numbers`; return its name and unit, and what is to be said of it.
+def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = False) -> tuple[str, bool]:
+    """Draw one column, prepared by `_as_numbers`; return its name with its unit, and whether the error of a value is not known.
 
     What is known without its error would look exact: it is hatched, or hollow.
     """
@@ -246,7 +240,7 @@ def _bars(ax: Any, prepared: tuple[Any, ...], labels: list[str], points: bool = 
         color = ax.xaxis.label.get_color()
         ax.vlines(at[known], lower.to_numpy()[known], upper.to_numpy()[known], colors=color, linewidth=1)
     _label(ax, labels)
-    return name, unit, [UNKNOWN] if vague.any() else []
+    return f"{name} ({unit})" if unit else name, bool(vague.any())
 
 
 def _steps(column: Column, line: Curve, ax: Any, axis: str) -> Any:

@@ -1,4 +1,4 @@
-"""A release as texts and numbers: what a page says of it, and what a ledger file keeps of it."""
+"""A release as texts and numbers: as JSON, as a page says it, and as a ledger file keeps it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ from pandas_dp.release.text import named, plain
 
 if TYPE_CHECKING:
     from pandas_dp.release.values import Release
+import datetime as dt
+from collections.abc import Mapping
+
+import numpy as np
+
+from pandas_dp.aggregates.uncertainty import Interval, RankBound, ScoreGap
 
 MOST_ROWS = 40  # of one answer
 MOST_PLOTS = 4  # of one answer
@@ -66,23 +72,13 @@ class Shown:
 def shown(release: Release) -> Shown:
     """Return what is said of a release."""
     aggregate, vector = release.query.aggregate, isinstance(release.value, pd.Series | pd.DataFrame)
-    labels, drawings, head, rows = _vector(release) if vector else ([], [], [], [])
     told = release._price_line(LEVEL, release.interval()) if vector else release._text()
     more = len(release.value) - MOST_ROWS if vector else 0
     told += f". {more:,} more entries are not shown" if more > 0 else ""
-    return Shown(
-        told,
-        release.mechanism,
-        release.lineage,
-        repr(aggregate) if aggregate.stored else None,
-        release.assumes,
-        [str(note) for note in release.notes if not isinstance(note, Caution)],
-        release._cautions(),
-        labels,
-        drawings,
-        head,
-        rows,
-    )
+    computed = repr(aggregate) if aggregate.stored else None
+    notes = [str(note) for note in release.notes if not isinstance(note, Caution)]
+    said = (told, release.mechanism, release.lineage, computed, release.assumes, notes, release._cautions())
+    return Shown(*said, *(_vector(release) if vector else ([], [], [], [])))
 
 
 def read(text: str | None) -> Shown | None:
@@ -162,3 +158,47 @@ def _cell(value: Any) -> str:
     if isinstance(value, str):
         return value
     return plain(value.item() if hasattr(value, "item") else value)
+
+
+def jsonable(value: Any) -> Any:
+    """Return plain lists, dictionaries, texts and numbers; dates and durations in ISO 8601, others as text.
+
+    Examples
+    --------
+    >>> jsonable(pd.Series([1, 2], index=[pd.Interval(0, 1), pd.Interval(1, 2)], name="rows"))
+    {'index': ['(0, 1]', '(1, 2]'], 'name': 'rows', 'values': [1, 2]}
+    >>> jsonable([pd.Timestamp("2013-01-31"), pd.Timedelta("90 min"), float("nan")])
+    ['2013-01-31T00:00:00', 'P0DT1H30M0S', None]
+    """
+    if isinstance(value, pd.DataFrame | pd.Series | Interval | RankBound | ScoreGap):
+        return jsonable(_parts(value))
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(entry) for entry in value]
+    if isinstance(value, np.generic):
+        return jsonable(value.item())
+    return _scalar(value)
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    if isinstance(value, pd.DataFrame):
+        columns = [value.iloc[:, i].tolist() for i in range(value.shape[1])]
+        return {"index": value.index.tolist(), "columns": value.columns.tolist(), "values": columns}
+    if isinstance(value, pd.Series):
+        return {"index": value.index.tolist(), "name": value.name, "values": value.tolist()}
+    if isinstance(value, Interval):
+        return {"level": value.level, "lower": value.lower, "upper": value.upper}
+    if isinstance(value, RankBound):
+        return {"level": value.level, "rank_within": value.rows}
+    return {"level": value.level, "score_within": value.score}
+
+
+def _scalar(value: Any) -> Any:
+    if value is None or value is pd.NaT or value is pd.NA:
+        return None
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dt.date | pd.Timedelta):  # Timestamp and datetime are dates
+        return value.isoformat()
+    return value if isinstance(value, bool | int | str) else str(value)

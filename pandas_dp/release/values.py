@@ -19,7 +19,8 @@ from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.argument_help import example, explained
 from pandas_dp.release.along import FirstSteps, Unstacked
-from pandas_dp.release.base import Provenance, Release, checked_level
+from pandas_dp.release.base import Provenance, checked_level
+from pandas_dp.release.base import Release as Release
 from pandas_dp.release.csv import CSV, write_csv
 from pandas_dp.release.html import table_html
 from pandas_dp.release.plots import PLOT, Column, Curve, draw_vector
@@ -31,48 +32,40 @@ def _with_origin(given: tuple[Any, ...]) -> bool:
     return len(given) == 2 and isinstance(given[1], Provenance)
 
 
-class FloatRelease(Release, float):
+class Scalar(Release):
+    """A release that is one of Python's own numbers or texts as well."""
+
+    _plain: ClassVar[Any]
+
+    def __new__(cls, *value: Any, **options: Any) -> Any:
+        """Make a value that knows its provenance; without one a plain value."""
+        if not _with_origin(value):
+            return cls._plain(*value, **options)
+        self = super().__new__(cls, value[0])  # type: ignore[call-arg]  # of Python's class, the next one at run time
+        self._keep(cls._plain(value[0]), value[1])
+        return self
+
+    def __str__(self) -> str:
+        """Return the plain value."""
+        return str(self._released)
+
+
+class FloatRelease(Scalar, float):
     """A number."""
 
-    def __new__(cls, *value: Any, **options: Any) -> Any:
-        """Make a float that knows its provenance, without one a plain float."""
-        if not _with_origin(value):
-            return float(*value, **options)
-        self = super().__new__(cls, value[0])
-        self._keep(float(value[0]), value[1])
-        return self
-
-    def __str__(self) -> str:
-        """Return the plain number."""
-        return float.__repr__(self)
+    _plain = float
 
 
-class IntRelease(Release, int):
+class IntRelease(Scalar, int):
     """A count."""
 
-    def __new__(cls, *value: Any, **options: Any) -> Any:
-        """Make an int that knows its provenance, without one a plain int."""
-        if not _with_origin(value):
-            return int(*value, **options)
-        self = super().__new__(cls, value[0])
-        self._keep(int(value[0]), value[1])
-        return self
-
-    def __str__(self) -> str:
-        """Return the plain number."""
-        return int.__repr__(self)
+    _plain = int
 
 
-class TextRelease(Release, str):
+class TextRelease(Scalar, str):
     """A text, such as a key."""
 
-    def __new__(cls, *value: Any, **options: Any) -> Any:
-        """Make a str that knows its provenance, without one a plain str."""
-        if not _with_origin(value):
-            return str(*value, **options)
-        self = super().__new__(cls, value[0])
-        self._keep(str(value[0]), value[1])
-        return self
+    _plain = str
 
 
 class ObjectRelease(Release):
@@ -612,19 +605,6 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
     def _drawn(self, known: Any) -> list[Column]:
         ends = (known["lower"], known["upper"]) if isinstance(known, pd.DataFrame) else (None, None)
         return [("value" if self._released.name is None else str(self._released.name), self._released, *ends)]
-
-
-__all__ = [
-    "FloatRelease",
-    "FrameRelease",
-    "IntRelease",
-    "ObjectRelease",
-    "Provenance",
-    "Release",
-    "SeriesRelease",
-    "TextRelease",
-    "make_release",
-]
 
 
 def make_release(answer: Answer, provenance: Provenance) -> Release:

@@ -99,10 +99,8 @@ def _finish(path: str, journal: str) -> None:
     """
     if not hasattr(os, "lockf"):
         return
-    end, name = (
-        time.monotonic() + database.BUSY_SECONDS,
-        f"{Path(path).as_uri()}?mode=ro&immutable=1",
-    )  # as it lies there
+    end = time.monotonic() + database.BUSY_SECONDS
+    name = f"{Path(path).as_uri()}?mode=ro&immutable=1"  # as it lies there
     # all locks of this process go when anything closes the file: the connection is closed last
     with closing(sqlite3.connect(name, uri=True)) as connection, open(path, "r+b", buffering=0) as file:
         while not _locked(file):

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -14,18 +14,13 @@ from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
-from pandas_dp.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    LedgerError,
-    did_you_mean,
-)
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
-from pandas_dp.session import implicit, ledger_files, registry
+from pandas_dp.session import ledger_files, registry
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
 from pandas_dp.tables import frames
@@ -65,16 +60,25 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
     return PrivacyUnit(unit, k, m, c, relation)
 
 
+def total(
+    epsilon: Any, delta: Any = 0, delta_reserved: Any = None, accountant: Any = "auto", plan: Any = None
+) -> Budget:
+    """Return the total from what ``protect`` accepts."""
+    reserved = None if delta_reserved is None else small_delta(delta_reserved, "delta_reserved")
+    budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), reserved, accountant)
+    if plan is None:
+        return budget
+    if reserved is not None:
+        raise ArgumentValueError("plan= pays plain epsilons, which use up no delta: leave delta_reserved= out")
+    return budget.planned(planned_prices(plan))
+
+
 def protect(
     frame: pd.DataFrame,
-    epsilon: Any,
+    budget: Budget,
     unit: PrivacyUnit,
     *,
-    delta: Any = 0,
     schema: Schema | Mapping[str, Mapping[str, Any]] | None = None,
-    accountant: str = "auto",
-    delta_reserved: Any = None,
-    plan: Any = None,
     ledger: str | os.PathLike[str] | None = None,
     name: str = "data",
     table: str | None = None,
@@ -86,18 +90,7 @@ def protect(
     """Open or join the budget `name` of a ledger and answer for this frame; see ``df.dp.protect``."""
     if not isinstance(name, str) or not name or PART in name:
         raise ArgumentTypeError("name must be a text without '::', which marks parts of a budget: name='visits'")
-    reserved = None if delta_reserved is None else small_delta(delta_reserved, "delta_reserved")
-    budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), reserved, accountant)
-    if plan is not None:
-        if reserved is not None:
-            raise ArgumentValueError("plan= pays plain epsilons, which use up no delta: leave delta_reserved= out")
-        budget = budget.planned(planned_prices(plan))
-    facts = None if schema is None else Schema.of(schema)
-    check_frame(frame, unit)
-    table_checks.check_schema(facts, frame)
-    table_checks.check_typed(table, version)
-    public = _public_rows(frame, rows, unit, table, version)
-    implicit.check(unit, budget.accountant)
+    content = _content(frame, unit, budget, schema, table, version, rows)
     opened = ledger_files.attach(open_ledger(ledger), witness)
     with registry.lock:
         session = find(opened, name)
@@ -108,7 +101,7 @@ def protect(
         if session is None:
             session = enter(Session(opened, name, unit))
         session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
-        other = _taken_on(frame, session, lineage, reason, facts, table, version, public)
+        other = _taken_on(frame, session, lineage, reason, content)
         warn = other and lineage == "source" and (opened.path, name) not in _warned
         if warn:
             _warned.add((opened.path, name))
@@ -117,23 +110,36 @@ def protect(
     return session
 
 
-def _taken_on(
-    frame: pd.DataFrame,
-    session: Session,
-    lineage: str,
-    reason: str | None,
-    schema: Schema | None,
-    table: str | None,
-    version: str | None,
-    rows: bool | int | None,
-) -> bool:
+class Content(NamedTuple):
+    """What is said of a table, public and checked: facts, name, version and the number of its rows."""
+
+    schema: Schema | None
+    table: str | None
+    version: str | None
+    rows: bool | int | None
+
+
+def _content(
+    frame: pd.DataFrame, unit: PrivacyUnit, budget: Budget, schema: Any, table: Any, version: Any, rows: Any
+) -> Content:
+    """Check a frame and what is said of it, against what a budget protects and counts."""
+    facts = None if schema is None else Schema.of(schema)
+    check_frame(frame, unit)
+    table_checks.check_schema(facts, frame)
+    table_checks.check_typed(table, version)
+    public = _public_rows(frame, rows, unit, table, version)
+    registry.check_counted(unit, budget.accountant)
+    return Content(facts, table, version, public)
+
+
+def _taken_on(frame: pd.DataFrame, session: Session, lineage: str, reason: str | None, content: Content) -> bool:
     """Let a session answer for a frame, with what is to be said of it on record; see `SessionTables`."""
-    implicit.carry(session, mark_of(frame))
+    registry.carry(session, mark_of(frame))
     if lineage == "vouched":
         session._ledger.note(session.name, "adopt", reason or "made by pandas from a table of this budget")
     elif reason is not None:
         session._ledger.note(session.name, "claim", reason)
-    return session._tables.attach(session, frame, schema, table, version, lineage=lineage, rows=rows)
+    return session._tables.attach(session, frame, *content[:3], lineage=lineage, rows=content.rows)
 
 
 def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: str) -> str:
@@ -209,17 +215,12 @@ def join(
         raise ArgumentValueError(
             "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
         )
-    table_checks.check_typed(table, version)
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
-    facts = None if schema is None else Schema.of(schema)
-    check_frame(frame, session.unit)
-    table_checks.check_schema(facts, frame)
-    public = _public_rows(frame, rows, session.unit, table, version)
-    implicit.check(session.unit, session.budget.accountant)
+    content = _content(frame, session.unit, session.budget, schema, table, version, rows)
     with registry.lock:
         lineage = _lineage(frame, session, reason, "df2.dp.protect(session=session, reason='...')")
-        _taken_on(frame, session, lineage, reason, facts, table, version, public)
+        _taken_on(frame, session, lineage, reason, content)
     return session
 
 

@@ -7,6 +7,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -15,14 +16,15 @@ import pandas as pd
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.gate import check_outside
 from pandas_dp.core.ledger import Ledger
-from pandas_dp.core.privacy import PrivacyUnit
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import (
+    ArgumentValueError,
+    ForkedSessionError,
     NoSessionError,
     UnknownSessionError,
     UnverifiedFrameError,
 )
 from pandas_dp.facts.public_only import mark_of
-from pandas_dp.session import implicit
 from pandas_dp.session.session import PART, Session, closed, implicits
 from pandas_dp.tables import frames, readers
 from pandas_dp.tables.frames import check_frame
@@ -39,6 +41,19 @@ REFUSED = (
     "the last df.dp.protect(...) was refused, and without it nothing is answered: correct it as its error said and type it "
     "again, such as df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
 )
+EPSILON = 5
+OPENED = (
+    f"no session protects this DataFrame: one was opened for it with a total of epsilon={EPSILON}, one row a unit, "
+    "add_remove; it ends with the process. To set the total and the unit type first: "
+    "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
+)
+SUCCEEDED = (
+    "this session ended when a budget was named for its answers; nothing was charged: protect the frame, then ask again"
+)
+CARRIED = "answers given before this budget was named"
+OUTSIDE = "answers about rows ({price}) came before this budget was opened; nothing bounds what they tell of a {unit!r}"
+_carried: set[tuple[str | None, str]] = set()  # budgets that the answers of the implicit session are on record of
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -92,7 +107,7 @@ def rejoin(ledger: Ledger, name: str, unit: PrivacyUnit) -> Session:
     with lock:
         session = find(ledger, name) or enter(Session(ledger, name, unit))
         session._settle(unit)
-        implicit.carry(session, None)
+        carry(session, None)
         return session
 
 
@@ -184,7 +199,7 @@ def table_of(frame: pd.DataFrame) -> Table:
         if _refusals:
             raise NoSessionError(REFUSED)
         opened = _open_implicitly(frame)
-    warnings.warn(implicit.WARNING, UserWarning, stacklevel=5)
+    warnings.warn(OPENED, UserWarning, stacklevel=5)
     return opened
 
 
@@ -196,7 +211,7 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
                 f"there is a ledger here, {name!r}, and no session: run the cell with df.dp.protect(..., ledger={name!r}) first"
             )
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
-    ledger.open("data", Budget.of(implicit.EPSILON), PrivacyUnit())
+    ledger.open("data", Budget.of(EPSILON), PrivacyUnit())
     session = enter(Session(ledger, "data", PrivacyUnit(), implicit=True))
     session._tables.attach(session, frame, None)
     opened = frames.lookup(frame)
@@ -209,3 +224,56 @@ def session_of(frame: pd.DataFrame) -> Session | None:
     """Return the open session that answers for this very object, or None."""
     table = frames.lookup(frame)
     return table.session if table is not None and not table.replaced else None
+
+
+def _spent() -> list[Fraction]:
+    """Epsilons of what the implicit session answered; in a fork, which cannot read that, all that it could."""
+    if not implicits:
+        return []
+    try:
+        first = next(iter(implicits.values()))
+        entries = first._ledger.entries(first.name)
+        return [entry.charge.epsilon or Fraction(0) for entry in entries if entry.charge]
+    except ForkedSessionError:
+        return [Fraction(EPSILON)]
+
+
+def check_counted(unit: PrivacyUnit, accountant: str) -> None:
+    """Refuse a budget that cannot count what was answered before it: of Gaussian noise alone.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    if accountant == "gdp" and unit.column is None and _spent():
+        raise ArgumentValueError(
+            "accountant='gdp' counts Gaussian noise alone, and answers with other noise were given before this budget was "
+            "named: type accountant='hybrid'"
+        )
+
+
+def carry(session: Session, mark: str | None) -> None:
+    """End the implicit session, and charge a budget, once, what it spent, also beyond the total.
+
+    A frame with its `mark` takes this budget, so that what pandas made of the same table takes no other one.
+
+    Which table its answers were about is not known of a frame that was read again. So every budget that this process opens
+    or joins afterwards is charged them. Under replace_one a row that leaves and one that comes pay. For a unit with several
+    rows no number covers what was told of single rows: the record says so.
+    """
+    if not implicits:
+        return
+    first = next(iter(implicits.values()))
+    first._ledger._store.refusal = SUCCEEDED  # first: a question that waits in another thread is not paid any more
+    spent, budget = _spent(), (session._ledger.path, session.name)
+    session._succeed(mark)
+    first.close()
+    if not spent or budget in _carried:
+        return
+    if session.unit.column is None:
+        times = 1 if session.unit.add_remove else 2
+        session._ledger.carry(session.name, CARRIED, [PrivacyLoss.pure(times * epsilon) for epsilon in spent])
+    else:
+        price = f"epsilon={show(sum(spent, Fraction(0)))} each row"
+        session._ledger.note(session.name, "outside", OUTSIDE.format(price=price, unit=session.unit.column))
+    _carried.add(budget)

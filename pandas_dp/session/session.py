@@ -14,10 +14,9 @@ import pandas as pd
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Answer
 from pandas_dp.books import odometer
-from pandas_dp.books.entries import COLUMNS, Answered, Books
-from pandas_dp.books.odometer import Odometer
-from pandas_dp.books.session_card import draw_budget, session_card, session_text
-from pandas_dp.books.what_fits import extended, group_text
+from pandas_dp.books.odometer import Odometer, extended, group_text
+from pandas_dp.books.views import COLUMNS, Answered, Books, draw_budget, session_card, session_text
+from pandas_dp.books.views import PART as PART
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.ledger import Ledger
@@ -27,16 +26,15 @@ from pandas_dp.facts.argument_help import explain
 from pandas_dp.facts.numbers import positive_int
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
+from pandas_dp.release.base import Provenance, Release
 from pandas_dp.release.summary import shown
-from pandas_dp.release.values import Provenance, Release, make_release
+from pandas_dp.release.values import make_release
 from pandas_dp.tables import frames
 from pandas_dp.tables.frames import SessionTables, check_frame
 from pandas_dp.tables.protected import DERIVED, Table
 
-PART = "::"  # between the name of a budget and that of a part of it
-implicits: dict[
-    str, Session
-] = {}  # by its own id and those of its parts, the one that a process may have: see `implicit`
+# by its own id and those of its parts, the one that a process may have: see `registry`
+implicits: dict[str, Session] = {}
 closed: list[Session] = []  # since one was opened last
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.engines.dictionaries import decoded, is_text
+from pandas_dp.engines.arrow import decoded, is_text
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.tables.conforming import legible, of_pandas
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from pandas_dp.accounting import __main__ as command
-from pandas_dp.accounting import library
-from pandas_dp.accounting.inverses import admitted, headline, session_filters
+from pandas_dp.accounting import rules
+from pandas_dp.accounting.composition import admitted, headline, session_filters
 from pandas_dp.core.filters import renyi_limit
 from pandas_dp.core.privacy import PureLoss
 
@@ -88,7 +88,7 @@ def test_the_command_prints_it(monkeypatch, capsys):
     assert printed.split(f"\n{PLD}")[1].split()[0] == "-"  # as the footnote says
     assert "<NA>" not in printed
     assert "basic" in printed
-    assert library.INSTALL in printed
+    assert rules.INSTALL in printed
     assert "1,714  hybrid" in printed
 
 

@@ -8,7 +8,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from pandas_dp.accounting import Gaussian, Laplace, Loss, compose, epsilon_for, queries_for
-from pandas_dp.accounting.library import INSTALL
+from pandas_dp.accounting.rules import INSTALL
 
 LIBRARY = "dp_accounting.pld.privacy_loss_distribution"
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from pandas_dp.accounting import compose
 from pandas_dp.accounting.losses import Loss, several
-from pandas_dp.accounting.optimal import is_exact, optimal_epsilon
-from pandas_dp.accounting.rules import RULES
+from pandas_dp.accounting.rules import RULES, is_exact, optimal_epsilon
 from pandas_dp.core.budget import Budget, State
 from pandas_dp.core.filters import HybridFilter
 from pandas_dp.core.plans import grid_step

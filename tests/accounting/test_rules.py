@@ -11,8 +11,7 @@ import pytest
 from accounting.digits import exp, gaussian_delta, ln, sqrt
 
 from pandas_dp.accounting import Exponential, Gaussian, Laplace, Loss, compose
-from pandas_dp.accounting.losses import several, total_of
-from pandas_dp.accounting.rounding import float_above, float_below
+from pandas_dp.accounting.losses import float_above, float_below, several, total_of
 from pandas_dp.accounting.rules import RULES, best_conversion
 from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError

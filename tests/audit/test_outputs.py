@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.auditor import structure
 
-from pandas_dp.audit.outputs import FEATURES, Raised, Seen, encode, observe, output_of, shown, structure
+from pandas_dp.audit.outputs import FEATURES, Raised, Seen, encode, observe, output_of, shown
 from pandas_dp.audit.search import weigh
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
 from html import unescape
+from importlib.resources import files
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -16,17 +18,16 @@ from support.frames import fresh, people, protected
 from support.pages import Page
 
 import pandas_dp
-from pandas_dp.books import certificate_texts
-from pandas_dp.books import entries as books
+from pandas_dp.books import certificate_contents
+from pandas_dp.books import views as books
 from pandas_dp.books.certificate import certificate
-from pandas_dp.books.certificate_html import visible
-from pandas_dp.books.certificate_style import DARK, LIGHT
 from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import filter_for
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerBusyError, LedgerError
+from pandas_dp.release.html import visible
 
 KEYS = ["x", "y", "z"]
 
@@ -268,13 +269,13 @@ PERSON = PrivacyUnit("pid", 2, 2, 2)
 
 
 def warned(budget: Budget, unit: PrivacyUnit = PERSON) -> str:
-    return " ".join(short for short, _ in certificate_texts.warnings(filter_for(budget), unit, [], []))
+    return " ".join(short for short, _ in certificate_contents.warnings(filter_for(budget), unit, [], []))
 
 
 def test_the_rules_of_warnings():
     delta = Fraction(1, 10**6)
     assert warned(Budget.of(10, delta)) == "Rows may be left out of answers"
-    ((_, full),) = certificate_texts._of_terms(filter_for(Budget.of(1)), PrivacyUnit("pid", 1))
+    ((_, full),) = certificate_contents._of_terms(filter_for(Budget.of(1)), PrivacyUnit("pid", 1))
     assert "Of one 'pid' at most 1 row counts, and none where 'pid' is missing" in full
     assert "left out" not in warned(Budget.of(1), PrivacyUnit())
     assert "The total is large: epsilon=10.01" in warned(Budget.of(Fraction("10.01")))
@@ -285,15 +286,34 @@ def test_the_rules_of_warnings():
     replaced = PrivacyUnit("pid", 2, 2, 2, NeighboringRelation.REPLACE_ONE)
     assert "Presence is not hidden" in warned(Budget.of(1), replaced)
     answers = [SimpleNamespace(assumes=text) for text in ("a total order", None, "a total order")]
-    found = certificate_texts.of_uses([], answers)
+    found = certificate_contents.of_uses([], answers)
     assert found == [("An answer rests on an assumption", "The guarantee of an answer below assumes a total order.")]
+
+
+def test_each_sentence_of_warning_is_said_of_something():
+    budgets = [Budget.of(11), Budget.of(3, Fraction(1, 100)), Budget.of(3, Fraction(1, 10**6), 0, "gdp")]
+    units = [PrivacyUnit(), PERSON, PrivacyUnit(relation=NeighboringRelation.REPLACE_ONE)]
+    kinds = ("adopt", "claim", "carried", "outside", "amend")
+    entries = [
+        ledger.LedgerEntry(i, datetime.now(UTC), kind, "{why}", "epsilon=1", None, False)
+        for i, kind in enumerate(kinds)
+    ]
+    answers = [SimpleNamespace(assumes="{a} total order")]
+    found = [
+        both
+        for budget in budgets
+        for unit in units
+        for both in certificate_contents.warnings(filter_for(budget), unit, entries, answers)
+    ]
+    assert len({full for _, full in found}) == len(certificate_contents.WORDS["warning"])
+    assert all("{why}" in full for short, full in found if "Answers were given that" in short)
 
 
 @pytest.mark.parametrize(
     ("epsilon", "told"), [(11, "59,875"), (20, "4.86e+8"), (10**6, "3.04e+434294")], ids=["11", "20", "largest"]
 )
 def test_the_factor_of_a_large_epsilon(epsilon, told):
-    (_, full), _ = certificate_texts._of_terms(filter_for(Budget.of(epsilon)), PrivacyUnit("pid", 1))
+    (_, full), _ = certificate_contents._of_terms(filter_for(Budget.of(epsilon)), PrivacyUnit("pid", 1))
     assert f"e^epsilon = {told} times" in full
 
 
@@ -307,10 +327,10 @@ def test_each_accountant_names_its_theorem():
     delta = Fraction(1, 10**6)
     for accountant, name in names.items():
         reserved = 0 if accountant == "gdp" else None
-        assert name in certificate_texts.theorem(filter_for(Budget.of(1, delta, reserved, accountant)))[0]
-    assert "Pure" in certificate_texts.theorem(filter_for(Budget.of(1)))[0]
+        assert name in certificate_contents.theorem(filter_for(Budget.of(1, delta, reserved, accountant)))[0]
+    assert "Pure" in certificate_contents.theorem(filter_for(Budget.of(1)))[0]
     planned = Budget.of(3, delta).planned(((Fraction(1, 10), 5),))
-    assert "declared beforehand" in certificate_texts.theorem(filter_for(planned))[0]
+    assert "declared beforehand" in certificate_contents.theorem(filter_for(planned))[0]
 
 
 @pytest.mark.parametrize(
@@ -364,6 +384,12 @@ def luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+STYLE = files("pandas_dp.books").joinpath("certificate.css").read_text("utf-8")
+LIGHT, DARK = (
+    dict(re.findall(r"--(\w+): (#\w{6});", block)) for block in re.findall(r":root \{([^{}]*--paper[^{}]*)\}", STYLE)
+)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import textwrap
 from fractions import Fraction
 
 import pandas as pd
@@ -307,5 +306,5 @@ def test_exit_codes_of_the_program_itself(job):
 
 def test_the_plan_that_help_shows_is_one(tmp_path):
     plan = tmp_path / "plan.toml"
-    plan.write_text(textwrap.dedent(EXAMPLE.partition("\n")[2]), encoding="utf-8")
+    plan.write_text(EXAMPLE, encoding="utf-8")
     assert [query.name for query in PipelinePlan.read(plan).queries] == ["cost_by_ward"]

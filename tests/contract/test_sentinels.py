@@ -24,7 +24,7 @@ from support.frames import fresh
 from support.questions import EVERY, FOUND, KEYS, STREAMS
 
 import pandas_dp
-from pandas_dp.books.entries import Books
+from pandas_dp.books.views import Books
 
 ROWS = 7919
 MARK = "q7x"  # in every token: what is searched for

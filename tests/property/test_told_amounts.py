@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from support.frames import fresh
 
 import pandas_dp
-from pandas_dp.books import certificate_html, odometer
-from pandas_dp.books.entries import Account
+from pandas_dp.books import certificate, odometer
+from pandas_dp.books.certificate_contents import Account
 from pandas_dp.core import filters
 from pandas_dp.core.budget import Budget, Charge, State
 from pandas_dp.core.filters import GDPFilter, PlanFilter, PureFilter, filter_for
@@ -139,14 +139,14 @@ def test_odometer_and_certificate(accountant, losses):
     assert not budget.delta or amounts("delta", spent.guarantee)[0] >= budget.delta
 
     account = Account("data", rule, state, ROW, [], "", {})
-    page = certificate_html._books(account)
+    page = certificate._books(account)
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>' + rf'<td class="number">(?:about )?{NUMBER}</td>' * 3, page)
     exact = {
         "Epsilon, proved for what was answered": (epsilon, budget.epsilon - epsilon, budget.epsilon),
         "Delta that belongs to it": (delta, budget.delta - delta, budget.delta),
     }
     # a hybrid budget pays while one of its two sums does, so the other may be above its limit: then nothing of it is left
-    sums = certificate_html._sums(rule, account)
+    sums = certificate._sums(rule, account)
     exact |= {name: (used, max(total - used, F(0)), total) for name, used, total in sums}
     assert len(rows) == len(exact) - (not budget.delta)
     for name, *told in rows:
@@ -163,7 +163,7 @@ def test_prices(amount):
     assert number(str(Price(epsilon=amount)).partition("=")[2]) >= amount
     assert number(str(Price(rho=amount)).partition("=")[2]) >= amount
     assert F(repr(as_float(amount))) >= amount
-    assert number(certificate_html._amount(amount).removeprefix("about ")) >= amount
+    assert number(certificate._amount(amount).removeprefix("about ")) >= amount
     ahead = Preview("", "", None, False, None, "", None, Charge(amount, amount / 7, amount / 10**7), "rho", F(3))
     assert F(repr(ahead.epsilon)) >= amount
     assert F(repr(ahead.delta)) >= amount / 10**7

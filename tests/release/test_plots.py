@@ -375,7 +375,7 @@ def test_plot_of_a_budget_that_got_a_delta_later_counts_all_of_it(figures):
 
 
 def test_plot_of_a_long_budget_is_thin(figures):
-    from pandas_dp.books.session_card import MOST_POINTS
+    from pandas_dp.books.views import MOST_POINTS
 
     df = pd.DataFrame({"age": range(100)})
     session = df.dp.protect(name=fresh(), epsilon=2)

@@ -8,7 +8,7 @@ from html import escape
 import pandas as pd
 from support.frames import protected
 
-from pandas_dp.books.entries import ALL, Books
+from pandas_dp.books.views import ALL, Books
 
 
 def asked():

@@ -1,0 +1,223 @@
+"""What a certificate tells: budgets read from a chain that is whole, the theorem behind a total, assumptions, warnings.
+
+The sentences lie beside this file, in ``certificate.toml``; here is decided when each of them holds. A ledger file holds what
+was said of each answer; of a ledger in memory the live session has it.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from pandas_dp.books.views import PART, Answered
+from pandas_dp.core.budget import State
+from pandas_dp.core.filters import Filter
+from pandas_dp.core.ledger import Ledger, LedgerEntry
+from pandas_dp.core.privacy import PrivacyUnit, show
+from pandas_dp.core.records import plain
+from pandas_dp.errors import LedgerBusyError, LedgerError
+from pandas_dp.release import summary
+from pandas_dp.release.summary import Shown
+
+if TYPE_CHECKING:
+    from pandas_dp.tables.protected import Table
+
+TRIES = 5  # readings of a ledger to which other processes go on charging
+LARGE_EPSILON = Fraction(10)  # above it a guarantee is weak, in the words of Ponomareva et al. 2023, "How to DP-fy ML"
+LARGE_DELTA = Fraction(1, 1000)  # from it on, one unit in a thousand might be published outright
+COMPUTED = "The question in the terms of the code, by which it is stored"
+GROUPS = (1, 2, 5)  # units whose joint promise is told
+WORDS = tomllib.loads(files("pandas_dp.books").joinpath("certificate.toml").read_text("utf-8"))
+
+
+@dataclass(frozen=True)
+class Account:
+    """One budget as its ledger has it, all read at one head of its chain."""
+
+    name: str
+    rule: Filter
+    state: State
+    unit: PrivacyUnit
+    entries: list[LedgerEntry]
+    head: str
+    answers: dict[int, Shown]
+
+    @property
+    def whole(self) -> str | None:
+        """The name of the budget of which this is a part."""
+        return self.name.rpartition(PART)[0] or None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the page says.
+
+    Attributes
+    ----------
+    accounts : list of Account
+        The budgets it is about, each before its parts.
+    others : list of str
+        Names of the other budgets in the ledger.
+    ledger : str or None
+        Name of the ledger's file; None: in memory.
+    live : bool
+        Whether a session made the page; otherwise a file alone did.
+    tables : list of (str, str)
+        Tables that the live session answers for, in words, and the public facts stated about each.
+    made : datetime
+    """
+
+    accounts: list[Account]
+    others: list[str]
+    ledger: str | None
+    live: bool
+    tables: list[tuple[str, str]]
+    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of the budgets."""
+        return frozenset(account.name for account in self.accounts)
+
+
+def read(
+    ledger: Ledger, name: str | None, answered: Answered | None = None, held: Mapping[str, Table] | None = None
+) -> Certificate:
+    """Read a budget and its parts, or all budgets, at one moment; see `certificate`.
+
+    Raises
+    ------
+    LedgerError, LedgerBusyError
+    """
+    tables = [_told(key, table) for key, table in (held or {}).items()]
+    name = None if name is None else plain(name)  # as the ledger writes it
+    path = None if ledger.path is None else os.path.basename(ledger.path)
+    for _ in range(TRIES):
+        ledger.verify()
+        heads = ledger.heads()
+        if name is not None and name not in heads:
+            raise LedgerError(f"the ledger has no budget named {name!r}")
+        wanted = [n for n in heads if name is None or n == name or n.startswith(name + PART)]
+        accounts, names = [_account(ledger, n, heads[n], answered) for n in _ordered(wanted)], set(wanted)
+        if ledger.heads() == heads:
+            others = [n for n in heads if n not in names]
+            return Certificate(accounts, others, path, answered is not None, tables)
+    raise LedgerBusyError("other processes charged the ledger all the time; ask for the report again")
+
+
+def _ordered(names: list[str]) -> list[str]:
+    """Oldest first, each budget before its parts."""
+    place = {name: at for at, name in enumerate(names)}
+    return sorted(names, key=lambda name: (place.get(name.split(PART)[0], place[name]), place[name]))
+
+
+def _account(ledger: Ledger, name: str, head: str, answered: Answered | None) -> Account:
+    terms = ledger.budget(name)
+    unit = PrivacyUnit() if terms is None else terms[1]
+    kept = {i: summary.read(text) for i, text in ledger.shown(name).items()}
+    answers = {i: told for i, told in kept.items() if told is not None} | (answered.of(name) if answered else {})
+    return Account(name, ledger.rule(name), ledger.state(name), unit, ledger.entries(name), head, answers)
+
+
+def _told(key: str, table: Table) -> tuple[str, str]:
+    """A table in words: its name and version where the owner gave them, and how it came to be protected."""
+    lineage, _, name = key.partition(":")
+    words = "a table without a name" if name == "None" else name
+    with suppress(ValueError, SyntaxError):  # a token that is no version is no tuple either
+        version: Any = ast.literal_eval(table.token)[2]
+        words += f", version {version}"
+    return words + (" (vouched)" if lineage == "vouched" else ""), repr(table.schema) if list(table.schema) else ""
+
+
+def theorem(rule: Filter) -> tuple[str, str]:
+    """Return how a budget counts and the theorem by which its total holds."""
+    words = WORDS["theorem"][rule.budget.accountant]
+    return words["counted"], words["why"].format(order=f"{float(rule.order or 0):.6g}", **WORDS["often"])
+
+
+def whose(unit: PrivacyUnit) -> tuple[str, str]:
+    """Return the unit that is hidden, and the neighbouring relation, in words."""
+    thing = "row" if unit.column is None else f"value of {unit.column!r}"
+    if unit.column is None:
+        hidden = "one row of the table"
+    else:
+        hidden = f"all rows with one {thing}; at most {unit.rows:,} of them count"
+        if (unit.groups, unit.rows_per_group) != (unit.rows, unit.rows):
+            hidden += f", in at most {unit.groups:,} groups of one answer and at most {unit.rows_per_group:,} in each"
+    if unit.add_remove:
+        return hidden, f"add_remove: two tables are neighbours where one has one {thing} more"
+    return (
+        hidden,
+        f"replace_one: two tables are neighbours where one {thing} has other content in one than in the other",
+    )
+
+
+def warnings(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], answers: list[Any]) -> list[tuple[str, str]]:
+    """Return what a reader should be warned of, as (in short, in full). `answers` are releases."""
+    return [*_of_terms(rule, unit), *of_uses(entries, answers)]
+
+
+def of_uses(entries: list[LedgerEntry], answers: list[Any]) -> list[tuple[str, str]]:
+    """The warnings that do not come from the terms of a budget, which its parts have from it."""
+    assumed = dict.fromkeys(answer.assumes for answer in answers if answer.assumes is not None)
+    return [*_of_entries(entries), *(_warning("assumes", text=text) for text in assumed)]
+
+
+def _warning(kind: str, **facts: Any) -> tuple[str, str]:
+    words = WORDS["warning"][kind]
+    return words["short"].format(**facts), words["full"].format(**facts)
+
+
+def _of_terms(rule: Filter, unit: PrivacyUnit) -> Iterator[tuple[str, str]]:
+    budget = rule.budget
+    if budget.epsilon > LARGE_EPSILON:
+        yield _warning("large_epsilon", epsilon=show(budget.epsilon), power=_power(budget.epsilon))
+    if budget.delta >= LARGE_DELTA:
+        yield _warning("large_delta", delta=show(budget.delta))
+    if budget.accountant == "gdp":
+        yield _warning("computation")
+    if unit.column is None:
+        yield _warning("rows")
+    else:
+        most = "1 row counts" if unit.rows == 1 else f"{unit.rows:,} rows count"
+        yield _warning("left_out", column=unit.column, most=most)
+    if not unit.add_remove:
+        yield _warning("presence")
+
+
+def _of_entries(entries: list[LedgerEntry]) -> Iterator[tuple[str, str]]:
+    vouched = [f"entry {entry.sequence}, “{entry.query}”" for entry in entries if entry.kind == "adopt"]
+    if vouched:
+        count = "One table was" if len(vouched) == 1 else f"{len(vouched):,} tables were"
+        yield _warning("vouched", count=count, reasons="; ".join(vouched))
+    yield from (_warning(entry.kind, entry=entry) for entry in entries if entry.kind in ("claim", "carried", "outside"))
+    if any(entry.kind == "amend" for entry in entries):
+        yield _warning("raised")
+
+
+def assumptions(rule: Filter, unit: PrivacyUnit) -> Iterator[str]:
+    """Yield what the promise takes for granted, whatever was asked."""
+    words, delta = WORDS["assumed"], rule.budget.delta
+    if delta:
+        yield words["delta"].format(limit=int(1 / delta))
+    if unit.column is not None:
+        yield words["unit"].format(column=unit.column)
+    yield from words["always"]
+
+
+def _power(epsilon: Fraction) -> str:
+    """e^epsilon, which may be beyond every float."""
+    with localcontext() as context:
+        context.prec, context.Emax, context.rounding = 20, 10**9, ROUND_CEILING
+        value = (Decimal(epsilon.numerator) / epsilon.denominator).exp()
+        return f"{value:,.0f}" if value < 10**6 else f"{value:.2e}"
