@@ -22,6 +22,10 @@ CONVERTED = {
     True: "an older version kept a log of charges beside this file; its log was here and is in it now",
     False: "an older version kept a log of charges beside this file; none was here, and what one held is not known",
 }
+LOGLESS = (
+    "an older version kept its charges in a log beside this file, in which there is no budget, and the log is not here: bring "
+    "{log} back beside it. Where you know that there never was a budget, delete the file and protect anew"
+)
 TORN = (
     "a charge was cut short in this ledger file, and the journal beside it is of another moment: nothing was changed. Bring "
     f"the journal that was beside it then, or a back-up, and type {RESTORE}"
@@ -81,7 +85,10 @@ def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
             new, old = f"placed('{table}', budget, sequence, result)", "plain(result)"
             connection.execute(f"UPDATE {table} SET digest = {new} WHERE digest = {old}")  # noqa: S608 - two words
         connection.execute(f"PRAGMA user_version = {records.SCHEMA_VERSION}")
-    for row in records.rows(connection):
+    budgets = list(records.rows(connection))
+    if not budgets and not log:
+        raise LedgerError(LOGLESS.format(log=f"{os.path.basename(path)}-wal"))
+    for row in budgets:
         records.append(connection, row, "converted", CONVERTED[log], "")
 
 

@@ -257,6 +257,23 @@ def test_x23_a_copy_of_the_older_form_that_is_put_back_after_the_change_is_notic
     ledger.close()
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_x23_an_older_ledger_whose_budgets_were_all_in_its_log_is_no_empty_one(path, version):
+    """A program that was killed early left all in the log; moved without it, the file had a fresh budget without a word."""
+    older(path, version, log=False)
+    with closing(sqlite3.connect(path)) as connection:
+        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {trigger}")
+        for table in ("entries", "budgets"):
+            connection.execute(f"DELETE FROM {table}")
+        connection.commit()
+    before = path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(LedgerError, match="-wal back beside it"):
+            open_ledger(path)
+    assert path.read_bytes() == before
+
+
 def test_x23_an_older_ledger_that_is_in_use_is_not_changed(path, monkeypatch):
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.2)
     older(path)
