@@ -135,7 +135,7 @@ def half_widths(answer):
 PRICES = [Price(Fraction(1, 2)), Price(Fraction(1, 2), Fraction(1, 10**5))]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("price", PRICES, ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: repr(form)[:4] + str(getattr(form, "levels", "")))
 @pytest.mark.parametrize("relation", list(NeighboringRelation))

@@ -41,6 +41,7 @@ def spend(rule, loss, most=10**4):
         state = after
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("accountant", ["hybrid", "rdp", "zcdp", "gdp", "pure"])
 @pytest.mark.parametrize("total", [Fraction(1, 10), Fraction(3)])
 @pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 3)])

@@ -290,6 +290,7 @@ def test_a_total_is_split_over_the_queries(job):
     assert "[split]: " in done.stderr
 
 
+@pytest.mark.slow
 def test_exit_codes_of_the_program_itself(job):
     def program(*arguments):
         line = [sys.executable, "-m", "pandas_dp", *map(str, arguments)]

@@ -78,6 +78,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("given", "options", "error", "said"), REFUSED, ids=range(len(REFUSED)))
 def test_refused(monkeypatch: pytest.MonkeyPatch, given: Any, options: dict[str, Any], error: type, said: str):
     monkeypatch.setattr("pandas_dp.audit.checking.weigh", None)  # nothing is found out

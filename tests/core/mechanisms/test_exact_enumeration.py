@@ -141,7 +141,7 @@ def quantile_law(asked, q, cells, unit):
     return law
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("q", [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)])
 @pytest.mark.parametrize("cells", [2, 4])

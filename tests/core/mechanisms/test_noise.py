@@ -119,6 +119,7 @@ def peak(mechanism: DiscreteLaplace | DiscreteGaussian, exact: Exact) -> float:
         tracemalloc.stop()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_memory_is_that_of_the_answer(
     mechanism: DiscreteLaplace | DiscreteGaussian, monkeypatch: pytest.MonkeyPatch
