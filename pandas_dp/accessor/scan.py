@@ -213,23 +213,20 @@ def _wide(fragment: Any) -> Any:
 
 def _found(path: Any) -> list[str]:
     """Files that a path, a pattern, a directory or a list of these stands for, in the order of their names."""
-    if isinstance(path, list | tuple):
-        if not path:
-            raise ArgumentValueError(f"path: the list names no file: {LINE}")
-        return [name for one in path for name in _found_one(one)]
-    return _found_one(path)
-
-
-def _found_one(path: Any) -> list[str]:
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str) or not os.fspath(path):
-        raise ArgumentTypeError(
-            f"path must be a path, a pattern, a directory, a list of these or a pyarrow.dataset.Dataset: {LINE}"
-        )
-    name = os.path.abspath(os.path.expanduser(os.fspath(path)))
-    matching = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
-    files = [file for one in matching for file in ([one] if not os.path.isdir(one) else _below(one))]
-    if not files:
-        raise ArgumentValueError(f"path: there is no file {os.fspath(path)!r} on this machine: {LINE}")
+    paths, files = path if isinstance(path, list | tuple) else [path], []
+    if not paths:
+        raise ArgumentValueError(f"path: the list names no file: {LINE}")
+    for one in paths:
+        if not isinstance(one, str | os.PathLike) or not isinstance(os.fspath(one), str) or not os.fspath(one):
+            raise ArgumentTypeError(
+                f"path must be a path, a pattern, a directory, a list of these or a pyarrow.dataset.Dataset: {LINE}"
+            )
+        name = os.path.abspath(os.path.expanduser(os.fspath(one)))
+        matching = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
+        found = [file for each in matching for file in ([each] if not os.path.isdir(each) else _below(each))]
+        if not found:
+            raise ArgumentValueError(f"path: there is no file {os.fspath(one)!r} on this machine: {LINE}")
+        files += found
     return files
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import datetime as dt
 import numbers
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ from pandas_dp.core.lattice import Raw, present_mask
 from pandas_dp.core.partition import match
 from pandas_dp.engines.arrow import decoded, is_text, places_in
 from pandas_dp.engines.cells import Foreign, canonical, comparable, forms, plain_text, shallow
-from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats, holds
+from pandas_dp.engines.numeric import as_dtype, dense, hashable_floats
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.kinds import Kind, exact_number, kind_of, kind_or_none
 
@@ -42,22 +42,6 @@ SECONDS_A_DAY = 86_400
 DATES, DURATIONS = (dt.date, np.datetime64), (dt.timedelta, np.timedelta64)
 NUMBERS = (numbers.Real, Decimal, np.bool_)
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-
-
-class Stored(Protocol):
-    """One column in one of the three ways."""
-
-    def coded(self, keys: Keys) -> tuple[Positions, Positions]:
-        """A code of each row, -2 or more, and the position among `keys`, NO_KEY or MISSING, of each code from -2 on."""
-
-    def numbers(self) -> Numbers:
-        """Return the column as numbers, as near as float64 where it must be."""
-
-    def present(self) -> Mask | None:
-        """Which rows hold a value; None when all do."""
-
-    def units(self) -> tuple[NDArray[np.int64], int]:
-        """Dense codes 0..count-1 of the values, -1 where missing or unkeyable, and count."""
 
 
 def stored(column: pd.Series[Any]) -> Stored:
@@ -161,7 +145,7 @@ class Numbers:
         missing value would decide how all others are rounded.
         """
         values, mask = self.raw()
-        dtype = values.dtype if holds(values.dtype, constant) else np.dtype(np.float64)
+        dtype = values.dtype if as_dtype(values.dtype, constant) == constant else np.dtype(np.float64)
         values = values.astype(dtype, copy=False)
         mask = present_mask(values, mask)
         if mask is not None:
@@ -173,12 +157,11 @@ class Numbers:
         return present_mask(self.values, self.mask)
 
     def coded(self, keys: Keys) -> tuple[Positions, Positions]:
-        """Codes are positions; see `Stored`."""
-        listed: dict[Any, int] = {}
-        for place, key in enumerate(keys):
-            number = self._number(key)
-            if number is not None:
-                listed.setdefault(number, place)
+        """A code of each row, -2 or more, and the position among `keys`, NO_KEY or MISSING, of each code from -2 on.
+
+        Here codes are positions.
+        """
+        listed = _first_places(map(self._number, keys))
         values = hashable_floats(self.values)
         found = np.array(sorted(listed), dtype=values.dtype)  # shape (keys that the column can hold,)
         places = np.array([*(listed[number] for number in sorted(listed)), NO_KEY], dtype=_position_dtype(keys))
@@ -191,7 +174,7 @@ class Numbers:
         return position.astype(_position_dtype(keys), copy=False), np.arange(MISSING, len(keys))
 
     def units(self) -> tuple[NDArray[np.int64], int]:
-        """Dense codes; see `Stored`."""
+        """Dense codes 0..count-1 of the values, -1 where missing or unkeyable, and count."""
         return dense(hashable_floats(self.values), self.present())
 
     def _number(self, key: Hashable) -> Any:
@@ -234,18 +217,14 @@ class ArrowValues:
         return _valid(self.column)
 
     def coded(self, keys: Keys) -> tuple[Positions, Positions]:
-        """Codes are places among the keys that the column can hold; see `Stored`."""
-        listed: dict[Any, int] = {}
-        for place, key in enumerate(keys):
-            scalar = self._scalar(key)
-            if scalar is not None:
-                listed.setdefault(scalar, place)
+        """Codes are places among the keys that the column can hold; see `Numbers`."""
+        listed = _first_places(map(self._scalar, keys))
         # null is listed last, so that one look-up tells what is missing
         codes = places_in([*listed, None], self.held, _position_dtype(keys))
         return codes, np.array([NO_KEY, NO_KEY, *listed.values(), MISSING], dtype=np.intp)
 
     def units(self) -> tuple[NDArray[np.int64], int]:
-        """Dense codes; see `Stored`."""
+        """Dense codes; see `Numbers`."""
         if not len(self.column):  # pyarrow cannot combine no chunks of decimals
             return np.empty(0, dtype=np.int64), 0
         encoded = self.column.dictionary_encode().combine_chunks()
@@ -300,7 +279,7 @@ class Coded:
         return None if present.all() else present
 
     def coded(self, keys: Keys) -> tuple[Positions, Positions]:
-        """Codes are those of the column, which are not copied; see `Stored`."""
+        """Codes are those of the column, which are not copied; see `Numbers`."""
         if self.cells is not None:
             # a row looks for its own cell: one that pandas finds equal to it, from another row, may equal other keys
             found = Objects(self.cells).positions(keys)
@@ -309,7 +288,7 @@ class Coded:
         return self.codes, np.append([NO_KEY, MISSING], self.values.positions(keys))
 
     def units(self) -> tuple[NDArray[np.int64], int]:
-        """Dense codes; see `Stored`."""
+        """Dense codes; see `Numbers`."""
         known = self.codes >= 0
         return dense(self.codes, None if known.all() else known)
 
@@ -330,11 +309,23 @@ class Objects:
         return np.array([_look_up(listed, cell) for cell in self.cells], dtype=_position_dtype(keys))
 
 
+Stored = Numbers | ArrowValues | Coded  # one column in one of the three ways
+
+
 def _factorized(cells: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
     """Codes of cells by Python's equality, and the distinct ones."""
     # a last cell that is no text: for text alone pandas takes a lone surrogate for the text of its escape
     codes, values = pd.factorize(np.append(cells, np.array([None], dtype=object)))
     return codes[:-1], values
+
+
+def _first_places(made: Iterable[Any]) -> dict[Any, int]:
+    """Place of each of some values, that of the first where several are equal; None is left out."""
+    listed: dict[Any, int] = {}
+    for place, value in enumerate(made):
+        if value is not None:
+            listed.setdefault(value, place)
+    return listed
 
 
 def _look_up(listed: dict[Hashable, int], cell: Any) -> int:

@@ -31,11 +31,6 @@ def as_dtype(dtype: np.dtype[Any], key: Any) -> float | None:
     return None if np.isnan(wide) or np.isinf(number) > np.isinf(wide) else number
 
 
-def holds(dtype: np.dtype[Any], constant: float) -> bool:
-    """Whether a dtype has exactly this number."""
-    return as_dtype(dtype, constant) == constant
-
-
 def hashable_floats(values: NDArray[Any]) -> NDArray[Any]:
     """The same numbers in a dtype that pandas can hash."""
     return values.astype(np.float32) if values.dtype == np.float16 else values

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from pandas_dp.core.lattice import MOST_CELLS, SQUARE_BITS, Lattice
+from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
@@ -38,7 +38,7 @@ PARTS_OF_A_DAY = (
         for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
     ),
 )
-NARROWEST, WIDEST_SQUARED = Fraction(1, 10**250), 10**150
+NARROWEST = Fraction(1, 10**250)
 BUYING = ("sum", "mean", "var", "std", "median", "quantile")  # the calls that take bounds="private"
 
 
@@ -77,8 +77,6 @@ def lattice(
         lower, upper, exact_step = held_step(lower, upper, unit, kind)
     else:
         exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
-    if bits == SQUARE_BITS and upper - lower > WIDEST_SQUARED:
-        raise ArgumentValueError(f"bounds of {call}() may be at most 1e150 apart, for a square to be a float")
     return _lattice(lower, upper, exact_step, bits, line)
 
 

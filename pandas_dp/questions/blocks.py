@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pandas as pd
@@ -218,13 +219,8 @@ class BlockQuestions(PreparedFrame):
         if how == "winsorized":
             raise ArgumentValueError("aggregator='winsorized' takes one number; leave it out for several")
         few_enough(count, how, len(bounds))
-        number, ranges = Kind("number"), []
-        for name, pair in bounds.items():
-            lattice = checks.lattice(
-                pair, None, RANK_BITS, number, ColumnFacts(), "sample_and_aggregate", name, Line(line)
-            )
-            ranges.append((lattice.lower, lattice.upper))
-        return Estimates(tuple(bounds), tuple(ranges), count, rows, how, function)
+        ranges = _ends("sample_and_aggregate", bounds, lambda _: ColumnFacts(), line)
+        return Estimates(tuple(bounds), ranges, count, rows, how, function)
 
     def kmeans(
         self,
@@ -302,13 +298,20 @@ class BlockQuestions(PreparedFrame):
         few_enough(count, aggregator, len(names) * centres)
         known = None if rows is None else numbers.positive_int(rows, "rows")
         given = {} if bounds is None else dict(bounds)
-        lattices = [
-            checks.lattice(given.get(c), None, RANK_BITS, Kind("number"), self._facts(c), "kmeans", c, Line(line))
-            for c in names
-        ]
-        ranges = tuple((lattice.lower, lattice.upper) for lattice in lattices)
+        ranges = _ends("kmeans", {name: given.get(name) for name in names}, self._facts, line)
         text = self._text(columns=names, bounds=self._bounds(names, given), blocks=blocks)
         return self._filled(names)._ask(text, KMeans(names, ranges, count, known, aggregator, centres), names)
+
+
+def _ends(
+    call: str, pairs: Mapping[str, Any], facts: Callable[[str], ColumnFacts], line: str
+) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Exact ends of the bounds of several numbers."""
+    lattices = [
+        checks.lattice(pair, None, RANK_BITS, Kind("number"), facts(name), call, name, Line(line))
+        for name, pair in pairs.items()
+    ]
+    return tuple((lattice.lower, lattice.upper) for lattice in lattices)
 
 
 def few_enough(blocks: int | None, aggregator: str, outputs: int) -> None:

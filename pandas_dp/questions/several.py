@@ -227,6 +227,8 @@ class SeveralQuestions(PreparedFrame):
             checks.lattice(bounds, None, bits, kind, facts, "describe", column, line, of)
             for bits, of in ((SQUARE_BITS, None), (RANK_BITS, unit))
         )
+        if squares.width > 10**150:
+            raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")
         return Summary(column, squares, ranks, kind)
 
 

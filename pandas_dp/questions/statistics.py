@@ -31,6 +31,7 @@ from pandas_dp.questions.unknown_bounds import grid, is_private, open_ended
 from pandas_dp.release.values import Release
 
 MOST_COLUMNS = 30
+WIDEST = 10**150
 
 
 class StatisticQuestions(QuantileQuestions):
@@ -330,6 +331,8 @@ class StatisticQuestions(QuantileQuestions):
             checks.lattice(given.get(c), None, SQUARE_BITS, kinds[c], self._facts(c), name, c, Line(line))
             for c in names
         )
+        if any(lattice.width > WIDEST for lattice in lattices):
+            raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for a square to be a float")
         return names, lattices, self._bounds(names, given)
 
 

@@ -74,6 +74,8 @@ def square_lattice(frame: PreparedFrame, name: str, column: str, bounds: Any, dd
         raise ArgumentValueError("ddof must be 0 or 1")
     kind, lattice = bounded(frame, name, column, bounds, SQUARE_BITS)
     refuse_dates(kind, name, column, durations=True)
+    if lattice.width > 10**150:
+        raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")
     return kind, lattice
 
 

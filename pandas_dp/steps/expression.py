@@ -268,7 +268,8 @@ class Map(Expression):
         """Kind by that of the values."""
         if np.ndim(operands[0].missing) == 0:
             raise ArgumentTypeError(_NO_COLUMN)
-        return selection.mapped(operands[0], *zip(*self.pairs, strict=True))
+        keys, values = zip(*self.pairs, strict=True)
+        return selection.take(values, selection.positions(operands[0], keys))
 
     @functools.cached_property
     def _exact(self) -> str:

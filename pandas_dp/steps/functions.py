@@ -164,19 +164,14 @@ def _clip(operand: Expression, lower: Any = None, upper: Any = None) -> Expressi
     low, high = (None if bound is None else _constant(bound, "clip") for bound in (lower, upper))
     if low is None and high is None:
         raise ArgumentValueError("clip needs lower, upper or both, as in .clip(0, 100)")
-    check_order(low, high)
+    for bound in (low, high):
+        if bound is not None and (isinstance(bound.value, bool) or not isinstance(bound.value, int | float)):
+            raise ArgumentTypeError("clip's lower and upper have to be numbers")
+    if low is not None and high is not None and low.value > high.value:  # type: ignore[operator]
+        raise ArgumentValueError("clip's lower has to be at most upper")
     if low is not None:
         operand = Operation("at_least", (operand, low))
     return operand if high is None else Operation("at_most", (operand, high))
-
-
-def check_order(lower: Constant | None, upper: Constant | None) -> None:
-    """Refuse bounds that are no numbers, or that leave nothing between them."""
-    for bound in (lower, upper):
-        if bound is not None and (isinstance(bound.value, bool) or not isinstance(bound.value, int | float)):
-            raise ArgumentTypeError("clip's lower and upper have to be numbers")
-    if lower is not None and upper is not None and lower.value > upper.value:  # type: ignore[operator]
-        raise ArgumentValueError("clip's lower has to be at most upper")
 
 
 def _fillna(operand: Expression, value: Any) -> Expression:

@@ -152,17 +152,6 @@ def isin(constants: Sequence[ConstantValue], operand: Values) -> Values:
     return booleans(np.asarray(found & ~operand.incomparable))
 
 
-def mapped(operand: Values, keys: Sequence[ConstantValue], values: Sequence[ConstantValue]) -> Values:
-    """The value that belongs to the key a cell equals; missing where it equals none.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If keys are of another kind than the column. Never for a category column.
-    """
-    return take(values, positions(operand, keys))
-
-
 def take(constants: Sequence[ConstantValue], codes: Codes) -> Values:
     """The constant at each position; missing at -1.
 
