@@ -9,13 +9,10 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pandas_dp.accounting.losses import EXACT, SLACK, Gaussian, Laplace, Losses, above, decimal, total_of
 from pandas_dp.books.odometer import gaussian_epsilon
 from pandas_dp.core.filters import renyi_limit
-from pandas_dp.core.plans import grid_step, law_of_losses
+from pandas_dp.core.plans import DeclaredPlan, grid_step
 from pandas_dp.core.privacy import PrivacyLoss
 
 _FAR = Fraction(10**10)  # a total so large that its budget of Renyi divergence is not cut off at 0
@@ -200,36 +197,16 @@ def _different(parts: list[tuple[Fraction, int]], target: Fraction) -> Fraction:
     """Different epsilons: upper bound of Murtagh and Vadhan (2016, Theorem 1.5) on a grid.
 
     The exact value is #P-hard. Rounding each epsilon up to a multiple of a step only makes it larger, and then all
-    sums lie on a grid. The law is built in floats by adding and multiplying positive numbers, so its relative error is
-    a few units in the last place a query; all of it goes to the safe side.
+    sums lie on a grid. It is the law by which sessions pay for a plan, whose rounding goes to the safe side.
     """
-    step = grid_step(parts)
-    law = law_of_losses(parts, step)  # (cells + 1,)
-    last = law.size - 1
-    queries, width = sum(times for _, times in parts), 2 * float(step)
-    slack = 1e-14 * (queries + last * float(step) + 100)
-    goal = float(target) * (1 - 1e-15) / (1 + slack)
-    # the losses are (2j - last) step; the first index of a loss >= 0, and the first whose delta is small enough
-    low, high = -(-last // 2), last
-    if low < high and _delta(law, low, width) <= goal:
-        high = low
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _delta(law, middle, width) <= goal else (middle, high)
-    tail = law[high:]
-    more_p = float(tail.sum()) * (1 + slack)
-    more_q = float(tail @ np.exp(-width * np.arange(tail.size))) * (1 - slack)  # times e^loss
-    loss = (2 * high - last) * step
-    if more_p <= float(target) * (1 - 1e-15) or more_q <= 0:
-        return max(loss if more_q <= 0 else Fraction(0), Fraction(0))
-    root = math.log((more_p - float(target) * (1 - 1e-15)) / more_q)
-    return max(Fraction(0), loss + min(Fraction(0), Fraction(root) + Fraction(slack)))
-
-
-def _delta(law: NDArray[np.float64], index: int, width: float) -> float:
-    """Return delta(g) at the loss of this index."""
-    tail = law[index + 1 :]
-    return float(tail @ -np.expm1(-width * np.arange(1, tail.size + 1)))
+    plan, goal = DeclaredPlan(parts), float(target) * (1 - 1e-15)
+    if plan.delta(0.0) <= goal:
+        return Fraction(0)
+    low, high = 0.0, float(plan.losses[-1]) * (1 + 1e-9) + 1e-9  # beyond the largest loss, where delta is 0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if plan.delta(middle) <= goal else (middle, high)
+    return Fraction(high)
 
 
 def is_exact(parts: list[tuple[Fraction, int]]) -> bool:

@@ -226,13 +226,11 @@ def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
 
 def _amount(x: Fraction, rounding: str = ROUND_CEILING) -> str:
     """A sum, exactly where it is a short decimal, else rounded: up, but for what is left."""
+    if 10**12 % x.denominator == 0:
+        return show(x, rounding)
     short = Context(prec=6, rounding=rounding)
-    told = short.divide(Decimal(x.numerator), Decimal(x.denominator))
-    return (
-        f"{'about ' * short.flags[Inexact]}{show(Fraction(told), rounding)}"
-        if 10**12 % x.denominator
-        else show(x, rounding)
-    )
+    told = Fraction(short.divide(Decimal(x.numerator), Decimal(x.denominator)))
+    return f"{'about ' * short.flags[Inexact]}{show(told, rounding)}"
 
 
 def _groups(account: Account) -> str:

@@ -17,6 +17,7 @@ from pandas_dp.core.budget import State
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
+from pandas_dp.facts.names import check_name
 from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.query import Query
 from pandas_dp.release.preview import Preview
@@ -143,7 +144,7 @@ def _ledger(terms: BudgetTerms, path: str | None) -> Ledger:
     """The ledger that has the budget, or one in memory where it is new."""
     ledger = existing_ledger(path)
     if ledger is not None:
-        terms.check_name(ledger)
+        check_name(terms.name, ledger.heads())
         if ledger.budget(terms.name) is not None:
             terms.open(ledger)  # of a known name it compares the terms, and writes nothing
             return ledger

@@ -33,25 +33,17 @@ def add(commands: Any) -> None:
         "backup": "a whole copy under a new name; nothing can be charged to it until it is restored",
         "restore": "go on with a back-up or an older copy, and charge what was answered after it was made",
     }
-    for name, text in texts.items():
-        command = what.add_parser(name, help=text, description=text)
+    made = {name: what.add_parser(name, help=text, description=text) for name, text in texts.items()}
+    for command in made.values():
         command.add_argument("file", metavar="FILE")
-        if name == "report":
-            command.add_argument(
-                "--out", metavar="report.html", help="where to write it (default: named after FILE, here); - prints it"
-            )
-            command.add_argument("--name", help="one budget and its parts; all where left out")
-        if name == "backup":
-            command.add_argument("to", metavar="TO", help="the new file")
-        if name == "restore":
-            spent = command.add_mutually_exclusive_group(required=True)
-            spent.add_argument(
-                "--spent-since",
-                metavar="PRICE",
-                nargs="+",
-                help="charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered",
-            )
-            spent.add_argument("--all", action="store_true", help="whatever was left: nothing is answered any more")
+    where = "where to write it (default: named after FILE, here); - prints it"
+    made["report"].add_argument("--out", metavar="report.html", help=where)
+    made["report"].add_argument("--name", help="one budget and its parts; all where left out")
+    made["backup"].add_argument("to", metavar="TO", help="the new file")
+    spent = made["restore"].add_mutually_exclusive_group(required=True)
+    since = "charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered"
+    spent.add_argument("--spent-since", metavar="PRICE", nargs="+", help=since)
+    spent.add_argument("--all", action="store_true", help="whatever was left: nothing is answered any more")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -109,10 +109,6 @@ class BudgetTerms:
         """
         ledger.open(self.name, self.budget, self.unit, check=partial(check_name, self.name))
 
-    def check_name(self, ledger: Ledger) -> None:
-        """Refuse a name that cannot be told from one in the ledger."""
-        check_name(self.name, ledger.heads())
-
     def protect(self, frame: pd.DataFrame, schema: Schema, ledger: str, table: str, version: str | None) -> Session:
         """Protect a frame on this budget, which is opened where the ledger has none.
 

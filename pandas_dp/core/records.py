@@ -25,12 +25,15 @@ from pandas_dp.errors import LedgerError
 
 APPLICATION_ID = int.from_bytes(b"pdDP", "big")
 SCHEMA_VERSION, OLDEST_VERSION = 4, 2  # 1, without plans, was never released
-ANSWERS = """CREATE TABLE answers (
+STORED = ("results", "answers")
+RESULTS, ANSWERS = (
+    f"""CREATE TABLE {table} (
     budget INTEGER NOT NULL, sequence INTEGER NOT NULL, result BLOB NOT NULL, digest BLOB NOT NULL,
     PRIMARY KEY (budget, sequence)
 )"""
+    for table in STORED
+)
 META = "CREATE TABLE meta (id TEXT NOT NULL, doubt TEXT NOT NULL, seal TEXT NOT NULL)"
-STORED = ("results", "answers")
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
@@ -46,10 +49,7 @@ CREATE TABLE entries (
     PRIMARY KEY (budget, sequence)
 ) WITHOUT ROWID;
 CREATE INDEX entries_by_key ON entries (budget, key) WHERE key IS NOT NULL;
-CREATE TABLE results (
-    budget INTEGER NOT NULL, sequence INTEGER NOT NULL, result BLOB NOT NULL, digest BLOB NOT NULL,
-    PRIMARY KEY (budget, sequence)
-);
+{RESULTS};
 {ANSWERS};
 {META};
 """
