@@ -68,6 +68,11 @@ class PrivateBounds(Aggregate):
         return self.question.totals
 
     @property
+    def sums(self) -> bool:
+        """As its question."""
+        return self.question.sums
+
+    @property
     def version(self) -> int:  # type: ignore[override]
         """As its question; quantiles of whole numbers are whole since the second."""
         return 2 if self._one_by_one else self.question.version
