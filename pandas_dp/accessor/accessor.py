@@ -245,7 +245,8 @@ class Accessor(RowSteps[pd.DataFrame]):
             Column that says whose row it is; rows without one are in no answer. None: every row is a unit of its own.
         max_rows, max_groups, max_rows_per_group : int, optional
             How much of one unit can count: rows in all (needed with ``unit``), parts of a grouping, rows in one part. The last
-            two are max_rows by default. A unit's other rows are in no answer, so counts and sums are too small.
+            two are max_rows by default. A unit's other rows are in no answer, so counts are too small; a sum counts the total
+            of all of them, cut to what so many rows at a bound come to.
         neighbors : {"add_remove", "replace_one"}
             Whether a unit's presence is hidden, or its content among a public number of units.
         schema : Schema or dict, optional

@@ -176,15 +176,6 @@ class Caution(str):
 WHOLE = Caution("useless: the interval is the whole of the bounds; a larger epsilon, or narrower bounds")
 
 
-def left_out(unit: PrivacyUnit, totals: bool) -> tuple[str, ...]:
-    """Say which rows no answer counts where units own several: a public fact, and a caution beside totals of rows."""
-    if unit.column is None:
-        return ()
-    who, most = repr(unit.column), "1 row" if unit.rows == 1 else f"{unit.rows:,} rows"
-    note = f"at most {most} of one {who} count, none where {who} is missing; intervals do not cover what is left out"
-    return (Caution(note) if totals else note,)
-
-
 @dataclass(frozen=True)
 class Answer:
     """What a recipe returns: a public value and what is known about its error.
@@ -238,6 +229,16 @@ class Aggregate(ABC):
         return False
 
     @property
+    def sums(self) -> bool:
+        """Whether it sums values, of which a unit has one total, whatever rows it is of."""
+        return False
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether it leaves out rows of a unit with more than count."""
+        return not self.sums
+
+    @property
     def counting(self) -> frozenset[Hashable]:
         """Labels of what counts rows beside other functions: of columns, of a `mixed` answer of rows."""
         return frozenset()
@@ -279,6 +280,21 @@ class Aggregate(ABC):
             "within= works where the error is known in advance: counts, sums, histograms, ranks and selections. The error "
             "of this question depends on the data; give a price: df.dp(epsilon=0.5)"
         )
+
+
+def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
+    """Say what no answer counts where units own several rows: a public fact, and a caution beside totals."""
+    if unit.column is None:
+        return ()
+    who, most, notes = repr(unit.column), "1 row" if unit.rows == 1 else f"{unit.rows:,} rows", []
+    rest = f"where {who} is missing; intervals do not cover what is left out"
+    if asked.sums:
+        c, together = min(unit.rows_per_group, unit.rows), unit.rows_in_parts
+        groups = "" if c == together == unit.rows else f" (in groups {together:,}, at most {c:,} in one)"
+        notes.append(f"a sum counts of one {who} at most what {most} at a bound come to{groups}, nothing {rest}")
+    if asked.keeps_rows:
+        notes.append(f"at most {most} of one {who} count, none {rest}")
+    return tuple(map(Caution, notes)) if asked.totals else tuple(notes)
 
 
 def once(plan: Callable[[A, Terms], T]) -> Callable[[A, Terms], T]:

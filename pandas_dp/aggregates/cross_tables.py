@@ -144,6 +144,11 @@ class CrossTable(SingleLook):
         return self.question.totals and self.normalize is None
 
     @property
+    def sums(self) -> bool:
+        """As its question."""
+        return self.question.sums
+
+    @property
     def drawing(self) -> str:  # type: ignore[override]
         """Margins are sums of the other cells."""
         return "cells and sums" if self.margins else "cells"

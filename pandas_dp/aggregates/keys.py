@@ -208,6 +208,11 @@ class ByFoundKey(Aggregate):
         """As its question."""
         return self.question.totals
 
+    @property
+    def sums(self) -> bool:
+        """As its question."""
+        return self.question.sums
+
     def keys_look(self, terms: Terms) -> Measurement:
         """Return the first look."""
         return listing_of(self.columns, SHARE * _epsilon(terms.price), terms.price.delta, terms.unit)

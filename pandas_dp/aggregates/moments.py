@@ -143,7 +143,7 @@ class Variance(SingleLook):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
-    version = 2
+    version = 3
 
     @property
     def own_unit(self) -> bool:  # type: ignore[override]
@@ -152,14 +152,18 @@ class Variance(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """Three integers, or three for each group."""
-        return noised(Moments(self.column, self.lattice, 2, self.by), terms.price, terms.unit)
+        return noised(self._moments, terms.price, terms.unit)
+
+    @property
+    def _moments(self) -> Moments:
+        return Moments(self.column, self.lattice, 2, self.by)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the variance within [0, (b - a)^2/4] (with ddof = 1 at most twice that)."""
         noise = noise_of(look)
         triples = tuple(zip(noisy[::3], noisy[1::3], noisy[2::3], strict=True))
         values = [self.spread(*triple) for triple in triples]
-        found = of_known(values, triples, self.lattice.cells**2, noise, self.labels, self.column)
+        found = of_known(values, triples, self._moments.row_total, noise, self.labels, self.column)
         return replace(found, error=self.error(triples, noise))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
@@ -167,11 +171,11 @@ class Variance(SingleLook):
 
         With shares p = F3 / n and d = (F1 - F2) / n the derivatives of the f of `Spread` are 2 (p - d + d^2) / n,
         2 (p + d + d^2) / n and -2 (1 - p - d^2) / n; as |d| <= 1 - p the sum of their sizes is at most 4 / n. A variance is
-        f (width / 2)^2, and n rows have n cells^2.
+        f (width / 2)^2, and a row adds T steps of the noise.
         """
-        noise, step = noise_of(self.look(terms)), float(self.lattice.step)
-        scale = f"{scale_of(noise, self.lattice.step**2, PLAIN)}, on sums of which the variance is made"
-        size = (noise.tail(LEVEL) + 1) * step**2
+        noise, step = noise_of(self.look(terms)), self.lattice.width**2 / self._moments.row_total
+        scale = f"{scale_of(noise, step, PLAIN)}, on sums of which the variance is made"
+        size = (noise.tail(LEVEL) + 1) * float(step)
         known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
         if not self.root:
             return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about")
@@ -185,11 +189,11 @@ class Variance(SingleLook):
     def error(self, triples: tuple[Any, ...], noise: Noise) -> Spread:
         """Of the answers from three noisy features each."""
         scale, scalar = float((self.lattice.width / 2) ** 2), self.labels is None
-        return Spread(triples, self.lattice.cells**2, noise, scale, self.ddof, self.root, scalar)
+        return Spread(triples, self._moments.row_total, noise, scale, self.ddof, self.root, scalar, self.lattice.cells)
 
     def spread(self, f1: int, f2: int, f3: int) -> float:
         """The answer from three noisy features."""
-        row = self.lattice.cells**2
+        row = self._moments.row_total
         n = max(f1 + f2 + f3, row)
         share = Fraction(f1 + f2 - f3, n) - Fraction(f1 - f2, n) ** 2
         value = min(max(share, Fraction(0)), Fraction(1)) * (self.lattice.width / 2) ** 2
@@ -201,8 +205,9 @@ class Variance(SingleLook):
 
 @dataclass(frozen=True)
 class Sum(SingleLook):
-    """Sum of a column clipped to the public bounds; rows without a value add nothing.
+    """Sum of a column clipped to the public bounds, in all or by group; rows without a value add nothing.
 
+    Of a unit's rows the total counts, which is cut: see `Total`.
     The answer is the noisy integer sum on the lattice, scaled back: a float (a Timedelta for durations).
     """
 
@@ -213,7 +218,13 @@ class Sum(SingleLook):
     labels: Labels | CrossLabels | None = None
 
     totals = True
+    sums = True
     own_unit = True
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        """By group a unit's total counts since the third."""
+        return 1 if self.by is None else 3
 
     def look(self, terms: Terms) -> Measurement:
         """One integer, or one for each group."""

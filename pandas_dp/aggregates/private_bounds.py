@@ -80,6 +80,11 @@ class PrivateBounds(Aggregate):
         return self.question.totals
 
     @property
+    def sums(self) -> bool:
+        """As its question."""
+        return self.question.sums
+
+    @property
     def version(self) -> int:  # type: ignore[override]
         """That of its question, after 10 of the first look's: since the first one bounds grow, and a unit counts once."""
         return 10 + self.question.version

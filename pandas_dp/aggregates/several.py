@@ -115,13 +115,23 @@ class Several(Aggregate):
 
     @property
     def version(self) -> int:  # type: ignore[override]
-        """The latest of its questions."""
-        return max(part.question.version for part in self.parts)
+        """The latest of its questions; sums may have a look of their own since the third."""
+        return max(3 if self.sums else 1, *(part.question.version for part in self.parts))
 
     @property
     def totals(self) -> bool:
         """Whether one of its questions counts or sums."""
         return any(part.question.totals for part in self.parts)
+
+    @property
+    def sums(self) -> bool:
+        """Whether one of its questions sums values."""
+        return any(part.question.sums for part in self.parts)
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether one of them leaves out rows."""
+        return any(part.question.keeps_rows for part in self.parts)
 
     @property
     def counting(self) -> frozenset[Hashable]:

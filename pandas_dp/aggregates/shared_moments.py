@@ -29,8 +29,8 @@ from pandas_dp.aggregates.base import (
 )
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, of_known
-from pandas_dp.aggregates.rotated import half_width, mean_of_three, threshold
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel, Ratio, around, series_of
+from pandas_dp.aggregates.rotated import half_width, mean_of_three
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends, ErrorModel, Ratio, around, series_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -45,11 +45,10 @@ SLACK = 1.001  # of standard deviations: the noise is rounded up by less
 
 @dataclass(frozen=True)
 class Weighted:
-    """A weighted sum of independent noise, and what the rounding of rows adds to it at most, in steps."""
+    """A weighted sum of independent noise."""
 
     noise: Noise
     weights: tuple[float, ...]
-    rounding: int = 0
 
     @property
     def length(self) -> float:
@@ -58,7 +57,7 @@ class Weighted:
 
     def half_width(self, level: float) -> int:
         """Steps of the noise within which it stays with this probability."""
-        return int(half_width(self.weights, self.noise, level)) + 1 + self.rounding
+        return int(half_width(self.weights, self.noise, level)) + 1
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,8 @@ class SharedMoments(SingleLook):
     their values, both without bias. The mean is the quotient of these two as they are shown, cut to the bounds, and the
     variance the square of the standard deviation as shown. Everything is computed from the noisy integers of one look, whose
     loss is that of `Moments`.
-    A unit with more rows than count is scaled as a whole: it adds as many rows as count, at the mean of its values.
+    A unit with more rows than count is scaled as a whole: it adds as many rows as count, at the mean of its values. Its total,
+    which a sum counts, is another number, so sums are made here only where each row is a unit, see `sharing`.
 
     Parameters
     ----------
@@ -118,9 +118,8 @@ class SharedMoments(SingleLook):
 
     @cached_property
     def _bounded(self) -> Sum | Mean | Variance:
-        """A question on the lattice of the look: that for squares, which is the coarser one, where there is a variance."""
-        bounded = [question for question in self.questions if isinstance(question, Sum | Mean | Variance)]
-        return next((question for question in bounded if isinstance(question, Variance)), bounded[0])
+        """A question on the lattice of the look."""
+        return next(question for question in self.questions if isinstance(question, Sum | Mean | Variance))
 
     @property
     def lattice(self) -> Lattice:
@@ -140,7 +139,11 @@ class SharedMoments(SingleLook):
     @property
     def _row(self) -> int:
         """What the features of one row add up to."""
-        return int(self.lattice.cells**self.degree)
+        return self._moments.row_total
+
+    @property
+    def _moments(self) -> Moments:
+        return Moments(self._bounded.column, self.lattice, self.degree, self.by)
 
     @property
     def _weights(self) -> tuple[int, ...]:
@@ -150,7 +153,7 @@ class SharedMoments(SingleLook):
 
     def look(self, terms: Terms) -> Measurement:
         """Two or three integers, or as many for each group."""
-        return noised(Moments(self._bounded.column, self.lattice, self.degree, self.by), terms.price, terms.unit)
+        return noised(self._moments, terms.price, terms.unit)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a tuple of answers."""
@@ -165,9 +168,7 @@ class SharedMoments(SingleLook):
             said = question.notes(sums, model.noise) if isinstance(question, CountBy) else ()
             return self._shaped([n / self._row for n in sums], noise, model, said)
         if isinstance(question, Sum):
-            models = tuple(self._sum_error(question, f, noise) for f in parts)
-            error = models[0] if question.labels is None else EachOf(models)
-            return self._shaped([self._sum(f) for f in parts], noise, error)
+            return self._shaped([self._sum(f) for f in parts], noise, self.linear_error(question, noise))
         labels, column = question.labels, question.column
         if isinstance(question, Variance):
             roots = [replace(question, root=True).spread(*f) for f in parts]
@@ -206,14 +207,6 @@ class SharedMoments(SingleLook):
             return Additive(weighted, self.lattice.step / (2 * self._row), self.kind)
         return Additive(weighted, Fraction(1, self._row))
 
-    def _sum_error(self, question: Sum, f: Features, noise: Noise) -> Additive:
-        """Of one sum: on the lattice of squares, which is coarse, each row is rounded by half a step at most."""
-        model = self.linear_error(question, noise)
-        if self.degree == 1:
-            return model
-        rows = math.ceil(max(sum(f), 0) + threshold(noise, len(f)))  # the most there are, in the steps of the model
-        return replace(model, noise=replace(self._weighted(question, noise), rounding=rows))
-
     def _mean_error(self, parts: list[Features], noise: Noise) -> ErrorModel:
         scalar = self._bounded.labels is None
         if self.degree == 1:
@@ -245,7 +238,7 @@ class SharedMoments(SingleLook):
         if isinstance(question, Variance) or self.degree == 1:
             return question.expected(terms, rows)
         # a quotient of three sums, with the noise of `RotatedMean`, which is largest at an end
-        size = half_width((0.0, 2.0, 1.0), noise, LEVEL) / self.lattice.cells**2 * float(self.lattice.width / 2)
+        size = half_width((0.0, 2.0, 1.0), noise, LEVEL) / self._row * float(self.lattice.width / 2)
         known, of = (rows, OF_GROUP) if grouped else (terms.about(rows), "")
         return over_rows(noise.name, None, size, known, PLAIN, of, "at most about")
 
@@ -271,7 +264,8 @@ class SharedMoments(SingleLook):
 def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int, ...]:
     """Which of some moments of one column are better made of one look at the sum of their shares of the price.
 
-    None gets a larger standard deviation than alone at its own share, those that would are left out.
+    None gets a larger standard deviation than alone at its own share, those that would are left out. So are sums where units
+    own several rows: `Total` counts of a unit what `Moments` does not.
 
     Parameters
     ----------
@@ -284,7 +278,7 @@ def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int
     tuple of int
         Places; none, or two and more.
     """
-    kept = tuple(range(len(asked)))
+    kept = tuple(i for i, (one, _) in enumerate(asked) if terms.unit.column is None or not isinstance(one, Sum))
     while len(kept) > 1 and any(not isinstance(asked[i][0], Count | CountBy) for i in kept):
         together = SharedMoments(tuple(asked[i][0] for i in kept))
         noise = _noise(together, sum((asked[i][1] for i in kept), Fraction(0)), terms)

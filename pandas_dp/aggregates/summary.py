@@ -48,7 +48,7 @@ class Summary(Aggregate):
     ranks: Lattice
     kind: Kind
 
-    version = 2
+    version = 3
     mixed = True
     counting = frozenset({"count"})
 

@@ -227,7 +227,12 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Spread:
-    """Rotated variances or standard deviations, of three noisy features each; see `variances`."""
+    """Rotated variances or standard deviations, of three noisy features each; see `variances`.
+
+    Rows lie within half a step of the lattice of so many `cells` (those of answers pickled before it was told have as many as
+    a row adds squares), which moves the standard deviation by as much at most, and the mean of their squares is rounded by
+    2 / `row_total` of (width / 2)^2.
+    """
 
     features: tuple[Any, ...]
     row_total: int
@@ -236,16 +241,18 @@ class Spread:
     ddof: int
     root: bool
     scalar: bool = True
+    cells: int = 0
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends within the possible range."""
         row, most = float(self.row_total), 1.0 + self.ddof
         features = np.array(self.features, dtype=np.float64).reshape(-1, 3)
-        low, high = np.sqrt(variances(features, row, self.ddof, self.noise, level))
-        # a rounded row moves the standard deviation by half a step at most, with ddof = 1 by a little more
         rows = np.maximum(features.sum(axis=-1) / row, 2)
-        rounding = np.sqrt((rows / (rows - 1) if self.ddof else 1) / row)
-        found = np.maximum(low - rounding, 0) ** 2, np.minimum((high + rounding) ** 2, most)
+        more = rows / (rows - 1) if self.ddof else np.ones(len(rows))
+        low, high = variances(features, row, self.ddof, self.noise, level)
+        squares, steps = 2 * more / row, np.sqrt(more) / (self.cells or math.isqrt(self.row_total))
+        low = np.maximum(np.sqrt(np.maximum(low - squares, 0)) - steps, 0) ** 2
+        found = low, np.minimum((np.sqrt(high + squares) + steps) ** 2, most)
         lower, upper = (self._sized(x).tolist() for x in found)
         whole = 0.0, float(self._sized(most))
         values = [value] if self.scalar else value.tolist()

@@ -22,9 +22,8 @@ MOST_CELLS = 1 << 31
 FAR = 1 << 51  # float64 resolves a quarter of a step up to here
 FINEST, COARSEST = Fraction(1, 1 << 400), 1 << 400  # steps whose squares are floats
 
-# Fineness by use: 2**30 cells for sums, 2**20 for sums of squares (n cells^2 stays far below 2**62), 2**16
-# for ranks.
-SUM_BITS, SQUARE_BITS, RANK_BITS = 30, 20, 16
+# Fineness by use: 2**30 cells for sums, 2**20 for products of two columns, 2**16 for ranks.
+SUM_BITS, PRODUCT_BITS, RANK_BITS = 30, 20, 16
 
 Rule = Callable[[NDArray[np.generic], NDArray[np.int64]], None]
 Raw = tuple[NDArray[np.generic], "NDArray[np.bool_] | None"]
@@ -75,6 +74,11 @@ class Lattice:
     def width(self) -> Fraction:
         """Distance between the lowest and the highest point."""
         return self.cells * self.step
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts `crossed` cuts a step: M on lattices of few cells, so that it is exact, else 2**31 / M."""
+        return max(1, min(self.cells, MOST_CELLS // self.cells))
 
     def point(self, i: int) -> Fraction:
         """The value of offset i."""
@@ -242,13 +246,27 @@ def shifted(values: NDArray[Any], magic: np.float64, out: NDArray[np.float64]) -
     return out
 
 
+def crossed(offsets: NDArray[np.int64], lattice: Lattice) -> NDArray[np.int64]:
+    """F v (M - v) / M of offsets v in 0..M, F parts a step, rounded to the nearest integer, halves up, in a new array.
+
+    For all inputs an integer from 0 to F times the smaller of v and M - v, as F v is whole and at least
+    floor(F v - F v^2 / M + 1/2). Exact where F = M. With M <= 2**32 cells nothing wraps: the product is at most F M^2 / 4,
+    which is M^2 / 4 <= 2**62 or, with F M <= 2**31, at most 2**60, and what is added is below 2**32.
+    """
+    out = lattice.cells - offsets
+    out *= offsets
+    out *= lattice.parts
+    out += lattice.cells // 2
+    out //= lattice.cells
+    return out
+
+
 def power_sums(lattice: Lattice, raw: Raw, degree: int) -> list[int]:
-    """Number of rows that hold a value, sum of their offsets and, for degree 2, sum of their squared offsets.
+    """Number of rows that hold a value, sum of their offsets and, for degree 2, sum of what `crossed` makes of them.
 
     Parameters
     ----------
     lattice : Lattice
-        For degree 2 with at most 2**22 cells.
     raw : (values, present)
         At most 2**17 rows. `present` is None when no row is missing; NaN counts as missing in any case.
     degree : {1, 2}
@@ -256,14 +274,14 @@ def power_sums(lattice: Lattice, raw: Raw, degree: int) -> list[int]:
     Returns
     -------
     list of int
-        Exact for all inputs: the sums stay below 2**17 * 2**31 and 2**17 * 2**44 in int64.
+        Exact for all inputs: the sums stay below 2**17 * 2**31 in int64.
     """
     values, present = raw
     offsets, mask = lattice.offsets(values), present_mask(values, present)
     if mask is not None:
         offsets *= mask  # a missing row adds nothing
     sums = [values.size if mask is None else int(np.count_nonzero(mask)), int(np.add.reduce(offsets))]
-    return sums if degree == 1 else [*sums, int(np.add.reduce(np.multiply(offsets, offsets, out=offsets)))]
+    return sums if degree == 1 else [*sums, int(np.add.reduce(crossed(offsets, lattice)))]
 
 
 def present_mask(values: NDArray[np.generic], present: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:

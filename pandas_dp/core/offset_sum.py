@@ -1,9 +1,8 @@
-"""The sum of a column's lattice offsets, and of their squares, at about the speed of a plain sum.
+"""The sum of a column's lattice offsets, at about the speed of a plain sum, and of what `crossed` makes of them.
 
 Where a whole chunk lies within the bounds and holds no NaN, which two reductions tell, no clip can change anything: then
 one addition rounds every row to the lattice and the bits are added up as integers. Any other chunk goes the general
-way. Both map each row to the same offset, so which way a chunk went cannot be seen in the sum. Squares are added up in
-floats, in runs of rows so short that every sum is a whole number of steps below 2**53: no order of adding them rounds.
+way. Both map each row to the same offset, so which way a chunk went cannot be seen in the sum.
 """
 
 from __future__ import annotations
@@ -15,17 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import Lattice, Raw, float_terms, integer_info, power_sums, shifted, within_bounds
+from pandas_dp.core.lattice import Lattice, Raw, crossed, float_terms, integer_info, power_sums, shifted, within_bounds
 
 CHUNK = 1 << 16  # rows handled at once: longer than elsewhere, as little is done to them
 WRAP = 1 << 64
-LONGEST_RUN = 1 << 12  # of squares: longer ones wake the threads of a BLAS
 
 Inside = Callable[[NDArray[Any], NDArray[np.float64]], "list[int] | None"]
 
 
 def offset_sum(lattice: Lattice, raw: Raw, degree: int = 1) -> list[int]:
-    """Number of rows that hold a value, the sum of their offsets and, for degree 2, that of their squares.
+    """Number of rows that hold a value, the sum of their offsets and, for degree 2, that of what `crossed` makes of them.
 
     Parameters
     ----------
@@ -63,23 +61,18 @@ def _quick(lattice: Lattice, dtype: np.dtype[Any], degree: int) -> Inside | None
     if dtype.kind != "f" or terms is None:
         return None
     least, most, magic, origin = terms
-    within, base, square = within_bounds(dtype, least, most), int(origin.view(np.int64)), float(lattice.step) ** -2
-    # for degree 2 a power of two, which divides a chunk, with run * cells**2 <= 2**53
-    run = min(1 << max(1, (1 << 53) // lattice.cells**2).bit_length() - 1, LONGEST_RUN)
+    within, base = within_bounds(dtype, least, most), int(origin.view(np.int64))
 
     def quick(part: NDArray[Any], buffer: NDArray[np.float64]) -> list[int] | None:
         if not within(part):
             return None
-        rounded, rows = shifted(part, magic, buffer), part.size
+        offsets, rows = shifted(part, magic, buffer).view(np.int64), part.size
         # int64 sums wrap modulo 2**64, and the true sum of offsets is below 2**16 * 2**31
-        first = (int(np.add.reduce(rounded.view(np.int64))) - rows * base) % WRAP
+        first = (int(np.add.reduce(offsets)) - rows * base) % WRAP
         if degree == 1:
             return [rows, first]
-        rounded -= origin  # offset * step
-        runs, rest = rounded[: rows - rows % run].reshape(-1, run), rounded[rows - rows % run :]
-        # exact in floats, in any order: a run's sum is a whole number of steps squared, at most run * cells**2
-        squares = [*np.vecdot(runs, runs).tolist(), np.vecdot(rest, rest).item()]  # runs + 1 of them
-        return [rows, first, sum(int(each * square) for each in squares)]
+        offsets -= base
+        return [rows, first, int(np.add.reduce(crossed(offsets, lattice)))]
 
     return quick
 

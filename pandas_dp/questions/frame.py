@@ -11,7 +11,7 @@ from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.sample_and_aggregate import WinsorizedMean
 from pandas_dp.aggregates.smooth import TrimmedMeanOf
-from pandas_dp.core.lattice import SQUARE_BITS, SUM_BITS
+from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import explain, uncopied
 from pandas_dp.questions import rows
@@ -225,8 +225,10 @@ class PricedFrame(
 
         Notes
         -----
-        Values are rounded to a lattice of 2**30 steps and summed as integers. With max_rows = k a unit moves the sum by
-        at most ``k max(|lower|, |upper|)`` under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one.
+        Values are rounded to a lattice of 2**30 steps and summed as integers. Of a unit with several rows the total of all of
+        them counts, cut to what max_rows = k rows at a bound come to: it moves the sum by at most
+        ``k max(|lower|, |upper|)`` under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one. So light rows
+        count beyond max_rows; what is beyond the cut is left out, and no interval covers it.
         Private bounds come from a noisy histogram over powers of two; the answer's notes say which were found.
         Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson,
         Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
@@ -397,7 +399,7 @@ class PricedFrame(
 
     def _variance(self, name: str, column: str, bounds: Any, ddof: int) -> Release:
         kind, lattice = square_lattice(self, name, column, bounds, ddof)
-        question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SQUARE_BITS)
+        question = asked(self, Variance(column, lattice, kind, ddof, root=name == "std"), bounds, SUM_BITS)
         return self._ask(self._text(ddof=ddof), question, (column,))
 
 

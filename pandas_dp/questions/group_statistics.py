@@ -10,7 +10,7 @@ from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import DistinctCounts
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.quantiles import QuantileOf
-from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS
+from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, uncopied
@@ -131,7 +131,14 @@ class GroupStatistics:
         return self._ask(question, column)
 
     def sum(self, column: str | None = None, *, bounds: Any = None) -> Release:
-        """Sum of a column in each group; see `PricedFrame.sum`. Rows beyond a unit's bounds are dropped at random.
+        """Sum of a column in each group; see `PricedFrame.sum`.
+
+        Notes
+        -----
+        Of a unit the total of all its rows in a group counts, cut to what max_rows_per_group rows at a bound come to. Where the
+        sizes of its totals come to more than max_rows rows (max_groups times max_rows_per_group where that is less) at a bound
+        do, all are made smaller in proportion. So no row is dropped at random, a unit may be in more than max_groups groups,
+        and of values of one sign the sums of all groups add up to ``sum`` where these bounds are left out.
 
         Examples
         --------
@@ -199,7 +206,7 @@ class GroupStatistics:
         kind, lattice = square_lattice(self._frame, name, column, bounds, ddof)
         parts = self._parts
         question = Variance(column, lattice, kind, ddof, name == "std", parts.by, parts.labels)
-        return self._ask(asked(self._frame, question, bounds, SQUARE_BITS), column, ddof=ddof)
+        return self._ask(asked(self._frame, question, bounds, SUM_BITS), column, ddof=ddof)
 
     def median(self, column: str | None = None, *, bounds: Any = None, step: Any = None) -> Release:
         """Median of a column in each group, ``quantile`` at 0.5; see `PricedFrame.median`.

@@ -295,7 +295,7 @@ class Ahead:
         known = replace(known, notes=(*known.notes, *query.notes))
         if unit.column is None or not query.aggregate.bounded:
             return known
-        notes = (*known.notes, *map(str, left_out(unit, totals=False)))
+        notes = (*known.notes, *map(str, left_out(unit, query.aggregate)))
         if unit.rows > 1 and known.half_width is not None and not isinstance(known.half_width, dict):
             single = replace(terms, unit=replace(unit, rows=1, groups=1, rows_per_group=1))
             least = query.aggregate.expected(single, self.rows).half_width

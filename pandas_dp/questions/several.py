@@ -16,7 +16,7 @@ from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.several import Part, Several
 from pandas_dp.aggregates.summary import Summary
 from pandas_dp.aggregates.uncertainty import LEVEL
-from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS
+from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.core.privacy import Price, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks, numbers
@@ -126,8 +126,8 @@ class SeveralQuestions(PreparedFrame):
         "count", "sum", "mean", "var" and "std" of one column are made of the same two noisy sums, of three with "var" or
         "std", bought with all their shares. So the mean is the sum over the count as shown, but where that leaves the bounds,
         to which it is cut, or there is less than one row; and "var" is the square of "std". Such counts are not rounded to
-        whole rows. Of a unit with more than max_rows rows the
-        mean counts, max_rows times; beside "var" and "std" values are rounded to a millionth of the width of the bounds.
+        whole rows. Of a unit with more than max_rows rows the mean counts, max_rows times. A sum counts its total, as ``sum``
+        does, so where units own several rows it is bought by itself.
         No standard deviation is larger for it than that of the question alone at its share. What would have a larger one, as
         "count" and "sum" may under replace_one, with rho=, with most of the price or where alone they hardly err, is asked by
         itself, like all other functions and everything in bounds="private".
@@ -225,7 +225,7 @@ class SeveralQuestions(PreparedFrame):
         unit = unit_of(self._empty()[column].dtype)
         squares, ranks = (
             checks.lattice(bounds, None, bits, kind, facts, "describe", column, line, of)
-            for bits, of in ((SQUARE_BITS, None), (RANK_BITS, unit))
+            for bits, of in ((SUM_BITS, None), (RANK_BITS, unit))
         )
         if squares.width > 10**150:
             raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")

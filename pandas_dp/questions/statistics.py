@@ -17,7 +17,7 @@ from pandas_dp.aggregates.randomized_response import RandomizedAnswers
 from pandas_dp.aggregates.regression import LinearRegression
 from pandas_dp.aggregates.smooth import COST_BITS, MOST_VERTICES, SpanningTreeOf
 from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
-from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
+from pandas_dp.core.lattice import PRODUCT_BITS, RANK_BITS, Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
@@ -328,7 +328,7 @@ class StatisticQuestions(QuantileQuestions):
         if not 2 <= len(names) <= MOST_COLUMNS:
             raise ArgumentValueError(f"{name}() takes 2 to {MOST_COLUMNS} columns: {line}")
         lattices = tuple(
-            checks.lattice(given.get(c), None, SQUARE_BITS, kinds[c], self._facts(c), name, c, Line(line))
+            checks.lattice(given.get(c), None, PRODUCT_BITS, kinds[c], self._facts(c), name, c, Line(line))
             for c in names
         )
         if any(lattice.width > WIDEST for lattice in lattices):

@@ -12,7 +12,7 @@ from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.private_bounds import WIDEST, PrivateBounds
 from pandas_dp.aggregates.quantiles import QuantileOf
-from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, Lattice
+from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import Kind
@@ -72,7 +72,7 @@ def square_lattice(frame: PreparedFrame, name: str, column: str, bounds: Any, dd
     """Kind and lattice of a column whose squares are added up."""
     if isinstance(ddof, bool) or ddof not in (0, 1):
         raise ArgumentValueError("ddof must be 0 or 1")
-    kind, lattice = bounded(frame, name, column, bounds, SQUARE_BITS)
+    kind, lattice = bounded(frame, name, column, bounds, SUM_BITS)
     refuse_dates(kind, name, column, durations=True)
     if lattice.width > 10**150:
         raise ArgumentValueError(f"bounds of {name}() may be at most 1e150 apart, for its square to be a float")

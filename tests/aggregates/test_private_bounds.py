@@ -24,7 +24,7 @@ from pandas_dp.aggregates.uncertainty import Ratio
 from pandas_dp.core import gate
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import HybridFilter, PureFilter
-from pandas_dp.core.lattice import RANK_BITS, SQUARE_BITS, SUM_BITS, Lattice
+from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.datasets import load_adult
@@ -45,7 +45,7 @@ def widest(bits: int) -> Lattice:
 QUESTIONS = [
     PrivateBounds(Sum("x", widest(SUM_BITS), NUMBER), SUM_BITS),
     PrivateBounds(Mean("x", widest(SUM_BITS), NUMBER), SUM_BITS),
-    PrivateBounds(Variance("x", widest(SQUARE_BITS), NUMBER), SQUARE_BITS),
+    PrivateBounds(Variance("x", widest(SUM_BITS), NUMBER), SUM_BITS),
     PrivateBounds(QuantileOf("x", (F(1, 2),), widest(RANK_BITS), NUMBER, True), RANK_BITS),
     PrivateBounds(QuantileOf("x", (F(1, 4), F(1, 2), F(3, 4)), widest(RANK_BITS), NUMBER, False), RANK_BITS),
 ]

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
+from support.features import features
 
 from pandas_dp.aggregates.base import WHOLE, Terms, noise_of
 from pandas_dp.aggregates.cross_tables import SumOf
@@ -27,11 +28,13 @@ from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price, PrivacyUnit
+from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import Labels
 
 LEVEL, DRAWS, LEAST = 0.95, 4000, 0.945
-FINE, COARSE = (Lattice(Fraction(1, 2**bits), -(2 ** (bits - 1)), 2**bits) for bits in (30, 20))  # from -1/2 to 1/2
+FINE = Lattice(Fraction(1, 2**30), -(2**29), 2**30)  # from -1/2 to 1/2
+ROW = Moments("x", FINE, 2).row_total
 # mean and variance in units of half the width: spread out, half at each bound, near one, at one, ages, incomes
 PLACES = [(0, 1 / 3), (0, 1), (0.9, 0.19), (-1, 0), (-0.24, 0.075), (0.5, 0.1), (-0.97, 0.01)]
 INNER = [(t, v) for t, v in PLACES if 0 < v < 1 - t**2 - 1e-9]
@@ -63,7 +66,7 @@ def two(rows: float, t: float) -> np.ndarray:
 def three(rows: float, t: float, v: float) -> np.ndarray:
     """Features of a variance."""
     square = v + t**2
-    return np.array([1 + 2 * t + square, 1 - 2 * t + square, 2 - 2 * square]) / 4 * rows * float(COARSE.cells) ** 2
+    return np.array([1 + 2 * t + square, 1 - 2 * t + square, 2 - 2 * square]) / 4 * rows * float(ROW)
 
 
 def mean_value(noisy: np.ndarray) -> np.ndarray:
@@ -73,7 +76,7 @@ def mean_value(noisy: np.ndarray) -> np.ndarray:
 
 
 def variance_value(noisy: np.ndarray, ddof: int) -> np.ndarray:
-    row = float(COARSE.cells) ** 2
+    row = float(ROW)
     total = np.maximum(noisy.sum(axis=1), row)
     found = np.clip(
         (noisy[:, 0] + noisy[:, 1] - noisy[:, 2]) / total - ((noisy[:, 0] - noisy[:, 1]) / total) ** 2, 0, 1
@@ -93,7 +96,7 @@ def means_of(law, rows, scale, t, v, draws=DRAWS):
     noisy = noisy[noisy.sum(axis=1) > threshold(noise, 2)]
     values = pd.Series(mean_value(noisy))
     yield "mean", values, Ratio(parts(noisy), noise, FINE, scalar=False).bounds(values, LEVEL), t / 2
-    noise = noise_at(law, scale, COARSE.cells**2)
+    noise = noise_at(law, scale, ROW)
     noisy = three(rows, t, v) + drawn(noise, (draws, 3), 2)
     noisy = noisy[noisy.sum(axis=1) > threshold(noise, 3)]
     values, features = pd.Series(mean_value(noisy)), parts(noisy)
@@ -103,14 +106,13 @@ def means_of(law, rows, scale, t, v, draws=DRAWS):
 
 def spreads_of(law, rows, scale, t, v, draws=DRAWS):
     """The same of variances and standard deviations."""
-    row = COARSE.cells**2
-    noise = noise_at(law, scale, row)
+    noise = noise_at(law, scale, ROW)
     noisy = three(rows, t, v) + drawn(noise, (draws, 3), 2)
     noisy = noisy[noisy.sum(axis=1) > threshold(noise, 3)]
     for name, ddof in (("var", 0), ("std", 1)):
         values, truth = variance_value(noisy, ddof), v / 4 * (rows / (rows - 1) if ddof else 1)
         values, truth = (np.sqrt(values), math.sqrt(truth)) if name == "std" else (values, truth)
-        error = Spread(parts(noisy), row, noise, 0.25, ddof, name == "std", scalar=False)
+        error = Spread(parts(noisy), ROW, noise, 0.25, ddof, name == "std", False, FINE.cells)
         yield name, pd.Series(values), error.bounds(pd.Series(values), LEVEL), truth
 
 
@@ -150,7 +152,7 @@ def test_and_is_narrow(law, rows, scale, place):
     t, v = place
     noise = noise_at(law, scale, FINE.cells)
     errors = {"mean": np.abs(mean_value(two(rows, t) + drawn(noise, (200_000, 2), 5)) - t / 2)}
-    noisy = three(rows, t, v) + drawn(noise_at(law, scale, COARSE.cells**2), (200_000, 3), 6)
+    noisy = three(rows, t, v) + drawn(noise_at(law, scale, ROW), (200_000, 3), 6)
     errors["mean of three"] = np.abs(mean_value(noisy) - t / 2)
     errors["var"] = np.abs(variance_value(noisy, 0) - v / 4)
     errors["std"] = np.abs(np.sqrt(variance_value(noisy, 1)) - math.sqrt(v / 4 * rows / (rows - 1)))
@@ -260,7 +262,7 @@ def asked(statistic, grouped=True, epsilon=1, kind="number"):
     if statistic == "mean":
         question = Mean("x", FINE, Kind(kind), *groups)
     else:
-        question = Variance("x", COARSE, Kind(kind), 1, statistic == "std", *groups)
+        question = Variance("x", FINE, Kind(kind), 1, statistic == "std", *groups)
     terms = Terms(PrivacyUnit(), Price(Fraction(epsilon)))
     return question, question.look(terms), terms
 
@@ -269,7 +271,7 @@ def asked(statistic, grouped=True, epsilon=1, kind="number"):
 def test_groups_without_rows_have_no_value(statistic):
     """One of 30 rows and two of none, whose noise is below the threshold and far above and below 0."""
     question, look, terms = asked(statistic)
-    row = FINE.cells if statistic == "mean" else COARSE.cells**2
+    row = FINE.cells if statistic == "mean" else ROW
     of_rows = two(30, 0.2) if statistic == "mean" else three(30, 0.2, 0.3)
     size = len(of_rows)
     noisy = [*map(int, of_rows), *[row * 5 // size] * size, *[-9 * row] * size]
@@ -316,7 +318,7 @@ def test_means_at_an_end_are_rarely_false_alarms(features, groups):
     the claim itself, 5 %, is compared: more than 7.9 % for it has one below 1e-7.
     """
     noise, t = noise_at("Laplace", 1.0, 2**30), -0.98
-    exact = two(700, t) if features == 2 else three(700, t, 1e-4) / COARSE.cells**2 * 2**30
+    exact = two(700, t) if features == 2 else three(700, t, 1e-4) / ROW * 2**30
     said = 0
     for seed in range(2000):
         lower, upper, _ = at_ends(parts(exact + drawn(noise, (groups, features), seed)), noise, LEVEL)
@@ -329,7 +331,7 @@ def test_means_at_an_end_are_rarely_false_alarms(features, groups):
 def test_means_at_an_end_are_found(features, rows, least):
     """Power in 1,000 answers of one group, all of whose values lie at the lower end."""
     noise = noise_at("Laplace", 1.0, 2**30)
-    exact = two(rows, -1) if features == 2 else three(rows, -1, 0) / COARSE.cells**2 * 2**30
+    exact = two(rows, -1) if features == 2 else three(rows, -1, 0) / ROW * 2**30
     said = [bool(at_ends(parts(exact + drawn(noise, (1, features), seed)), noise, LEVEL)[0][0]) for seed in range(1000)]
     assert np.mean(said) > least
 
@@ -344,21 +346,46 @@ def test_a_value_of_which_nothing_is_known_is_called_useless():
     assert noise_of(look).scale == FINE.cells
 
 
-@pytest.mark.parametrize("rows", [10**6, 10**7])
-def test_rounding_to_the_lattice_of_squares_is_covered(rows):
-    """Equal values between two points of the lattice: each is rounded by the same amount, which no noise hides."""
+def of_equal_rows(lattice, rows, offset):
+    """Noisy features of so many equal rows, from three sums at a scale of a third of a row."""
+    row = Moments("x", lattice, 2).row_total
+    noise = noise_at("Laplace", 1 / 3, row)
+    return np.array(features(offset, lattice, 2), dtype=np.float64) * rows + drawn(noise, (DRAWS, 3)), noise, row
+
+
+@pytest.mark.parametrize("rows", [10**6, 10**7, 10**9])
+@pytest.mark.parametrize("bits", [30, 20])
+def test_rounding_to_the_lattice_is_covered(rows, bits):
+    """Equal values between two of its points: each is rounded by the same amount, which no noise hides from some 1e9 rows on.
+
+    On the coarser lattice, of 2**20 steps, an interval without that half of a step misses from 1e6 rows on.
+    """
+    lattice = Lattice(Fraction(1, 2**bits), -(2 ** (bits - 1)), 2**bits)
     value = 0.4 - 0.5
-    offset = round((value + 0.5) * COARSE.cells)
-    noise = noise_at("Laplace", 1 / 3, COARSE.cells**2)
-    m = COARSE.cells
-    exact = np.array([offset**2, (m - offset) ** 2, 2 * offset * (m - offset)], dtype=np.float64) * rows
-    noisy = exact + drawn(noise, (DRAWS, 3))
-    features = parts(noisy)
-    differences, totals = tuple(f[0] - f[1] for f in features), tuple(map(sum, features))
+    noisy, noise, row = of_equal_rows(lattice, rows, round((value + 0.5) * lattice.cells))
+    found = parts(noisy)
+    differences, totals = tuple(f[0] - f[1] for f in found), tuple(map(sum, found))
     values = pd.Series(mean_value(noisy))
-    for rounding, holds in ((float(COARSE.step / 2), True), (0.0, False)):
+    half = float(lattice.step / 2)
+    for rounding, holds in ((half, True), (0.0, bits == 30 and rows < 10**9)):
         lower, upper = RotatedMean(noise, differences, totals, 0.0, 0.5, rounding).bounds(values, LEVEL)
-        assert (hits(lower, upper, value) >= enough(DRAWS)) == holds
-    deviations = np.sqrt(variance_value(noisy, 1))
-    lower, _ = Spread(features, m**2, noise, 0.25, 1, True, scalar=False).bounds(pd.Series(deviations), LEVEL)
-    assert (lower <= 1e-9).sum() >= enough(DRAWS)
+        hit = ((lower <= value) & (value <= upper)).sum()
+        assert (hit >= enough(DRAWS)) == holds
+    n = np.maximum(noisy.sum(axis=1), 1)
+    share = (noisy[:, 0] + noisy[:, 1] - noisy[:, 2]) / n - ((noisy[:, 0] - noisy[:, 1]) / n) ** 2
+    deviations = pd.Series(np.sqrt(np.clip(share, 0, 1) / 4))
+    lower, _ = Spread(found, row, noise, 0.25, 1, True, False, lattice.cells).bounds(deviations, LEVEL)
+    assert (lower <= 0).sum() >= enough(DRAWS)
+
+
+def test_a_lattice_of_many_steps_adds_no_width():
+    """Means and deviations of a million rows: half a step makes an interval wider by less than a hundredth."""
+    noisy, noise, _ = of_equal_rows(FINE, 10**6, 2**28)
+    found = parts(noisy[:200])
+    differences, totals = tuple(f[0] - f[1] for f in found), tuple(map(sum, found))
+    values = pd.Series(mean_value(noisy[:200]))
+    widths = [
+        np.subtract(*RotatedMean(noise, differences, totals, 0.0, 0.5, rounding).bounds(values, LEVEL)[::-1]).median()
+        for rounding in (0.0, float(FINE.step / 2))
+    ]
+    assert widths[0] < widths[1] < 1.01 * widths[0]

@@ -36,6 +36,12 @@ ANEW = {  # under other keys by now, on purpose: paid and drawn again, where the
     *("vote", "select by table"),  # of a function, whose answers are never stored: equal by chance
     *("median", "median by column", "median of groups", "quantile by column", "min", "min by column", "max by column"),
     *("agg", "agg by column", "agg by name", "describe", "describe two"),  # quantiles that the column can hold
+    *(
+        "group sums",
+        "pivot table of sums",
+        "sums of found groups",
+        "sums of combinations partly listed",
+    ),  # totals of units
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.features import crossed
 
 from pandas_dp.core import offset_sum as module
 from pandas_dp.core.lattice import Lattice, power_sums, within_bounds
@@ -24,10 +25,6 @@ LATTICES = [Lattice.between(Fraction(a), Fraction(b), bits) for a, b in BOUNDS f
 @pytest.fixture(autouse=True)
 def short_chunks(monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 4)
-    monkeypatch.setattr(module, "LONGEST_RUN", 3)
-    module._quick.cache_clear()  # which knows the runs it was made for
-    yield
-    module._quick.cache_clear()
 
 
 @settings(max_examples=400, deadline=None)
@@ -51,7 +48,7 @@ def test_equals_the_general_sum(lattice, shares, dtype, missing):
             real = np.clip(np.nan_to_num(real), info.min, info.max / 2)
         values = real.astype(dtype)
     present = np.arange(values.size) % 3 != 0 if missing else None
-    for degree in (1, 2) if lattice.cells <= 1 << 22 else (1,):
+    for degree in (1, 2):
         assert offset_sum(lattice, (values, present), degree) == power_sums(lattice, (values, present), degree)
 
 
@@ -71,16 +68,21 @@ def test_integers_at_the_ends_of_their_range():
     assert list(offset_sum(lattice, (values, None))) == power_sums(lattice, (values, None), 1)
 
 
-@pytest.mark.parametrize("cells", [(1 << 22) - 1, (1 << 21) - 1, (1 << 21) + 1, 1 << 20])
-def test_squares_round_nowhere(monkeypatch, cells):
-    """Odd squares next to the largest, in runs as long as they come: one float beyond 2**53 would lose the last digit."""
+@pytest.mark.parametrize("cells", [1 << 32, (1 << 31) - 1, (1 << 30) + 7, (1 << 21) + 1, 46340, 46341, 1000, 2, 1])
+def test_products_of_offsets_are_those_of_whole_numbers(monkeypatch, cells):
+    """In the middle, where they are largest, at both ends and between: what wraps in 64 bits, or is rounded twice, differs."""
     monkeypatch.setattr(module, "CHUNK", 1 << 16)
-    monkeypatch.setattr(module, "LONGEST_RUN", 1 << 12)
     lattice = Lattice(Fraction(1, 8), -5, cells)
-    rows = (1 << 16) + 5000
-    offsets = cells - 2 * (np.arange(rows) % 7) - (cells + 1) % 2
+    rows = (1 << 16) + 500
+    offsets = np.unique([abs(cells * at // 8 + more) for at in range(9) for more in (-1, 0, 1)]).clip(0, cells)
+    offsets = np.resize(offsets, rows)
     values = (lattice.low + offsets) * float(lattice.step)
-    assert offset_sum(lattice, (values, None), 2) == [rows, int(offsets.sum()), sum(v * v for v in offsets.tolist())]
+    second = {int(v): crossed(int(v), lattice) for v in np.unique(offsets)}
+    exact = [rows, int(offsets.sum()), sum(second[v] for v in offsets.tolist())]
+    assert offset_sum(lattice, (values, None), 2) == power_sums(lattice, (values, None), 2) == exact
+    assert all(0 <= q <= lattice.parts * min(v, cells - v) for v, q in second.items())
+    if cells <= 46340:  # nothing is rounded
+        assert second == {v: v * (cells - v) for v in second}
 
 
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f4", ">f8", "<i2", "<i8", ">i8", "<u2", "<u4", ">u8"])

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from support.features import crossed
 from support.frames import fresh
 
 from pandas_dp.core.lattice import Lattice, within_bounds
@@ -25,7 +26,7 @@ def test_nothing_hides_below_minus_zero(kind, other):
     lattice, values = Lattice.between(Fraction(0), Fraction(9), 20), np.array([-0.0, other, 2.0], dtype=kind)
     two = int(lattice.offsets(np.array([2.0]))[0])
     held, total = (2, two) if np.isnan(other) else (3, two + lattice.cells)
-    second = two**2 + (held - 2) * lattice.cells**2
+    second = crossed(two, lattice)
     assert not within_bounds(np.dtype(kind), 0, 9)(values)
     assert 0 <= lattice.offsets(values).min() <= lattice.offsets(values).max() <= lattice.cells
     for order in (values, values[::-1]):

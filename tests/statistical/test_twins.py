@@ -34,7 +34,7 @@ from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics import blocks, counts
 from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.core.statistics.counts import Count
-from pandas_dp.core.statistics.sums import Moments, Total, _offsets_by_unit
+from pandas_dp.core.statistics.sums import Moments, Total, _coded_offsets
 
 ALPHA = 1e-6
 SAMPLES = 20_000
@@ -65,8 +65,9 @@ def added_only(statistic: type) -> Break:
 def clips_halves(patch: pytest.MonkeyPatch) -> None:
     """Each half of a heavy unit's moments is cut by itself: together they may reach twice the declared total."""
 
-    def by_unit(self: Moments, view: Any, unit: PrivacyUnit) -> list[int]:
-        owner, offsets, units = _offsets_by_unit(view, unit, self.column, self.lattice)
+    def by_unit(self: Moments, view: Any, unit: PrivacyUnit, column: str) -> list[int]:
+        codes, units = view.units(column)
+        owner, offsets = _coded_offsets(view, codes, self.column, self.lattice)
         most = unit.rows * self.lattice.cells
         halves = [np.bincount(owner, weights=half, minlength=units) for half in (offsets, self.lattice.cells - offsets)]
         return [int(np.minimum(half, most).sum()) for half in halves]

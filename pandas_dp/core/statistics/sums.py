@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.lattice import CHUNK, Lattice, Raw, present_mask
+from pandas_dp.core.lattice import CHUNK, Lattice, Raw, crossed, present_mask
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.offset_sum import offset_sum
 from pandas_dp.core.partition import Partition, places, uncoded
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.statistics.counts import rows_in_parts
-
-MOST_SQUARED_CELLS = 1 << 22
 
 Ints = NDArray[Any]  # int64, or object holding Python ints where int64 could wrap
 
@@ -26,6 +24,9 @@ Ints = NDArray[Any]  # int64, or object holding Python ints where int64 could wr
 class Total(AddsUp):
     """Sum of a column in lattice steps, in all or by part; rows without a value add nothing.
 
+    Of a unit all rows are added up, and what they come to is cut: of light rows a unit may have more than k. Both forms are one
+    statistic: with c = k the sum of a part that holds all rows is the sum in all.
+
     Notes
     -----
     In lattice steps a row adds an integer in [a, b], a = low, b = low + cells. Without a partition the integer total
@@ -33,11 +34,16 @@ class Total(AddsUp):
     whose rows are all null. Add/remove: at most k max(|a|, |b|). Replace-one: at most k (max(b, 0) - min(a, 0)), not
     k (b - a), because a row may turn into a null.
 
-    By part a unit adds, after sampling, a vector t with |t_g| <= n_g B, B = max(|a|, |b|), sum n_g <= min(k, m c).
-    Add/remove: L1 <= min(k, m c) B, L2^2 <= B^2 sum n_g^2. Replace-one: L1 at most doubles. If a and b have one
-    sign, |t - t'|^2 <= |t|^2 + |t'|^2; otherwise, entry by entry, (t_g - t'_g)^2 <= c^2 W^2 for a part that both
-    touch, W = max(b, 0) - min(a, 0), and 2 c^2 B^2 for a pair of parts touched once each, hence
-    L2^2 <= m c^2 max(W^2, 2 B^2); the squared L1 bound is taken where it is smaller.
+    By part a unit adds a vector t, its total in each part: first each entry is clipped to [c min(a, 0), c max(b, 0)], then,
+    where their sizes add up to more than T = R B, R = min(k, m c), B = max(|a|, |b|), all entries are made smaller in
+    proportion, T / sum |t_g| with each rounded towards 0, so that |t|_1 <= T, whatever rows the unit has, in however many
+    parts they lie. An entry keeps its sign and |t_g| <= c B. Hence |t|^2 <= B^2 times the largest sum of squares of numbers
+    of at most c that add up to R, see `PrivacyUnit.squared_rows_in_parts`: a convex function is largest where they are
+    filled to the brim.
+    Add/remove: L1 <= T, L2^2 as above. Replace-one: L1 at most doubles. If a and b have one sign, t and t' have it and
+    |t - t'|^2 <= |t|^2 + |t'|^2; otherwise no entry of t - t' is above c W, W = max(b, 0) - min(a, 0), and their sizes add up
+    to 2 T at most, so L2^2 is at most that of entries c W filled to the brim of 2 T. A unit that is a row lies in one part:
+    (t - t')^2 <= W^2 in the one that both touch, or 2 B^2 for two.
     """
 
     column: str
@@ -52,44 +58,65 @@ class Total(AddsUp):
             l1 = unit.rows * (largest if unit.add_remove else width)
             return Sensitivity(l1=l1, l2_squared=l1 * l1, linf=l1)
         c = min(unit.rows_per_group, unit.rows)
-        if unit.add_remove:
-            l1, l2_squared = unit.rows_in_parts * largest, unit.squared_rows_in_parts * largest**2
-        else:
-            l1 = 2 * unit.rows_in_parts * largest
-            one_signed = a >= 0 or b <= 0
-            mixed = unit.groups * c * c * max(width**2, 2 * largest**2)
-            l2_squared = 2 * unit.squared_rows_in_parts * largest**2 if one_signed else min(mixed, l1 * l1)
-        return Sensitivity(l1=l1, l2_squared=l2_squared, linf=c * (largest if unit.add_remove else width))
+        l1, l2_squared, linf = unit.rows_in_parts * largest, unit.squared_rows_in_parts * largest**2, c * largest
+        if not unit.add_remove:
+            l1, l2_squared, linf = 2 * l1, 2 * l2_squared, c * width
+            if a < 0 < b:
+                full, rest = divmod(l1, linf)
+                l2_squared = max(width**2, l2_squared) if unit.column is None else full * linf**2 + rest**2
+        return Sensitivity(l1=l1, l2_squared=l2_squared, linf=linf)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact totals in lattice steps: a list of one Python int, or one for each part."""
+        if unit.column is not None:
+            return Exact(self._by_unit(view, unit, unit.column))
         if self.by is not None:
             rows, firsts = _sums_in_parts(view, unit, self.by, self, 1)
             return Exact([s + n * self.lattice.low for s, n in zip(firsts, rows, strict=True)])
-        if unit.column is None:
-            held, total = offset_sum(self.lattice, view.column(self.column))
-            return Exact([total + held * self.lattice.low])
-        owner, offsets, units = _offsets_by_unit(view, unit, self.column, self.lattice)
+        held, total = offset_sum(self.lattice, view.column(self.column))
+        return Exact([total + held * self.lattice.low])
+
+    def _by_unit(self, view: View, unit: PrivacyUnit, column: str) -> list[int]:
+        """Totals of each unit in each part that it has rows in, cut, and added up by part."""
+        owners, units = view.units(column)
+        c, parts = (unit.rows, 1) if self.by is None else (min(unit.rows_per_group, unit.rows), self.by.count)
+        if self.by is not None:
+            part = view.parts(self.by)
+            owners = np.where((owners >= 0) & (part >= 0), owners * parts + part, -1)
+        codes, offsets = _coded_offsets(view, owners, self.column, self.lattice)
+        pairs, place = (np.arange(units), codes) if self.by is None else np.unique(codes, return_inverse=True)
         a, b = self.lattice.low, self.lattice.low + self.lattice.cells
-        counts = np.bincount(owner, minlength=units)  # shape (units,)
-        largest = max(abs(a), abs(b)) * max(unit.rows, offsets.size)
-        totals = _wide(group_sum(offsets, owner, units, self.lattice.cells), largest) + _wide(counts, largest) * a
-        clipped = np.clip(totals, unit.rows * min(a, 0), unit.rows * max(b, 0))
-        return Exact([int(exact_sum(clipped, unit.rows * max(abs(a), abs(b))))])
+        largest = max(abs(a), abs(b)) * max(unit.rows, offsets.size)  # of any sum below
+        rows = _wide(np.bincount(place, minlength=pairs.size), largest)
+        totals = _wide(group_sum(offsets, place, pairs.size, self.lattice.cells), largest) + rows * a
+        held = np.clip(totals, c * min(a, 0), c * max(b, 0))  # shape (pairs of a unit and a part,)
+        if self.by is not None:
+            most, sizes = unit.rows_in_parts * max(abs(a), abs(b)), np.zeros(units, dtype=held.dtype)
+            np.add.at(sizes, pairs // parts, abs(held))
+            sizes = sizes[pairs // parts]
+            over = sizes > most
+            sign, size = np.where(held < 0, -1, 1)[over], _wide(abs(held[over]), most * c * max(abs(a), abs(b)))
+            held[over] = sign * (size * most // sizes[over])
+        total = np.zeros(parts, dtype=held.dtype)
+        np.add.at(total, pairs % parts, held)
+        return total.tolist()  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class Moments(AddsUp):
-    """Rotated moments: non-negative features of a row that add up to exactly 1 (in units of cells**degree).
+    """Rotated moments: non-negative features of a row that add up to exactly 1 (in units of `row_total`).
 
-    With offset v in 0..M, M = cells: degree 1 has (v, M - v), degree 2 has (v^2, (M - v)^2, 2 v (M - v)), which add
-    to M and M^2. Sums, counts and second moments are linear in them.
+    With offset v in 0..M, M = cells, degree 1 has (v, M - v), which add up to T = M. Degree 2 has F v - q, F (M - v) - q and
+    2 q, which add up to T = F M, with F parts a step and q = F v (M - v) / M, rounded: see `lattice.crossed`. These are T times
+    (v / M)^2, (1 - v / M)^2 and 2 v / M (1 - v / M), none off by more than 1, and the first less the second is F (2 v - M)
+    exactly. Sums, counts and second moments are linear in them.
 
     Notes
     -----
-    Each row adds a non-negative vector of L1 norm M^degree = T. A unit with c > k rows is scaled as a whole by k/c with
-    integer floors, so its vector stays non-negative with L1 norm exactly k T (clipping the features one by one would
-    allow k T in *each* of them). Add/remove: L1 <= k T and L2 <= k T. Replace-one: L1 <= 2 k T, L2^2 <= 2 (k T)^2.
+    Each row adds a non-negative vector of L1 norm T, as q is at most F v and F (M - v). A unit with c > k rows is scaled as a
+    whole by k/c with integer floors, the last feature taking up what is left, so its vector stays non-negative with L1 norm
+    exactly k T (clipping the features one by one would allow k T in *each* of them). Add/remove: L1 <= k T and L2 <= k T.
+    Replace-one: L1 <= 2 k T, L2^2 <= 2 (k T)^2.
     By part rows are sampled: a part with n_g rows of the unit has L1 norm n_g T, so L1 <= min(k, m c) T and
     L2^2 <= T^2 sum n_g^2 under add/remove; both double under replace-one, all entries being non-negative.
     Source: Kulesza, Suresh, Wang 2024 (mean); Fitzsimons, Honaker, Shoemate, Singhal 2024 (simplex).
@@ -100,11 +127,6 @@ class Moments(AddsUp):
     degree: int
     by: Partition | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse lattices on which a chunk of squares could wrap in int64."""
-        if self.degree == 2 and self.lattice.cells > MOST_SQUARED_CELLS:
-            raise ValueError("a lattice for squares has at most 2**22 cells")
-
     @property
     def features(self) -> int:
         """Number of features of a row."""
@@ -113,18 +135,15 @@ class Moments(AddsUp):
     @property
     def row_total(self) -> int:
         """What the features of one row add up to."""
-        return int(self.lattice.cells**self.degree)
+        return self.lattice.cells * (self.lattice.parts if self.degree == 2 else 1)
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
         sides = 1 if unit.add_remove else 2
         rows = unit.rows if self.by is None else unit.rows_in_parts
         squared = unit.rows**2 if self.by is None else unit.squared_rows_in_parts
-        return Sensitivity(
-            l1=sides * rows * self.row_total,
-            l2_squared=sides * squared * self.row_total**2,
-            linf=rows * self.row_total,
-        )
+        t = self.row_total
+        return Sensitivity(l1=sides * rows * t, l2_squared=sides * squared * t**2, linf=rows * t)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact feature sums, Python ints: shape (features,), or (parts * features,) part after part."""
@@ -132,37 +151,29 @@ class Moments(AddsUp):
             return Exact(self._by_part(view, unit, self.by))
         if unit.column is None:
             return Exact(self._features(*offset_sum(self.lattice, view.column(self.column), self.degree)))
-        return Exact(self._by_unit(view, unit))
+        return Exact(self._by_unit(view, unit, unit.column))
 
-    def _features(self, rows: int, first: int, second: int = 0) -> list[int]:
-        """Sums of the features from the sums of 1, v and v^2."""
-        m = self.lattice.cells
-        if self.degree == 1:
-            return [first, rows * m - first]
-        return [second, rows * m * m - 2 * m * first + second, 2 * m * first - 2 * second]
+    def _features(self, rows: Any, first: Any, second: Any = 0) -> list[Any]:
+        """Sums of the features from those of 1, v and q."""
+        risen = first * (self.row_total // self.lattice.cells)
+        return [risen - second, rows * self.row_total - risen - second, 2 * second][: self.features]
 
     def _by_part(self, view: View, unit: PrivacyUnit, by: Partition) -> list[int]:
         sums = _sums_in_parts(view, unit, by, self, self.degree)
         return [feature for part in zip(*sums, strict=True) for feature in self._features(*part)]
 
-    def _by_unit(self, view: View, unit: PrivacyUnit) -> list[int]:
-        owner, offsets, units = _offsets_by_unit(view, unit, self.column, self.lattice)
-        k, m, t = unit.rows, self.lattice.cells, self.row_total
-        rows = np.bincount(owner, minlength=units)  # shape (units,)
-        heavy = rows > k
-        largest = 2 * t * (k + 1) * max(k, offsets.size)
-        count, scale = _wide(rows, largest), _wide(np.maximum(rows, 1), largest)
-        first = _wide(group_sum(offsets, owner, units, m), largest)
-        if self.degree == 1:
-            f1 = np.where(heavy, (2 * k * first + scale) // (2 * scale), first)  # floor(k S / c + 1/2)
-            f2 = np.where(heavy, k * m - f1, count * m - first)
-            return [int(exact_sum(f, k * t)) for f in (f1, f2)]
-        second = _wide(group_sum(offsets * offsets, owner, units, m * m), largest)
-        mirrored = count * (m * m) - 2 * m * first + second
-        f1 = np.where(heavy, k * second // scale, second)
-        f2 = np.where(heavy, k * mirrored // scale, mirrored)
-        f3 = np.where(heavy, k * t - f1 - f2, 2 * m * first - 2 * second)
-        return [int(exact_sum(f, k * t)) for f in (f1, f2, f3)]
+    def _by_unit(self, view: View, unit: PrivacyUnit, column: str) -> list[int]:
+        codes, units = view.units(column)
+        owner, offsets = _coded_offsets(view, codes, self.column, self.lattice)
+        k, t = unit.rows, self.row_total
+        largest = (k + 1) * t * max(k, offsets.size)  # of any product below
+        rows = _wide(np.bincount(owner, minlength=units), largest)  # shape (units,)
+        columns = (offsets, crossed(offsets, self.lattice))[: self.degree]
+        sums = (_wide(group_sum(values, owner, units, t), largest) for values in columns)
+        *features, _ = self._features(rows, *sums)
+        counted = [np.where(rows > k, k * f // np.maximum(rows, 1), f) for f in features]
+        counted.append(np.minimum(rows, k) * t - sum(counted))
+        return [int(exact_sum(f, k * t)) for f in counted]
 
 
 def group_sum(values: NDArray[np.int64], codes: NDArray[Any], groups: int, largest: int) -> Ints:
@@ -235,9 +246,10 @@ def sums_by_place(lattice: Lattice, raw: Raw, place: Callable[[slice], Ints], si
     side by side, one addition a row finds both. What the chunks add up to fits in int64, or Python ints are added.
     """
     (values, present), chunk, cells = raw, max(2 * CHUNK, size), lattice.cells
+    top = cells * lattice.parts  # of what is added up for degree 2
     shift = (chunk * cells).bit_length()  # the digits of a chunk's sum of offsets
     paired = chunk.bit_length() + shift <= 64
-    wide = cells**degree * values.size >= 1 << 62
+    wide = top * values.size >= 1 << 62
     sums = np.zeros((degree + 1, size + 1), dtype=object if wide else np.int64)  # the last place: no value
     write, buffer = lattice.rule(values.dtype), np.empty(min(chunk, values.size), dtype=np.int64)
     for at in range(0, values.size, chunk):
@@ -249,7 +261,7 @@ def sums_by_place(lattice: Lattice, raw: Raw, place: Callable[[slice], Ints], si
         if mask is not None:
             np.copyto(places_, size, where=~mask)
         if degree == 2:
-            sums[2] += group_sum(offsets * offsets, places_, size + 1, cells**2)
+            sums[2] += group_sum(crossed(offsets, lattice), places_, size + 1, top)
         if paired:
             found = np.zeros(size + 1, dtype=np.uint64)
             offsets += 1 << shift
@@ -261,16 +273,12 @@ def sums_by_place(lattice: Lattice, raw: Raw, place: Callable[[slice], Ints], si
     return sums[:, :size]
 
 
-def _offsets_by_unit(
-    view: View, unit: PrivacyUnit, column: str, lattice: Lattice
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Unit and lattice offset of each row that counts, and the number of units."""
+def _coded_offsets(
+    view: View, codes: NDArray[np.int64], column: str, lattice: Lattice
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Code and lattice offset of each row that holds a value and has a code from 0 on."""
     values, present = view.column(column)
-    units, count = view.units(unit.column or "")
-    kept = units >= 0
-    mask = present_mask(values, present)
+    kept, mask = codes >= 0, present_mask(values, present)
     if mask is not None:
         kept &= mask
-    if kept.all():
-        return units, lattice.offsets(values), count
-    return units[kept], lattice.offsets(values[kept]), count
+    return (codes, lattice.offsets(values)) if kept.all() else (codes[kept], lattice.offsets(values[kept]))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.features import features
 
 from pandas_dp.core import partition
 from pandas_dp.core.lattice import CHUNK, Lattice
@@ -75,7 +76,7 @@ def test_sums_by_part_are_those_of_the_rows(rows, table, dtype, masked, lattice)
     mask = np.arange(len(rows)) % 3 != 0 if masked else None
     view, part = CodedView(codes, parts, values, mask), parts[codes.astype(int) - LEAST_CODE]
     held = ~np.isnan(values) if mask is None else ~np.isnan(values) & mask
-    offsets, m, unit = lattice.offsets(values).tolist(), lattice.cells, PrivacyUnit()
+    offsets, unit = lattice.offsets(values).tolist(), PrivacyUnit()
     lists = [[v for v, p, h in zip(offsets, part, held, strict=True) if h and p == place] for place in range(5)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sums, "CHUNK", 2)
@@ -83,22 +84,21 @@ def test_sums_by_part_are_those_of_the_rows(rows, table, dtype, masked, lattice)
         first = Moments("x", lattice, 1, FIVE).compute(view, unit).open()
         second = Moments("x", lattice, 2, FIVE).compute(view, unit).open()
     assert total == [sum(own) + len(own) * lattice.low for own in lists]
-    assert first == [f for own in lists for f in (sum(own), sum(m - v for v in own))]
-    assert second == [
-        f
-        for own in lists
-        for f in (sum(v * v for v in own), sum((m - v) ** 2 for v in own), sum(2 * v * (m - v) for v in own))
-    ]
+    for degree, found in ((1, first), (2, second)):
+        rows_ = [[features(v, lattice, degree) for v in own] or [[0] * (degree + 1)] for own in lists]
+        assert found == [sum(column) for own in rows_ for column in zip(*own, strict=True)]
     counted = part if mask is None else part[mask]
     assert Count("x", FIVE).compute(view, unit).open() == [np.count_nonzero(counted == place) for place in range(5)]
 
 
-def test_sums_of_squares_by_part_beyond_int64_do_not_wrap():
-    lattice, rows = Lattice(Fraction(1), 0, (1 << 22) - 1), (1 << 18) + 3
-    view = CodedView(np.zeros(rows, np.int8), np.array([-1, -1, 2]), np.full(rows, 2.0**22), None)
-    squares = Moments("x", lattice, 2, FIVE).compute(view, PrivacyUnit()).open()
-    assert squares == [0] * 6 + [rows * lattice.cells**2, 0, 0] + [0] * 6
-    assert squares[6] > 1 << 61
+@pytest.mark.parametrize("cells", [(1 << 31) - 1, 1 << 31])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_sums_of_products_by_part_do_not_wrap(cells, at):
+    """Where chunks of 2**16 rows of the largest offsets, or of the largest products, are added up."""
+    lattice, rows, v = Lattice(Fraction(1), 0, cells), (1 << 18) + 3, cells * at // 2
+    view = CodedView(np.zeros(rows, np.int8), np.array([-1, -1, 2]), np.full(rows, float(v)), None)
+    found = Moments("x", lattice, 2, FIVE).compute(view, PrivacyUnit()).open()
+    assert found == [0] * 6 + [rows * f for f in features(v, lattice, 2)] + [0] * 6
 
 
 @pytest.mark.parametrize(

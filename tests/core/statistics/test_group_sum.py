@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.features import features
 from support.views import ArrayView
 
 from pandas_dp.core.lattice import Lattice
@@ -27,11 +28,14 @@ def test_they_are_those_of_python(bits, groups):
 
 
 def test_products_of_a_heavy_unit_do_not_wrap():
-    """1000 rows at the upper bound scaled to 600: 600 times their squares is above 2**63."""
-    rows, kept, cells = 1000, 600, 1 << 22
-    view, unit = ArrayView({"x": [float(cells)] * rows, "u": ["a"] * rows}), PrivacyUnit("u", kept, kept, kept)
-    moments = Moments("x", Lattice(Fraction(1), 0, cells), 2)
-    assert moments.compute(view, unit).open() == [kept * cells**2, 0, 0]
+    """100,000 rows at the upper bound, or in the middle, scaled to 60,000: 60,000 times their sums are above 2**63."""
+    rows, kept, cells = 100_000, 60_000, 1 << 31
+    unit = PrivacyUnit("u", kept, kept, kept)
+    for degree in (1, 2):
+        for v in (cells, cells // 2):
+            view, lattice = ArrayView({"x": [float(v)] * rows, "u": ["a"] * rows}), Lattice(Fraction(1), 0, cells)
+            moments = Moments("x", lattice, degree)
+            assert moments.compute(view, unit).open() == [kept * f for f in features(v, lattice, degree)]
 
 
 def test_totals_far_from_zero_do_not_wrap():
