@@ -141,6 +141,8 @@ BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
 BY_DATA: dict[str, Question] = {  # not known in advance
     "private bounds": lambda d: d.mean("cost", bounds="private"),
     "median in private bounds": lambda d: d.median("cost", bounds="private"),
+    "median with error bar": lambda d: d["cost"].median(bounds=(0, 100), error_bar=True),
+    "quantiles with error bars": lambda d: d.quantile("age", [0.9, 0.2], bounds=(0, None), error_bar=True),
     "smooth median": lambda d: d.median("cost", bounds=(0, 100), method="smooth"),
     "smooth error bar": lambda d: d.quantile("cost", 0.9, bounds=(0, 100), method="smooth", error_bar=True),
     "trimmed mean": lambda d: d.mean("cost", bounds=(0, 100), method="trimmed", trim=0.2),
