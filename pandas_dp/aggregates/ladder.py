@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -43,7 +44,12 @@ from pandas_dp.facts.kinds import Kind
 MANY = 100  # cells, beyond which the law of their sums is nearly normal
 FINE, NOTHING = 16, 1e-15  # steps in a standard deviation, and chances that are left out
 HIGHEST, CLOSE = 1 - 1e-9, 1e-3  # level of half-widths by convolution, and how close they are, in steps
-UNKNOWN = Caution("no value where the interval is the whole of the bounds: too few rows to tell; a larger epsilon")
+# an empty group shows a number with about 1 %; of those with few rows that do, more than the wanted share would be wrong at the
+# level itself, as large noise carries them there
+SHOWN, FEW, SHARE_OF_FEW = 0.99, 0.999, 0.04
+UNKNOWN = Caution(
+    "no value where the interval at 99 % is the whole of the bounds: too few rows to tell; a larger epsilon"
+)
 
 
 @lru_cache(maxsize=1024)
@@ -139,8 +145,23 @@ class Rungs:
         upto = np.cumsum(self.cells, dtype=np.float64)
         return upto[:-1] - float(self.q) * upto[-1], half_widths(self.q, len(self.cells), self.noise, level)
 
+    @property
+    def known(self) -> bool:
+        """Whether a value is shown."""
+        return not self._whole(SHOWN)
+
+    def _whole(self, level: float) -> bool:
+        return self._passed(level) == (0, self.lattice.cells)
+
+    def _level(self, level: float) -> float:
+        """A higher one where there are few rows."""
+        return 1 - (1 - level) * SHARE_OF_FEW if self._whole(FEW) else level
+
     def ends(self, level: float) -> tuple[int, int]:
         """Offsets of the lower and the upper end."""
+        return self._passed(self._level(level))
+
+    def _passed(self, level: float) -> tuple[int, int]:
         surplus, half = self._tests(level)
         below = np.append(surplus >= -half, True).argmax() if self.q > 0 else 0  # cuts that are passed
         above = np.append((surplus <= half)[::-1], True).argmax() if self.q < 1 else 0
@@ -158,11 +179,23 @@ class Rungs:
 
     def rank(self, offset: int, level: float) -> RankBound:
         """How far q n is from the ranks of a point that cuts were made around."""
-        surplus, half = self._tests(level)
+        surplus, half = self._tests(self._level(level))
         at = bisect_left(self.cuts, offset)  # of the cut after the point, where there is one
         over = surplus[at - 1] + half[at - 1] if at else 0.0
         under = half[at] - surplus[at] if at < len(self.cuts) else 0.0
         return RankBound(max(over, under, 0.0), level)
+
+
+def rungs_around(
+    points: Sequence[int], counts: Iterator[int], levels: Sequence[Fraction], *public: Any
+) -> list[tuple[int, Rungs]]:
+    """Of each level the point, cut to its interval, none below that of a lower level, and what the next counts say of it."""
+    at = tuple(cuts(points, public[1].cells))
+    cells = tuple(islice(counts, len(at) + 1))
+    rungs = [Rungs(q, at, cells, *public) for q in levels]
+    ends = [each.ends(LEVEL) for each in rungs]
+    cut = sorted(min(max(o, lower), upper) for o, (lower, upper) in zip(points, ends, strict=True))
+    return list(zip(cut, rungs, strict=True))
 
 
 @dataclass(frozen=True)
@@ -199,33 +232,25 @@ class QuantileWithBar(QuantileOf):
         return self.answer(noisy, ladder)
 
     def answer(self, noisy: Noisy, ladder: Ladder) -> Answer:
-        """Points, each cut to its interval, and missing where that is the whole of the bounds."""
-        groups, levels, cells = 1 if self.by is None else self.by.count, sorted(self.q), self.lattice.cells
-        rest, values, known, models = iter(noisy[groups * len(levels) :]), [], [], []
+        """Points, each cut to its interval, and missing where nothing is known."""
+        groups, levels = 1 if self.by is None else self.by.count, tuple(sorted(self.q))
+        rest, found = iter(noisy[groups * len(levels) :]), []
         for place in range(groups):
             points = noisy[place * len(levels) : (place + 1) * len(levels)]
-            at = tuple(cuts(points, cells))
-            counts = tuple(islice(rest, len(at) + 1))
-            own = {q: Rungs(q, at, counts, ladder.noise, self.lattice, self.kind, self._held) for q in levels}
-            ends = [own[q].ends(LEVEL) for q in levels]
-            cut = sorted(min(max(o, lower), upper) for o, (lower, upper) in zip(points, ends, strict=True))
-            told = {q: (o, upper - lower < cells) for q, o, (lower, upper) in zip(levels, cut, ends, strict=True)}
-            values += [self.kind.value(self.lattice.point(told[q][0])) for q in self.q]
-            known += [told[q][1] for q in self.q]
-            models += [own[q] for q in self.q]
-        notes = (BAR_NOTE,) if all(known) else (UNKNOWN, BAR_NOTE)
+            each = rungs_around(points, rest, levels, ladder.noise, self.lattice, self.kind, self._held)
+            found += [each[levels.index(q)] for q in self.q]
+        known = np.array([rungs.known for _, rungs in found])
+        notes = (BAR_NOTE,) if known.all() else (UNKNOWN, BAR_NOTE)
+        values = [self.kind.value(self.lattice.point(offset)) for offset, _ in found]
         if not self.scalar or self.labels is not None:
-            series = pd.Series(values, index=self._index(), name=self.column).where(np.array(known))
-            return Answer(series, ladder.name, EachOf(tuple(models)), notes)
-        if not known[0]:
-            return Answer(
-                pd.NaT if isinstance(values[0], pd.Timestamp | pd.Timedelta) else math.nan,
-                ladder.name,
-                models[0],
-                notes,
-            )
-        ranks = () if cut != points else (str(models[0].rank(points[0], LEVEL)),)
-        return Answer(values[0], ladder.name, models[0], (*ranks, *notes))
+            series = pd.Series(values, index=self._index(), name=self.column).where(known)
+            return Answer(series, ladder.name, EachOf(tuple(rungs for _, rungs in found)), notes)
+        ((offset, rungs),) = found
+        if not rungs.known:
+            missing = pd.NaT if isinstance(values[0], pd.Timestamp | pd.Timedelta) else math.nan
+            return Answer(missing, ladder.name, rungs, notes)
+        ranks = (str(rungs.rank(offset, LEVEL)),) if offset == noisy[0] else ()
+        return Answer(values[0], ladder.name, rungs, (*ranks, *notes))
 
     @property
     def _held(self) -> bool:

@@ -17,7 +17,7 @@ from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import asked, is_private, open_ended, rank_lattice
 from pandas_dp.release.values import Release
 
-MOST_LEVELS = 25  # whose cells are counted together
+MOST_LEVELS, MOST_CELLS = 25, 1 << 22  # levels whose cells are counted together, and cells of all groups
 
 
 def smooth_method(
@@ -59,7 +59,13 @@ def with_bar(frame: PreparedFrame, question: QuantileOf, error_bar: Any) -> Quan
         return question
     if len(question.q) > MOST_LEVELS:
         raise ArgumentValueError(
-            f"error_bar=True takes at most {MOST_LEVELS} levels at once; leave it out, or ask fewer"
+            f"error bars of at most {MOST_LEVELS} levels are bought at once: error_bar=False, or fewer levels"
+        )
+    groups = 1 if question.by is None else question.by.count
+    cells = groups * len(question.q) * (2 * question.lattice.cells.bit_length() + 3)
+    if cells > MOST_CELLS:
+        raise ArgumentValueError(
+            f"error bars of {groups:,} groups would take {cells:,} counts, too many: error_bar=False"
         )
     return QuantileWithBar(**vars(question), unit=unit_of(frame._empty()[question.column].dtype))
 

@@ -116,6 +116,27 @@ def test_other_levels(level, sides):
     assert ((wider[:, 0] <= narrower[:, 0]) & (narrower[:, 1] <= wider[:, 1])).all()
 
 
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("q", [F(1, 2), F(9, 10)])
+@pytest.mark.parametrize("points", [101, 65_536])
+@pytest.mark.parametrize("scales", [0, 1, 3, 6, 10, 20])
+def test_of_what_is_shown_most_holds(q, points, scales):
+    """Rows counted in scales of the noise: of the shown intervals 88 % hold at least, from 20 scales on 94.5 %.
+
+    Of all answers those that are shown and wrong are 2 % at most, of no rows some 1 % are shown.
+    """
+    rows = np.linspace(points * 0.2, points * 0.6, 4 * scales).astype(int)
+    sample = Sample(rows, points, q, 0.5, draws=4000)
+    lower, upper = sample.ends().T
+    shown = np.array([rungs.known for rungs in sample.rungs])
+    hits = (lower <= sample.truth) & (sample.truth <= upper)
+    assert (shown & ~hits).sum() <= binom.ppf(1 - 1e-9, 4000, 0.02)
+    if scales == 0:
+        assert shown.sum() <= binom.ppf(1 - 1e-9, 4000, 0.013)
+    else:
+        assert hits[shown].sum() >= binom.ppf(1e-9, shown.sum(), 0.88 if scales < 20 else LEAST)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("q", "end"), [(F(0), "min"), (F(1), "max")])
 @pytest.mark.parametrize("epsilon", [0.1, 1])
@@ -282,17 +303,17 @@ def test_dates_and_durations():
 
 
 def test_too_few_rows_to_tell_have_no_value():
-    """Of no rows an interval is shorter than the bounds in 5 % of the draws at most: 16 of 40 have a chance of 1e-10."""
+    """Of no rows about one answer in a hundred is shown: 9 of 40 have a chance below 1e-9."""
     df = protected(pd.DataFrame({"x": np.zeros(0), "day": pd.to_datetime([])}), epsilon=10_000)
     answers = [df.dp(epsilon=0.5, fresh=True).median("x", bounds=(10, 20), error_bar=True) for _ in range(40)]
     missing = [answer for answer in answers if math.isnan(answer)]
-    assert len(missing) >= 24
+    assert len(missing) > 31
     assert missing[0].interval() == (10, 20)
-    assert "no value where the interval is the whole of the bounds" in repr(missing[0])
+    assert "no value where the interval at 99 % is the whole of the bounds" in repr(missing[0])
     assert json.loads(missing[0].to_json())["value"] is None
     ask = {"bounds": ("2013-01-01", "2014-01-01"), "error_bar": True}
     dates = [df.dp(epsilon=0.5, fresh=True).median("day", **ask) for _ in range(40)]
-    assert sum(answer.value is pd.NaT for answer in dates) >= 24
+    assert sum(answer.value is pd.NaT for answer in dates) > 31
     assert next(str(answer) for answer in dates if answer.value is pd.NaT) == "NaT"
 
 
