@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import (
     BAR_NOTE,
@@ -30,19 +29,23 @@ from pandas_dp.aggregates.base import (
     once,
     pure_epsilon,
 )
-from pandas_dp.aggregates.quantiles import QuantileOf
+from pandas_dp.aggregates.quantiles import Extreme, QuantileOf, level_of, nearest_rank, rest_of
 from pandas_dp.aggregates.rotated import Floats
 from pandas_dp.aggregates.uncertainty import LEVEL, EachOf, Ends, RankBound, around
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.mechanisms.quantiles import Ladder, cuts
-from pandas_dp.core.privacy import PrivacyLoss
-from pandas_dp.core.statistics.lattice_counts import Grid
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.facts.kinds import Kind
 
 MANY = 100  # cells, beyond which the law of their sums is nearly normal
-FINE, NOTHING = 16, 1e-15  # steps in a standard deviation, and chances that are left out
+FINE, NOTHING, LEFT_OUT = (
+    16,
+    1e-15,
+    1e-6,
+)  # steps in a standard deviation; chances, and shares of them, that are left out
 HIGHEST, CLOSE = 1 - 1e-9, 1e-3  # level of half-widths by convolution, and how close they are, in steps
 # an empty group shows a number with about 1 %; of those with few rows that do, more than the wanted share would be wrong at the
 # level itself, as large noise carries them there
@@ -63,7 +66,7 @@ def half_widths(q: Fraction, cells: int, noise: Noise, level: float) -> Floats:
     weights = np.where(upto, float(1 - q), float(-q))
     bound = noise.half_widths(weights, level)
     if level <= HIGHEST and cells <= MANY:
-        found = np.array([by_convolution(q, cut, cells - cut, noise, level) for cut in range(1, cells)])
+        found = by_convolution(q, cells, noise, level, bound)
     elif level <= LEVEL:
         length = np.sqrt((weights**2).sum(axis=0))
         normal = 1.01 * NormalDist().inv_cdf(0.5 + level / 2) * noise.standard_deviation * length
@@ -73,26 +76,31 @@ def half_widths(q: Fraction, cells: int, noise: Noise, level: float) -> Floats:
     return np.asarray(np.minimum(found, bound))
 
 
-def by_convolution(q: Fraction, before: int, after: int, noise: Noise, level: float) -> float:
-    """The half-width of (1 - q) X - q Y, X and Y sums of so many draws."""
-    step, transform = law_of(noise)
-    (most, one), (least, other) = sorted(((float(1 - q), before), (float(q), after)), reverse=True)
-    first, second = (np.fft.fftshift(np.fft.irfft(transform**draws)) for draws in (one, other))
-    beyond = np.append(np.cumsum(first[::-1])[::-1], 0)  # P(first >= x), x from the lowest one on
-    at, middle = np.flatnonzero(second > NOTHING), len(first) // 2
-    rest, chances = (at - middle) * least, second[at]
-    low, high = 0.0, noise.tail(level) * (before + after) / step + 1
-    while high - low > CLOSE:
+def by_convolution(q: Fraction, cells: int, noise: Noise, level: float, bound: Floats) -> Floats:
+    """Half-widths of (1 - q) X - q Y, X and Y sums of the draws up to each cut and beyond it, by bisection of all at once."""
+    step, sums = laws_of_sums(noise, cells)
+    before = np.arange(1, cells)
+    (most, ones), (least, others) = sorted(
+        ((float(1 - q), before), (float(q), before[::-1])), key=lambda pair: pair[0], reverse=True
+    )
+    beyond = np.cumsum(sums[ones, ::-1], axis=1)[:, ::-1]  # P(X >= x), x from the lowest one on
+    size, row = sums.shape[1], np.arange(cells - 1)[:, None]
+    likely = np.flatnonzero(sums[others].max(axis=0) > (1 - level) * LEFT_OUT / size)
+    chances = sums[others][:, likely]
+    rest = (likely - size // 2) * least
+    low, high = np.zeros(cells - 1), bound / step + 1
+    while (high - low > np.maximum(CLOSE, CLOSE / 10 * high)).any():
         tried = (low + high) / 2
-        above = np.floor((tried - rest) / most).astype(np.int64) + 1 + middle
-        more = chances @ beyond[above.clip(0, len(first))] > (1 - level) / 2
-        low, high = (tried, high) if more else (low, tried)
+        above = np.floor((tried[:, None] - rest) / most).astype(np.int64) + 1 + size // 2
+        found = np.where(above < size, beyond[row, above.clip(0, size - 1)], 0)
+        more = (chances * found).sum(axis=1) > (1 - level) / 2
+        low, high = np.where(more, tried, low), np.where(more, high, tried)
     return (high + CLOSE) * step
 
 
-@lru_cache(maxsize=64)
-def law_of(noise: Noise) -> tuple[int, NDArray[np.complex128]]:
-    """A step, and the transform of a law of one draw in such steps, on as many as sums of `MANY` draws need.
+@lru_cache(maxsize=8)
+def laws_of_sums(noise: Noise, cells: int) -> tuple[int, Floats]:
+    """A step, and the laws of sums of 0, 1, ... draws in such steps, with 0 in the middle: shape (cells, 2**bits).
 
     A step is one of the noise, or so many of them that a standard deviation has `FINE`: then draws are rounded to the nearest
     one. That the tails of sums are no smaller for it is computed, not proved.
@@ -101,11 +109,12 @@ def law_of(noise: Noise) -> tuple[int, NDArray[np.complex128]]:
     tails = [1.0]  # P(|Z| >= k steps)
     while tails[-1] > NOTHING:
         tails.append(min(2 * float(noise.lifting(((2 * len(tails) - 1) * step + 1) // 2, 64)), 1.0))
-    law = np.zeros(1 << (8 * len(tails)).bit_length())
+    law = np.zeros(1 << (8 * len(tails)).bit_length())  # where sums of `MANY` draws lie, but for less than `NOTHING`
     each = -np.diff(tails)  # |Z| = 0, 1, ...
     law[0] = each[0]
     law[1 : len(each)] = law[-1 : -len(each) : -1] = each[1:] / 2
-    return step, np.fft.rfft(law)
+    transforms = np.fft.rfft(law) ** np.arange(cells)[:, None]
+    return step, np.fft.fftshift(np.fft.irfft(transforms, axis=1), axes=1)
 
 
 @dataclass(frozen=True)
@@ -177,6 +186,12 @@ class Rungs:
     def _middle(self, one: int, other: int) -> Any:
         return self.kind.value((self.lattice.point(one) + self.lattice.point(other)) / 2)
 
+    def shown(self, offset: int) -> Any:
+        """Value of a point; missing where nothing is known."""
+        value = self._middle(offset, offset)
+        missing = pd.NaT if isinstance(value, pd.Timestamp | pd.Timedelta) else math.nan
+        return value if self.known else missing
+
     def rank(self, offset: int, level: float) -> RankBound:
         """How far q n is from the ranks of a point that cuts were made around."""
         surplus, half = self._tests(self._level(level))
@@ -196,6 +211,11 @@ def rungs_around(
     ends = [each.ends(LEVEL) for each in rungs]
     cut = sorted(min(max(o, lower), upper) for o, (lower, upper) in zip(points, ends, strict=True))
     return list(zip(cut, rungs, strict=True))
+
+
+def held(unit: Fraction | None, lattice: Lattice | Grid) -> bool:
+    """Whether all values of a column within the bounds are lattice points, where they are multiples of a unit."""
+    return unit is not None and isinstance(lattice, Lattice) and (unit / lattice.step).denominator == 1
 
 
 @dataclass(frozen=True)
@@ -237,7 +257,9 @@ class QuantileWithBar(QuantileOf):
         rest, found = iter(noisy[groups * len(levels) :]), []
         for place in range(groups):
             points = noisy[place * len(levels) : (place + 1) * len(levels)]
-            each = rungs_around(points, rest, levels, ladder.noise, self.lattice, self.kind, self._held)
+            each = rungs_around(
+                points, rest, levels, ladder.noise, self.lattice, self.kind, held(self.unit, self.lattice)
+            )
             found += [each[levels.index(q)] for q in self.q]
         known = np.array([rungs.known for _, rungs in found])
         notes = (BAR_NOTE,) if known.all() else (UNKNOWN, BAR_NOTE)
@@ -246,18 +268,8 @@ class QuantileWithBar(QuantileOf):
             series = pd.Series(values, index=self._index(), name=self.column).where(known)
             return Answer(series, ladder.name, EachOf(tuple(rungs for _, rungs in found)), notes)
         ((offset, rungs),) = found
-        if not rungs.known:
-            missing = pd.NaT if isinstance(values[0], pd.Timestamp | pd.Timedelta) else math.nan
-            return Answer(missing, ladder.name, rungs, notes)
-        ranks = (str(rungs.rank(offset, LEVEL)),) if offset == noisy[0] else ()
-        return Answer(values[0], ladder.name, rungs, (*ranks, *notes))
-
-    @property
-    def _held(self) -> bool:
-        """Whether all values of the column within the bounds are lattice points."""
-        if self.unit is None or not isinstance(self.lattice, Lattice):
-            return False
-        return (self.unit / self.lattice.step).denominator == 1
+        ranks = (str(rungs.rank(offset, LEVEL)),) if rungs.known and offset == noisy[0] else ()
+        return Answer(rungs.shown(offset), ladder.name, rungs, (*ranks, *notes))
 
     def guarantee(self, terms: Terms) -> Guarantee:
         """That of the points, at half of the price."""
@@ -268,3 +280,57 @@ class QuantileWithBar(QuantileOf):
         found = super().expected(terms, rows)
         error = f"{found.error}; in values not known in advance"
         return replace(found, mechanism=self._ladder(terms).name, error=error, half_width=None, notes=(BAR_NOTE,))
+
+
+@dataclass(frozen=True)
+class ExtremeWithBar(Extreme):
+    """The value of `Extreme` at half of the price, with what counts around it say of the smallest or largest value itself.
+
+    One row decides that, so one end of its interval is the bound. The other is that of the quantile 0 or 1, see `Rungs`, and
+    the value is moved to it where it lies before it.
+    """
+
+    unit: Fraction | None = None
+
+    @once
+    def _half(self, terms: Terms) -> Terms:
+        pure_epsilon(terms.price, "a quantile")
+        return replace(terms, price=terms.price.share(1 - BAR_SHARE))
+
+    def _ladder(self, half: Terms, q: Fraction, unit: PrivacyUnit) -> tuple[LatticeCounts, Ladder]:
+        """The counts of all points, and the choice of a level with the counts of cells."""
+        question, counts = self._quantile(q), LatticeCounts(self.column, self.lattice)
+        return counts, Ladder(question._mechanisms(rest_of(half)), noise_of(noised(counts, half.price, unit)))
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """The number of rows, the choice and the counts."""
+        half = self._half(terms)
+        size, (counts, ladder) = self._size(half), self._ladder(half, Fraction(1, 2), terms.unit)
+        return size.mechanism.loss(size.statistic.sensitivity(terms.unit)) + ladder.loss(counts.sensitivity(terms.unit))
+
+    def steps(self, terms: Terms) -> Steps:
+        """The number of rows, then the point and the counts."""
+        half, largest = self._half(terms), self.largest
+        (rows,) = yield self._size(half)
+        rank = nearest_rank(self.lattice, pure_epsilon(rest_of(half).price, "a quantile"), terms.unit)
+        q = level_of(rank, rows)
+        counts, ladder = self._ladder(half, 1 - q if largest else q, terms.unit)
+        point, *cells = yield Measurement(counts, ladder)
+        of_end = Fraction(int(largest)), ladder.noise, self.lattice, self.kind, held(self.unit, self.lattice)
+        ((offset, rungs),) = rungs_around([point], iter(cells), of_end[:1], *of_end[1:])
+        name, bound = ("largest", "upper") if largest else ("smallest", "lower")
+        ends = Caution(
+            f"the {name} value is one row's, so its interval reaches to the {bound} bound; this is one near it"
+        )
+        notes = (ends, BAR_NOTE) if rungs.known else (UNKNOWN, BAR_NOTE)
+        return Answer(rungs.shown(offset), ladder.name, rungs, notes)
+
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """That of the point, at half of the price."""
+        return super().guarantee(self._half(terms))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the rank of the point."""
+        name = self._ladder(self._half(terms), Fraction(1, 2), terms.unit)[1].name
+        found = self.guarantee(terms).expected(name, notes=(BAR_NOTE,))
+        return replace(found, error=f"{found.error}; in values not known in advance", half_width=None)

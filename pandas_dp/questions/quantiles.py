@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.aggregates.ladder import QuantileWithBar
-from pandas_dp.aggregates.quantiles import QuantileOf
+from pandas_dp.aggregates.ladder import ExtremeWithBar, QuantileWithBar
+from pandas_dp.aggregates.quantiles import Extreme, QuantileOf
 from pandas_dp.aggregates.smooth import BEST_NOISE, SmoothQuantileOf
 from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.core.mechanisms.smooth import DRAWS
@@ -53,10 +53,13 @@ def trimmed_share(trim: Any) -> Fraction:
     return share
 
 
-def with_bar(frame: PreparedFrame, question: QuantileOf, error_bar: Any) -> QuantileOf:
+def with_bar(frame: PreparedFrame, question: QuantileOf | Extreme, error_bar: Any) -> Any:
     """The question with an interval in values, where one is wanted."""
     if not numbers.flag(error_bar, "error_bar"):
         return question
+    unit = unit_of(frame._empty()[question.column].dtype)
+    if isinstance(question, Extreme):
+        return ExtremeWithBar(**vars(question), unit=unit)
     if len(question.q) > MOST_LEVELS:
         raise ArgumentValueError(
             f"error bars of at most {MOST_LEVELS} levels are bought at once: error_bar=False, or fewer levels"
@@ -67,7 +70,7 @@ def with_bar(frame: PreparedFrame, question: QuantileOf, error_bar: Any) -> Quan
         raise ArgumentValueError(
             f"error bars of {groups:,} groups would take {cells:,} counts, too many: error_bar=False"
         )
-    return QuantileWithBar(**vars(question), unit=unit_of(frame._empty()[question.column].dtype))
+    return QuantileWithBar(**vars(question), unit=unit)
 
 
 class QuantileQuestions(PreparedFrame):

@@ -20,7 +20,7 @@ import pytest
 from scipy.stats import binom
 from support.frames import protected
 
-from pandas_dp.aggregates.ladder import Rungs, half_widths, law_of
+from pandas_dp.aggregates.ladder import Rungs, half_widths, laws_of_sums
 from pandas_dp.aggregates.uncertainty import RankBound
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
@@ -234,8 +234,8 @@ def test_half_widths_at_the_highest_levels_are_bounds():
     noise = DiscreteLaplace(F(3))
     bounds = [half_widths(F(1, 2), 10, noise, level)[4] for level in (0.999, 1 - 1e-8, 1 - 1e-10, 1 - 1e-12)]
     assert bounds == sorted(bounds)
-    assert law_of(noise)[0] == 1
-    assert law_of(DiscreteLaplace(F(10**6)))[0] > 1000
+    assert laws_of_sums(noise, 3)[0] == 1
+    assert laws_of_sums(DiscreteLaplace(F(10**6)), 3)[0] > 1000
 
 
 # Questions ---------------------------------------------------------------------
