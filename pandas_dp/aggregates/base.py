@@ -195,6 +195,8 @@ class Answer:
 
 
 ROWS = "rows"  # the unit of a count
+BAR_SHARE = Fraction(1, 2)  # of the price, where an error bar is bought
+BAR_NOTE = "half of the price bought the error bar"
 
 
 class Aggregate(ABC):

@@ -11,7 +11,19 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import FITS, Aggregate, Answer, ExpectedError, Steps, Terms, noise_of, noised, once
+from pandas_dp.aggregates.base import (
+    BAR_NOTE,
+    BAR_SHARE,
+    FITS,
+    Aggregate,
+    Answer,
+    ExpectedError,
+    Steps,
+    Terms,
+    noise_of,
+    noised,
+    once,
+)
 from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement
@@ -84,8 +96,6 @@ TAILS: dict[str, Callable[[float], float]] = {
 
 BEST_NOISE = "polynomial_laplace"
 NOTE = "the noise fits the data at hand: its size is as secret as they are, so no error bar is free"
-SCALE_SHARE = Fraction(1, 3)  # of epsilon: then a scale is known to a factor of 5 and costs half as much noise again
-SCALE_NOTE = "a third of the price bought the size of the noise, for the error bar"
 
 
 @dataclass(frozen=True)
@@ -100,13 +110,18 @@ class Smoothed(Aggregate):
     noise : str
         A key of `DRAWS`.
     error_bar : bool
-        Whether a third of the price buys the scale of the noise; for one value.
+        Whether half of the price buys the scale of the noise; for one value.
     """
 
     lattice: Lattice
     kind: Kind
     noise: str
     error_bar: bool
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        """The scale was a third of the price in the first one."""
+        return 2 if self.error_bar else 1
 
     @abstractmethod
     def statistics(self, beta: Fraction) -> list[SmoothStatistic]:
@@ -126,7 +141,7 @@ class Smoothed(Aggregate):
         """The scale first, where it is bought, then one look for each value."""
         price, count = terms.price, len(self.statistics(Fraction(0)))
         epsilon = plain(price, self.noise)
-        left = epsilon * (1 - SCALE_SHARE) if self.error_bar else epsilon
+        left = epsilon * (1 - BAR_SHARE) if self.error_bar else epsilon
         noise = SmoothNoise(self.noise, left / count, price.delta / count)
         statistics = self.statistics(noise.beta)
         looks = [Measurement(statistic, noise) for statistic in statistics]
@@ -136,7 +151,7 @@ class Smoothed(Aggregate):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Nothing of its size."""
-        more = "; a third of the price buys an error bar for the answer" if self.error_bar else ""
+        more = "; half of the price buys the error bar" if self.error_bar else ""
         return ExpectedError(SmoothNoise(self.noise, Fraction(1)).name, None, FITS + more)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
@@ -160,7 +175,7 @@ class Smoothed(Aggregate):
             raise TypeError("the second look draws the value")
         scale = BoughtScale(self.noise, float(mechanism.alpha), noisy[0], noise_of(looks[0]), self.values.cells)
         error = Additive(scale, self.values.step, self.kind, (self.values.lower, self.values.upper))
-        return Answer(self.shown(values), name, error, (SCALE_NOTE,))
+        return Answer(self.shown(values), name, error, (BAR_NOTE,))
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,33 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
-from pandas_dp.aggregates.base import AT, Aggregate, Answer, Caution, ExpectedError, Steps, Terms, pure_epsilon
+from pandas_dp.aggregates.base import (
+    AT,
+    BAR_SHARE,
+    Aggregate,
+    Answer,
+    Caution,
+    ExpectedError,
+    Steps,
+    Terms,
+    noise_of,
+    noised,
+    pure_epsilon,
+)
 from pandas_dp.aggregates.count import Count
+from pandas_dp.aggregates.ladder import UNKNOWN, held, rungs_around
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.quantiles import INSIDE, level_of, recursive_errors
 from pandas_dp.aggregates.several import Cells, Error, noted
 from pandas_dp.aggregates.shared_moments import SharedMoments
 from pandas_dp.aggregates.uncertainty import LEVEL, RankBound
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.measurement import Measurement
-from pandas_dp.core.mechanisms.quantiles import TIES, RecursiveQuantiles
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.quantiles import TIES, Ladder, RecursiveQuantiles
 from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.facts.kinds import Kind
@@ -27,6 +41,7 @@ from pandas_dp.facts.kinds import Kind
 SUMS_SHARE = Fraction(1, 4)  # of the price, for count, mean and std
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 OUTERMOST, TYPICAL = Fraction(1, 8), Fraction(1, 100)  # levels of the ends: at most, and for the size of their error
+SHARED = f"{show(100 * SUMS_SHARE)} % of the price bought count, mean and std, the rest min, max and quartiles"
 ROWS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
 
 
@@ -58,8 +73,8 @@ class Summary(Aggregate):
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
-        sums, rest = self._sums(terms), self._rest(terms)
-        return self.moments.loss(sums) + self._choices(rest, TYPICAL).loss(self._counts.sensitivity(terms.unit))
+        found = self._mechanism(terms, TYPICAL).loss(self._counts.sensitivity(terms.unit))
+        return self.moments.loss(self._sums(terms)) + found
 
     def steps(self, terms: Terms) -> Steps:
         """Sums, then quantiles."""
@@ -67,26 +82,34 @@ class Summary(Aggregate):
         count, mean, std = (yield from self.moments.steps(sums)).value
         rank = math.ceil(self.rank_error(rest, TYPICAL, ends=True).at(INSIDE))
         q = min(level_of(rank, int(count.value)), OUTERMOST)
-        choices = self._choices(rest, q)
-        offsets = yield Measurement(self._counts, choices)
-        moments = (count, mean, std)
-        values = [*(one.value for one in moments), *(float(self.ranks.point(offset)) for offset in offsets)]
-        errors: dict[str, Error] = dict(zip(ROWS, (one.error for one in moments), strict=False))
+        mechanism = self._mechanism(terms, q)
+        noisy = yield Measurement(self._counts, mechanism)
+        moments = [(one.value, one.error) for one in (count, mean, std)]
+        values, errors = zip(*moments, *self._told(noisy, mechanism), strict=True)
+        missing = () if all(map(math.isfinite, values[len(moments) :])) else (UNKNOWN,)
         return Answer(
             pd.Series(values, index=list(ROWS), name=self.column),
-            f"{count.mechanism}, {choices.name}",
-            Cells(tuple((name, self.column, errors.get(name)) for name in ROWS)),
-            (*self._notes(rest, rank, count.value, q), *noted("mean", mean)),
+            f"{count.mechanism}, {mechanism.name}",
+            Cells(tuple((name, self.column, error) for name, error in zip(ROWS, errors, strict=True))),
+            (*missing, *self._notes(rest, rank, count.value, q), *noted("mean", mean)),
         )
+
+    def _mechanism(self, terms: Terms, q: Fraction) -> RecursiveQuantiles | Ladder:
+        """What draws the quantiles, of which q and 1 - q are the outermost."""
+        return self._choices(self._rest(terms), q)
+
+    def _told(self, noisy: Noisy, mechanism: Any) -> list[tuple[Any, Error]]:
+        """Each quantile, and what is known of its error."""
+        return [(float(self.ranks.point(offset)), None) for offset in noisy]
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Of count, mean and the ranks by the recursion."""
         count, mean, _ = self.moments.each_expected(self._sums(terms), rows)
         ranks = RankBound(self.rank_error(self._rest(terms), TYPICAL).at(LEVEL), LEVEL)
         of_count = count.error.removesuffix(AT).strip()
-        share = f"{show(100 * SUMS_SHARE)} % of the price buys count, mean and std, the rest min, max and quartiles"
+        share = SHARED.replace("bought", "buys")
         return ExpectedError(
-            f"{count.mechanism}, {RecursiveQuantiles.name}",
+            f"{count.mechanism}, {self._mechanism(terms, TYPICAL).name}",
             None,
             f"count {of_count}; mean {mean.error}; quantiles: {ranks.words}",
             notes=(share,),
@@ -101,10 +124,9 @@ class Summary(Aggregate):
 
     def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
         bound = RankBound(self.rank_error(rest, q).at(LEVEL), LEVEL)
-        shared = f"{show(100 * SUMS_SHARE)} % of the price bought count, mean and std, the rest min, max and quartiles"
         notes: tuple[str, ...] = (
             Caution(f"min and max are the quantiles {show(q)} and {show(1 - q)}; of each quantile {bound}"),
-            shared,
+            SHARED,
         )
         if rank > rows * float(OUTERMOST):
             few = f"about {max(rows, 0):,.0f} rows are few for quantiles at this price: their ranks may be off by {rank:,}"
@@ -132,6 +154,35 @@ class Summary(Aggregate):
 
     def _rest(self, terms: Terms) -> Terms:
         return replace(terms, price=terms.price.share(1 - SUMS_SHARE))
+
+
+@dataclass(frozen=True)
+class SummaryWithBars(Summary):
+    """The same with counts around the quantiles, for half of what these cost; of the ends see `ExtremeWithBar`."""
+
+    unit: Fraction | None = None
+
+    version = 1
+
+    def _rest(self, terms: Terms) -> Terms:
+        rest = super()._rest(terms)
+        return replace(rest, price=rest.price.share(1 - BAR_SHARE))
+
+    def _mechanism(self, terms: Terms, q: Fraction) -> Ladder:
+        half = super()._rest(terms).price.share(BAR_SHARE)
+        return Ladder((self._choices(self._rest(terms), q),), noise_of(noised(self._counts, half, terms.unit)))
+
+    def _told(self, noisy: Noisy, mechanism: Any) -> list[tuple[Any, Error]]:
+        levels = (Fraction(0), *QUARTILES, Fraction(1))
+        points, counts = noisy[: len(levels)], iter(noisy[len(levels) :])
+        public = mechanism.noise, self.ranks, self.kind, held(self.unit, self.ranks)
+        return [(rungs.shown(offset), rungs) for offset, rungs in rungs_around(points, counts, levels, *public)]
+
+    def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
+        ends = Caution(
+            "the smallest and the largest value are one row's, so the interval of min begins and of max ends at a bound"
+        )
+        return ends, f"{SHARED}, half of it their error bars"
 
 
 @dataclass(frozen=True)

@@ -73,13 +73,13 @@ class ColumnForms:
             self._column, q, bounds=bounds, step=step, method=method, noise=noise, error_bar=error_bar
         )
 
-    def min(self, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+    def min(self, *, bounds: Any = None, q: Any = None, step: Any = None, error_bar: bool = False) -> Release:
         """See `PricedFrame.min`."""
-        return self._frame.min(self._column, bounds=bounds, q=q, step=step)
+        return self._frame.min(self._column, bounds=bounds, q=q, step=step, error_bar=error_bar)
 
-    def max(self, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+    def max(self, *, bounds: Any = None, q: Any = None, step: Any = None, error_bar: bool = False) -> Release:
         """See `PricedFrame.max`."""
-        return self._frame.max(self._column, bounds=bounds, q=q, step=step)
+        return self._frame.max(self._column, bounds=bounds, q=q, step=step, error_bar=error_bar)
 
     def histogram(
         self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False, workload: str = "bins"
@@ -97,9 +97,9 @@ class ColumnForms:
         """See `PricedFrame.value_counts`."""
         return self._frame.value_counts(self._column, keys=keys, normalize=normalize, sort=sort, other=other, null=null)
 
-    def describe(self, *, bounds: Any = None) -> Release:
+    def describe(self, *, bounds: Any = None, error_bar: bool = True) -> Release:
         """See `PricedFrame.describe`."""
-        return self._frame.describe(self._column, bounds=bounds)
+        return self._frame.describe(self._column, bounds=bounds, error_bar=error_bar)
 
     def nunique(self) -> Release:
         """See `PricedFrame.nunique`."""

@@ -16,6 +16,7 @@ from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, columns_text
 from pandas_dp.questions.partition import Parts, few
+from pandas_dp.questions.quantiles import with_bar
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import asked, bounded, rank_lattice, square_lattice
 from pandas_dp.questions.unknown_names import ONE_COLUMN, missing_question, refuse_dates
@@ -208,7 +209,9 @@ class GroupStatistics:
         question = Variance(column, lattice, kind, ddof, name == "std", parts.by, parts.labels)
         return self._ask(asked(self._frame, question, bounds, SUM_BITS), column, ddof=ddof)
 
-    def median(self, column: str | None = None, *, bounds: Any = None, step: Any = None) -> Release:
+    def median(
+        self, column: str | None = None, *, bounds: Any = None, step: Any = None, error_bar: bool = True
+    ) -> Release:
         """Median of a column in each group, ``quantile`` at 0.5; see `PricedFrame.median`.
 
         Examples
@@ -217,12 +220,12 @@ class GroupStatistics:
         >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
         >>> session = df.dp.protect(epsilon=3, name="group median example")
         >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
-        >>> groups["cost"].median(bounds=(0, 100), step=1).tolist()
-        [10.0, 40.0]
+        >>> groups["cost"].median(bounds=(0, 100)).table().to_numpy().tolist()
+        [[10.0, 10.0, 10.0], [40.0, 40.0, 40.0]]
         """
-        return self._quantile("median", self._named(column, "median"), 0.5, bounds, step)
+        return self._quantile("median", self._named(column, "median"), 0.5, bounds, step, error_bar)
 
-    def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None) -> Release:
+    def quantile(self, q: Any = 0.5, *, bounds: Any = None, step: Any = None, error_bar: bool = True) -> Release:
         """Quantile of the selected column in each group, chosen from public candidates by its rank among the group's rows.
 
         Parameters
@@ -231,18 +234,23 @@ class GroupStatistics:
             Several levels give one more level of the index, as in pandas.
         bounds, step : optional
             See `PricedFrame.quantile`.
+        error_bar : bool
+            Half of the price buys an interval in values of each answer. Without it answers err about half as much, and nothing
+            tells which groups have rows at all.
 
         Returns
         -------
         Release
-            A Series. ``interval`` says how far the rank of each answer may be off: a group of fewer rows than that may be
-            given any number within the bounds.
+            A Series, missing where too few rows cannot tell the answer from any other. Without error bars ``interval`` says
+            how far the rank of each answer may be off: a group of fewer rows than that may be given any number within the
+            bounds.
 
         Notes
         -----
         The exponential mechanism of `PricedFrame.quantile` in each group by itself. A row is in one group, so all groups
         cost epsilon once under add_remove. Under replace_one a row may leave one group and enter another, so the rate is
-        half of that; the rows of a unit share the price however they are distributed over the groups.
+        half of that; the rows of a unit share the price however they are distributed over the groups. So do the counts of an
+        error bar, whose cuts are those of each group: a row is in one cell of one group.
         Source: Smith 2011; McSherry, Talwar 2007; McSherry 2009.
 
         Examples
@@ -253,14 +261,15 @@ class GroupStatistics:
         >>> df.dp(epsilon=1).groupby("ward", keys=["A", "B"])["cost"].quantile(0.9, bounds=(0, 100), step=1).tolist()
         [10.0, 40.0]
         """
-        return self._quantile("quantile", self._named(None, "quantile"), q, bounds, step)
+        return self._quantile("quantile", self._named(None, "quantile"), q, bounds, step, error_bar)
 
-    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any) -> Release:
+    def _quantile(self, name: str, column: str, q: Any, bounds: Any, step: Any, error_bar: bool) -> Release:
         levels, scalar = numbers.quantiles(q)
         if not scalar:
             few(self._parts.by.count * len(levels))
         kind, lattice = rank_lattice(self._frame, name, column, bounds, step)
-        question = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
+        plain = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
+        question = with_bar(self._frame, plain, error_bar)
         level = {} if name == "median" else {"q": q}
         return self._ask(asked(self._frame, question, bounds, RANK_BITS), column, **level)
 

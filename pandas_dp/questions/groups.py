@@ -211,7 +211,14 @@ class PricedGroups(GroupStatistics):
         return self._frame._filled(every)._ask(text, question, every)
 
     def agg(
-        self, func: Any = None, *, bounds: Any = None, weights: Any = None, within: Any = None, **named: Any
+        self,
+        func: Any = None,
+        *,
+        bounds: Any = None,
+        weights: Any = None,
+        within: Any = None,
+        error_bar: bool = True,
+        **named: Any,
     ) -> Release:
         """Ask several questions about each group for one price, as pandas' agg; see `PricedFrame.agg`.
 
@@ -224,6 +231,8 @@ class PricedGroups(GroupStatistics):
             Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
         within : list of numbers or Timedeltas, optional
             Instead: the error wanted of each answer of a group; see `PricedFrame.agg`. None is known in advance for means.
+        error_bar : bool
+            Half of the share of a median buys an interval of each; see `quantile`.
         **named : (column, function)
             Names of columns, as in pandas: ``agg(typical=("cost", "median"))``.
 
@@ -251,7 +260,8 @@ class PricedGroups(GroupStatistics):
         if selected:
             func, bounds = {self._column: func}, None if bounds is None else {self._column: bounds}
         wanted, single = wanted_of(func, named, BY_GROUP)
-        parts, text = composed(self._frame, self._of, wanted, bounds, (weights, within), bool(named))
+        split = weights, within, error_bar
+        parts, text = composed(self._frame, self._of, wanted, bounds, split, bool(named))
         if named or selected:
             parts = tuple(replace(part, column=None) for part in parts)
         columns = (*self._parts.columns, *dict.fromkeys(cell.column for cell in wanted))

@@ -5,16 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.aggregates.quantiles import QuantileOf
+from pandas_dp.aggregates.ladder import ExtremeWithBar, QuantileWithBar
+from pandas_dp.aggregates.quantiles import Extreme, QuantileOf
 from pandas_dp.aggregates.smooth import BEST_NOISE, SmoothQuantileOf
 from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.core.mechanisms.smooth import DRAWS
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.kinds import exact_number
+from pandas_dp.facts.kinds import exact_number, unit_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import asked, is_private, open_ended, rank_lattice
 from pandas_dp.release.values import Release
+
+MOST_LEVELS, MOST_CELLS = 25, 1 << 22  # levels whose cells are counted together, and cells of all groups
 
 
 def smooth_method(
@@ -26,17 +29,15 @@ def smooth_method(
     law = smooth_noise(noise, error_bar)
     if method == allowed[-1]:
         return law
-    if noise is not None or error_bar:
-        raise ArgumentValueError(
-            f"noise= and error_bar= go with method={allowed[-1]!r}: {call}({column!r}, method={allowed[-1]!r})"
-        )
+    if noise is not None or (error_bar and call == "mean"):
+        what = "noise= and error_bar= go" if call == "mean" else "noise= goes"
+        raise ArgumentValueError(f"{what} with method={allowed[-1]!r}: {call}({column!r}, method={allowed[-1]!r})")
     return None
 
 
 def smooth_noise(noise: Any, error_bar: Any) -> str:
     """Law of noise by smooth sensitivity."""
-    if not isinstance(error_bar, bool):
-        raise ArgumentTypeError("error_bar must be True or False")
+    numbers.flag(error_bar, "error_bar")
     if noise is None:
         return BEST_NOISE
     if not isinstance(noise, str) or noise not in DRAWS:
@@ -50,6 +51,26 @@ def trimmed_share(trim: Any) -> Fraction:
     if not 0 < share < Fraction(1, 2) or share.denominator > 10**6:
         raise ArgumentValueError("trim must lie between 0 and 0.5, with at most six decimals: trim=0.1")
     return share
+
+
+def with_bar(frame: PreparedFrame, question: QuantileOf | Extreme, error_bar: Any) -> Any:
+    """The question with an interval in values, where one is wanted."""
+    if not numbers.flag(error_bar, "error_bar"):
+        return question
+    unit = unit_of(frame._empty()[question.column].dtype)
+    if isinstance(question, Extreme):
+        return ExtremeWithBar(**vars(question), unit=unit)
+    if len(question.q) > MOST_LEVELS:
+        raise ArgumentValueError(
+            f"error bars of at most {MOST_LEVELS} levels are bought at once: error_bar=False, or fewer levels"
+        )
+    groups = 1 if question.by is None else question.by.count
+    cells = groups * len(question.q) * (2 * question.lattice.cells.bit_length() + 3)
+    if cells > MOST_CELLS:
+        raise ArgumentValueError(
+            f"error bars of {groups:,} groups would take {cells:,} counts, too many: error_bar=False"
+        )
+    return QuantileWithBar(**vars(question), unit=unit)
 
 
 class QuantileQuestions(PreparedFrame):
@@ -138,14 +159,15 @@ class QuantileQuestions(PreparedFrame):
             Law of that noise, the first one by default; "laplace" and "gaussian" need a price with a delta, which comes
             out of the session's ``delta_reserved``.
         error_bar : bool
-            With ``method="smooth"`` and one level: a third of epsilon buys the size of the noise, so that ``interval`` is one
-            in values.
+            Half of the price buys an interval in values for ``interval``, ``table`` and plots; the answer itself then errs
+            about twice as much. With ``method="smooth"`` for one level.
 
         Returns
         -------
         Release
             A float (Timestamp or Timedelta for dates and durations), or a Series by level, never falling. No interval in
-            values is free; ``interval`` says how far its rank may be off.
+            values is free: without ``error_bar`` ``interval`` says how far its rank may be off. With it a number whose
+            interval is the whole of the bounds is missing, as too few rows cannot tell it.
 
         Raises
         ------
@@ -156,6 +178,10 @@ class QuantileQuestions(PreparedFrame):
         Exponential mechanism on the distance in rank, tie-aware: a unit moves it by max_rows max(q, 1 - q) under
         add_remove and by max_rows under replace_one. With n rows the lower median is meant. Several levels: the middle one
         first, then the others among the rows below and above its answer.
+        With an error bar the other half of the price counts the rows between public cuts around the answers: at each of
+        them, one before it, and 1, 2, 4, ... steps beyond on either side, a row in one cell. The interval ends where these
+        counts, with exactly known noise, are surely on one side of q n; it is that of the smallest possible answer with at
+        least q n rows at or below it, where pandas interpolates. Values between possible answers lie within half a step.
         Smooth: f + (S / alpha) Z, rounded to the lattice and cut off at the bounds, where S bounds what one unit could move
         on this table and falls to others by at most a factor exp(beta) a unit. The noise shrinks where many rows lie
         close to the quantile, so its size tells about them: no error bar is free. The exponential mechanism mostly errs less.
@@ -170,8 +196,8 @@ class QuantileQuestions(PreparedFrame):
         >>> session = df.dp.protect(epsilon=3, name="quantile example")
         >>> df.dp(epsilon=1).quantile("cost", [0.1, 0.3, 0.5, 0.7, 0.9], bounds=(0, 100), step=1).tolist()
         [0.0, 20.0, 40.0, 60.0, 80.0]
-        >>> 79 < df.dp(epsilon=1).quantile("cost", 0.9, bounds=(0, None)) < 81
-        True
+        >>> df.dp(epsilon=1).quantile("cost", 0.9, bounds=(0, 100), error_bar=True).interval()
+        Interval(lower=80.0, upper=80.0, level=0.95)
         """
         return self._quantile("quantile", column, q, bounds, step, method, noise, error_bar)
 
@@ -183,7 +209,7 @@ class QuantileQuestions(PreparedFrame):
         if law is not None:
             return self._smooth(name, column, q, bounds, step, law, error_bar)
         kind, lattice = rank_lattice(self, name, column, bounds, step)
-        question = QuantileOf(column, levels, lattice, kind, scalar)
+        question = with_bar(self, QuantileOf(column, levels, lattice, kind, scalar), error_bar)
         text = self._text(**({} if name == "median" else {"q": q}))
         return self._ask(text, asked(self, question, bounds, RANK_BITS), (column,))
 

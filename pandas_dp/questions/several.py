@@ -14,7 +14,7 @@ from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Aggregate, Terms
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.several import Part, Several
-from pandas_dp.aggregates.summary import Summary
+from pandas_dp.aggregates.summary import Summary, SummaryWithBars
 from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.core.privacy import Price, show
@@ -72,6 +72,7 @@ def prices_for(total: Fraction, least: Callable[[float], list[Fraction]], line: 
 
 BOUNDED = ("sum", "mean", "var", "std", "median", "min", "max")
 FUNCTIONS = ("count", "nunique", *BOUNDED)
+BARRED = ("median", "min", "max")  # whose error bars are bought
 MOST_PARTS = 100
 AGG = "agg({'income': ['mean', 'std'], 'age': 'median'}, bounds={'income': (0, 100_000), 'age': (0, 120)})"
 SIZE = "; 'count' is of the rows with a value in the column, all rows are a question of their own, .size()"
@@ -92,7 +93,14 @@ class SeveralQuestions(PreparedFrame):
     __slots__ = ()
 
     def agg(
-        self, func: Any = None, *, bounds: Any = None, weights: Any = None, within: Any = None, **named: Any
+        self,
+        func: Any = None,
+        *,
+        bounds: Any = None,
+        weights: Any = None,
+        within: Any = None,
+        error_bar: bool = True,
+        **named: Any,
     ) -> Release:
         """Ask several questions for one price, as pandas' agg.
 
@@ -107,6 +115,8 @@ class SeveralQuestions(PreparedFrame):
         within : list of numbers or Timedeltas, optional
             Instead: the error wanted of each answer, in that order and in its unit (of medians: ranks). The shares make
             the error of each, asked alone, about the same multiple of the wanted one, as small as the price allows.
+        error_bar : bool
+            Half of the share of a median, a smallest or a largest value buys its interval; see ``quantile``.
         **named : (column, function)
             Names of rows, as in pandas: ``agg(typical=("income", "median"))``.
 
@@ -114,7 +124,7 @@ class SeveralQuestions(PreparedFrame):
         -------
         Release
             A DataFrame of functions (names) by columns, NaN where nothing was asked; a Series by column where each has one
-            function. ``table()`` shows each answer with its own interval; what is known of medians is in the notes.
+            function. ``table()`` shows each answer with its own interval.
 
         Raises
         ------
@@ -148,10 +158,11 @@ class SeveralQuestions(PreparedFrame):
         True
         """
         wanted, single = wanted_of(func, named)
-        parts, text = composed(self, lambda frame: frame, wanted, bounds, (weights, within), bool(named))
+        split = weights, within, error_bar
+        parts, text = composed(self, lambda frame: frame, wanted, bounds, split, bool(named))
         return self._ask(text, Several(parts, single), tuple(dict.fromkeys(cell.column for cell in wanted)))
 
-    def describe(self, columns: Any, *, bounds: Any = None) -> Release:
+    def describe(self, columns: Any, *, bounds: Any = None, error_bar: bool = True) -> Release:
         """Count, mean, standard deviation, smallest and largest value and quartiles of columns of numbers.
 
         Parameters
@@ -159,12 +170,14 @@ class SeveralQuestions(PreparedFrame):
         columns : str or list of str
         bounds : (lower, upper), or dict of str to (lower, upper) for a list, optional
             From the schema where left out. Values are clipped to them.
+        error_bar : bool
+            Half of what the quantiles cost buys their intervals; see ``quantile``.
 
         Returns
         -------
         Release
             As pandas': a Series by "count", "mean", "std", "min", "25%", "50%", "75%", "max"; for a list a DataFrame with
-            these rows. ``table()`` shows the intervals of the first three.
+            these rows. ``table()`` shows the interval of each; without ``error_bar`` of the first three.
 
         Raises
         ------
@@ -174,8 +187,8 @@ class SeveralQuestions(PreparedFrame):
         -----
         Under either relation columns get equal shares of the price. A quarter of a column's share buys three sums of which
         count, mean and standard deviation are made together, the rest the five quantiles, as ``quantile`` asks several. "min"
-        and "max" are those next to the ends that the noise allows, see ``min``; the notes say which, and how far ranks may be
-        off.
+        and "max" are those next to the ends that the noise allows, see ``min``. With error bars the five share the counts
+        around them; without, the notes say which quantiles they are, and how far ranks may be off.
         Source: Fitzsimons, Honaker, Shoemate, Singhal 2024; Kaplan, Schnapp, Stemmer 2022.
 
         Examples
@@ -193,7 +206,7 @@ class SeveralQuestions(PreparedFrame):
             "describe('age', bounds=(0, 120)) or describe(['age', 'cost'], bounds={'age': (0, 120), 'cost': (0, 5000)})"
         )
         if isinstance(columns, str):
-            summary = self._summary(columns, bounds)  # checks the bounds
+            summary = self._summary(columns, bounds, error_bar)  # checks the bounds
             return self._ask(self._text(bounds=self._bounds(columns, bounds)), summary, (columns,))
         if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
             raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
@@ -202,7 +215,7 @@ class SeveralQuestions(PreparedFrame):
         names, given = tuple(columns), {} if bounds is None else dict(bounds)
         if not all(isinstance(name, str) for name in names):
             raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
-        asked = [self._summary(name, given.get(name), Line(line)) for name in names]
+        asked = [self._summary(name, given.get(name), error_bar, Line(line)) for name in names]
         if len(set(names)) != len(names) or set(given) - set(names) or len(names) > MOST_PARTS:
             raise ArgumentValueError(
                 f"columns must differ, be at most {MOST_PARTS}, and bounds be of these columns alone: {line}"
@@ -215,7 +228,7 @@ class SeveralQuestions(PreparedFrame):
         text = self._text(columns=names, bounds=self._bounds(names, given))
         return self._ask(text, Several(tuple(parts)), names)
 
-    def _summary(self, column: str, bounds: Any, line: Line | None = None) -> Summary:
+    def _summary(self, column: str, bounds: Any, error_bar: Any, line: Line | None = None) -> Summary:
         kind = self._kind(column)
         if kind.name != "number":
             raise ArgumentTypeError(
@@ -229,7 +242,9 @@ class SeveralQuestions(PreparedFrame):
         )
         if squares.width > 10**150:
             raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")
-        return Summary(column, squares, ranks, kind)
+        if not numbers.flag(error_bar, "error_bar"):
+            return Summary(column, squares, ranks, kind)
+        return SummaryWithBars(column, squares, ranks, kind, unit)
 
 
 def composed(
@@ -237,12 +252,13 @@ def composed(
     on: Callable[[Any], Any],
     wanted: list[Wanted],
     bounds: Any,
-    split: tuple[Any, Any],
+    split: tuple[Any, Any, Any],
     named: bool,
 ) -> tuple[tuple[Part, ...], str]:
     """Single questions at their shares of the price, checked as each would be alone, and the call that asks them all.
 
-    ``on`` gives what the questions are methods of: the frame itself, or its groups; ``split`` is weights and wanted errors.
+    ``on`` gives what the questions are methods of: the frame itself, or its groups; ``split`` is weights, wanted errors and
+    whether error bars are bought.
     """
     if isinstance(frame._price, Accuracy):
         raise ArgumentTypeError("several answers have errors of their own; give a price: df.dp(epsilon=0.5).agg(...)")
@@ -253,13 +269,14 @@ def composed(
     if unasked:
         first = f"; leave out {unasked[0]!r}" if isinstance(unasked[0], str) else ""
         raise ArgumentValueError(f"bounds must be of columns whose values are asked for{first}: {AGG}")
-    weights, within = split
+    weights, within, error_bar = split
+    numbers.flag(error_bar, "error_bar")
     if weights is not None and within is not None:
         raise ArgumentTypeError("give weights= or within=, not both: agg(..., weights=[0.6, 0.4])")
     shares = _shares(weights, len(wanted))
     for cell in wanted:
         _refuse_unbounded(frame, cell, given)
-    asked = [_alone(frame, on, cell, given.get(cell.column)) for cell in wanted]
+    asked = [_alone(frame, on, cell, given.get(cell.column), error_bar) for cell in wanted]
     if within is not None:
         shares = _shares_within(frame, within, asked)
     parts = tuple(
@@ -270,6 +287,7 @@ def composed(
     text = f"agg({_text(wanted, named)}" + (f", bounds={bounds_text(known)}" if known is not LEFT_OUT else "")
     if within is not None:
         text += f", within=[{', '.join(map(value_text, within))}]"
+    text += "" if error_bar else ", error_bar=False"
     return parts, text + ("" if weights is None else f", weights=[{', '.join(map(show, shares))}]") + ")"
 
 
@@ -286,7 +304,7 @@ def _refuse_unbounded(frame: PreparedFrame, cell: Wanted, given: dict[Any, Any])
         )
 
 
-def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds: Any) -> AskedQuery:
+def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds: Any, error_bar: Any) -> AskedQuery:
     """What the single question would ask, with its checks."""
     found: list[AskedQuery] = []
 
@@ -295,6 +313,7 @@ def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds:
 
     priced = frame._with(_price=Price(Fraction(1)), _ahead=keep, _notes=())
     options = {"bounds": bounds} if cell.function in BOUNDED else {}
+    options |= {"error_bar": error_bar} if cell.function in BARRED else {}
     getattr(on(priced), cell.function)(cell.column, **options)
     return found[0]
 

@@ -25,7 +25,7 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind, is_missing
 from pandas_dp.facts.public_only import listed
-from pandas_dp.questions.quantiles import QuantileQuestions, smooth_noise
+from pandas_dp.questions.quantiles import QuantileQuestions, smooth_noise, with_bar
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import grid, is_private, open_ended
 from pandas_dp.release.values import Release
@@ -39,7 +39,9 @@ class StatisticQuestions(QuantileQuestions):
 
     __slots__ = ()
 
-    def min(self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+    def min(
+        self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None, error_bar: bool = False
+    ) -> Release:
         """Return a value near the smallest one of a column: a low quantile, since the smallest value is one row's.
 
         Parameters
@@ -52,12 +54,15 @@ class StatisticQuestions(QuantileQuestions):
             noise allows.
         step : number, optional
             Distance of the possible answers; see ``quantile``.
+        error_bar : bool
+            Half of the price buys an interval: with ``q`` that of the quantile, else that of the smallest value itself, from
+            the lower bound, since no more is private, to what surely is not below it.
 
         Returns
         -------
         Release
-            A float (Timestamp or Timedelta for dates and durations). ``interval`` says how far its rank may be off, the notes
-            which quantile it is.
+            A float (Timestamp or Timedelta for dates and durations). Without error bar ``interval`` says how far its rank may
+            be off, the notes which quantile it is.
 
         Raises
         ------
@@ -83,15 +88,17 @@ class StatisticQuestions(QuantileQuestions):
         >>> df.dp(epsilon=1).max("cost", bounds=(0, 100), step=1) >= 80
         True
         """
-        return self._extreme("min", column, bounds, q, step)
+        return self._extreme("min", column, bounds, q, step, error_bar)
 
-    def max(self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None) -> Release:
+    def max(
+        self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None, error_bar: bool = False
+    ) -> Release:
         """Return a value near the largest one of a column: a high quantile; see ``min``.
 
         Parameters
         ----------
         column : str
-        bounds, step : optional
+        bounds, step, error_bar : optional
             See ``min``.
         q : float, optional
             The quantile to answer, at least 0.5, such as 0.99.
@@ -117,9 +124,9 @@ class StatisticQuestions(QuantileQuestions):
         >>> df.dp(epsilon=1).max("age", bounds=(0, 100), q=0.9, step=1).value
         62.0
         """
-        return self._extreme("max", column, bounds, q, step)
+        return self._extreme("max", column, bounds, q, step, error_bar)
 
-    def _extreme(self, name: str, column: str, bounds: Any, q: Any, step: Any) -> Release:
+    def _extreme(self, name: str, column: str, bounds: Any, q: Any, step: Any, error_bar: bool) -> Release:
         if q is not None:
             (level, *_), scalar = numbers.quantiles(q)
             low, high = (Fraction(0), Fraction(1, 2)) if name == "min" else (Fraction(1, 2), Fraction(1))
@@ -129,7 +136,7 @@ class StatisticQuestions(QuantileQuestions):
                     f"q of {name}() must be one level between {float(low):g} and {float(high):g}, such as "
                     f"{name}({column!r}, q={example}); any others: quantile({column!r}, q)"
                 )
-            return self._quantile(name, column, q, bounds, step, "exponential", None, False)
+            return self._quantile(name, column, q, bounds, step, "exponential", None, error_bar)
         kind, facts = self._kind(column), self._facts(column)
         given = facts.bounds if bounds is None else bounds
         if is_private(given):
@@ -140,7 +147,7 @@ class StatisticQuestions(QuantileQuestions):
             lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
         else:
             kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS, held=True)
-        question = Extreme(column, lattice, kind, largest=name == "max")
+        question = with_bar(self, Extreme(column, lattice, kind, largest=name == "max"), error_bar)
         return self._ask(self._text(), question, (column,))
 
     def nunique(self, column: str) -> Release:

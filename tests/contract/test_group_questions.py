@@ -72,7 +72,10 @@ def test_quantiles_of_groups_agree_with_pandas():
     median = groups.median(bounds=(0, 120), step=10)
     assert median.index.tolist() == ["m", "f"]
     assert median.tolist() == [found["m", 0.5], found["f", 0.5]]
-    assert str(median.interval()).startswith("its rank is within")
+    assert median.interval().to_numpy().tolist() == [[m - 5, m + 5] for m in median]  # half a step on either side
+    ranks = groups.median(bounds=(0, 120), step=10, error_bar=False)
+    assert ranks.tolist() == median.tolist()
+    assert str(ranks.interval()).startswith("its rank is within")
 
 
 def test_quantiles_of_groups_in_bounds_that_are_bought_or_open():

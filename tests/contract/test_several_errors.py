@@ -78,10 +78,15 @@ def test_a_preview_shows_what_is_shared():
         "y count",
     ]
     assert lines[0].endswith("(95 %); 50 % of the price, shared with x mean")
-    assert lines[2].endswith("(95 %); 25 % of the price")
+    assert lines[2].endswith("in values not known in advance; 25 % of the price")
     assert repr(shown).count("say about how many") == 1
     halves = shown.outlook.half_width
-    assert list(halves) == ["count('x')", "mean('x', bounds=(0, 100))", "median('x', bounds=(0, 100))", "count('y')"]
+    assert list(halves) == [
+        "count('x')",
+        "mean('x', bounds=(0, 100))",
+        "median('x', bounds=(0, 100), error_bar=True)",
+        "count('y')",
+    ]
     assert halves["count('x')"] < halves["count('y')"]  # which takes 25 % by itself
     found = df.dp(epsilon=1).agg({"x": ["count", "mean", "median"], "y": "count"}, bounds=BOUNDS)
     ends = found.interval().loc["count", "x"]

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from support.frames import people, protected, refused
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError, query
-from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.base import Aggregate, Terms
 from pandas_dp.aggregates.count import Count
+from pandas_dp.aggregates.ladder import ExtremeWithBar
 from pandas_dp.aggregates.moments import Mean
 from pandas_dp.aggregates.several import Part, Several
-from pandas_dp.aggregates.summary import Summary
+from pandas_dp.aggregates.summary import Summary, SummaryWithBars
 from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.mechanisms.quantiles import cuts
 from pandas_dp.core.privacy import NeighboringRelation, Price, PrivacyLoss, PrivacyUnit
 from pandas_dp.datasets import load_adult
 from pandas_dp.facts.kinds import Kind
@@ -81,8 +83,11 @@ def test_each_cell_has_its_own_interval(df):
     ]:
         cells = table.loc[row, column]
         assert cells["lower"] < cells["value"] < cells["upper"]
-    assert np.isnan(table.loc["median", ("hours_per_week", "lower")])
-    assert any(note.startswith("median('hours_per_week'") and "its rank is within" in note for note in answer.notes)
+    ends = [table.loc["median", ("hours_per_week", end)] for end in ("lower", "value", "upper")]
+    assert ends == sorted(ends)
+    ranks = df.dp(epsilon=2).agg({"age": ["median", "max"]}, bounds={"age": (0, 100)}, error_bar=False)
+    assert ranks.table()["age"][["lower", "upper"]].isna().all(axis=None)
+    assert any(note.startswith("median('age'") and "its rank is within" in note for note in ranks.notes)
     alone = df.dp(epsilon=0.2).count("age").interval()  # it shares a look with the mean and the standard deviation
     assert table.loc["count", ("age", "upper")] - table.loc["count", ("age", "lower")] < alone.upper - alone.lower
     by_column = df.dp(epsilon=2).agg({"age": "mean", "hours_per_week": "mean"}, bounds=BOUNDS)
@@ -148,14 +153,22 @@ def test_describe_has_the_shape_and_numbers_of_pandas(df, adult):
     table = found.table()
     for row in ("count", "mean", "std"):
         assert table.loc[row, "lower"] < table.loc[row, "value"] < table.loc[row, "upper"]
-    assert table.loc["min":, ["lower", "upper"]].isna().all(axis=None)
-    assert "min and max are the quantiles" in found.notes[0]
+    quantiles = table.loc["min":]
+    assert ((quantiles["lower"] <= quantiles["value"]) & (quantiles["value"] <= quantiles["upper"])).all()
+    assert (quantiles.loc["min", "lower"], quantiles.loc["max", "upper"]) == (0, 100)
     assert found.loc["min":].is_monotonic_increasing
+    ranks = df.dp(epsilon=3).describe("age", bounds=(0, 100), error_bar=False)
+    assert ranks.table().loc["min":, ["lower", "upper"]].isna().all(axis=None)
+    assert "min and max are the quantiles" in ranks.notes[0]
 
 
 def test_describe_of_few_rows_says_so():
+    """Of 7 rows each quantile is shown with some 1 %: none of five is with 94 %, four or more are with less than 1e-6."""
     df = protected(people(), epsilon=10**6)
-    answer = df.dp(epsilon=0.1).describe("pay", bounds=(0, 5000))
+    told = df.dp(epsilon=0.1).describe("pay", bounds=(0, 5000))
+    assert told.loc["min":].isna().sum() >= 2
+    assert "too few rows to tell" in repr(told)
+    answer = df.dp(epsilon=0.1).describe("pay", bounds=(0, 5000), error_bar=False)
     assert "rows are few for quantiles" in repr(answer)
     assert np.isnan(answer["mean"]) == any(note.startswith("mean: no rows to speak of") for note in answer.notes)
     assert answer.loc["min":].between(0, 5000).all()
@@ -164,15 +177,16 @@ def test_describe_of_few_rows_says_so():
 def test_intervals_of_describe_hold_what_they_say():
     """60 intervals at 99.9 %: five or more miss with probability below 2e-7 even where each of them misses with 0.2 %."""
     table = pd.DataFrame({"x": np.arange(300) % 100})
-    df, exact = protected(table, epsilon=10**6), table["x"].describe()[["count", "mean", "std"]]
-    missed = np.zeros(3)
+    df, exact = protected(table, epsilon=10**6), table["x"].describe()
+    exact.loc["25%":"75%"] = [24, 49, 74]  # the smallest values with as many rows at or below them
+    missed = np.zeros(8)
     for _ in range(60):
-        ends = df.dp(epsilon=1, fresh=True).describe("x", bounds=(0, 100)).interval(0.999).loc[["count", "mean", "std"]]
+        ends = df.dp(epsilon=1, fresh=True).describe("x", bounds=(0, 120)).interval(0.999)
         missed += ~((ends["lower"] <= exact) & (exact <= ends["upper"])).to_numpy()
     assert (missed <= 4).all()
 
 
-def losses(asked: Summary | Several, terms: Terms, noisy: list[list[int]]) -> PrivacyLoss:
+def losses(asked: Aggregate, terms: Terms, noisy: list[list[int]]) -> PrivacyLoss:
     """What all looks lose whose noisy results are these."""
     steps, total, given = asked.steps(terms), PrivacyLoss(), iter(noisy)
     look = next(steps)
@@ -197,6 +211,23 @@ def test_no_noisy_sums_lead_to_a_look_that_was_not_paid(sums, k, relation):
     paid = asked.loss(terms)
     assert losses(asked, terms, [sums, [1, 2, 3, 4, 5]]) == paid
     assert paid.epsilon == 1
+
+
+@pytest.mark.parametrize("relation", list(NeighboringRelation))
+@pytest.mark.parametrize("rows", [-5, 0, 10**6])
+def test_looks_with_error_bars_cost_what_is_declared(rows, relation):
+    terms = Terms(PrivacyUnit("u", 3, 3, 3, relation), Price(Fraction(1)))
+    squares, ranks = (Lattice.between(Fraction(0), Fraction(100), bits) for bits in (20, 6))
+    points, size = [1, 2, 3, 4, 5], squares.cells**2 * rows
+    cells = [0] * (len(cuts(points, ranks.cells)) + 1)
+    summary = SummaryWithBars("x", squares, ranks, Kind("number"))
+    assert losses(summary, terms, [[size, size, 0], [*points, *cells]]) == summary.loss(terms)
+    assert summary.loss(terms).epsilon == 1
+    cells = [0] * (len(cuts(points[:1], ranks.cells)) + 1)
+    for largest in (False, True):
+        extreme = ExtremeWithBar("x", ranks, Kind("number"), largest)
+        assert losses(extreme, terms, [[rows], [1, *cells]]) == extreme.loss(terms)
+        assert extreme.loss(terms).epsilon == 1
 
 
 @pytest.mark.parametrize(

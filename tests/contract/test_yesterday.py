@@ -35,6 +35,8 @@ ANEW = {  # under other keys by now, on purpose: paid and drawn again, where the
     ),  # by another mechanism
     *("vote", "select by table"),  # of a function, whose answers are never stored: equal by chance
     *("median", "median by column", "median of groups", "quantile by column", "min", "min by column", "max by column"),
+    "smooth error bar",  # at another share of the price
+    "quantiles of groups",  # with error bars
     *("agg", "agg by column", "agg by name", "describe", "describe two"),  # quantiles that the column can hold
     *(
         "group sums",

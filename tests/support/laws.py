@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction as F
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from pandas_dp.core.mechanisms import (
     winsorized,
 )
 from pandas_dp.core.mechanisms import smooth as smooth_mechanism
-from pandas_dp.core.mechanisms.quantiles import Quantile, RecursiveQuantiles
+from pandas_dp.core.mechanisms.quantiles import Ladder, Quantile, RecursiveQuantiles
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 from pandas_dp.core.randomness import random_bytes
@@ -295,6 +295,23 @@ RECURSIVE = [
 ]
 
 
+def ladder(mechanism: Ladder, exact: list[Points]) -> Probabilities:
+    """A point, then for the cuts around it the rows of each cell, counted one by one, with noise."""
+    rows, law = rows_of(exact), {}
+    for (o,), p in quantile(mechanism.choices[0], exact).items():
+        edges = [-1, *quantiles.cuts([o], mechanism.choices[0].cells), 10**9]
+        cells = [sum(low < row <= high for row in rows) for low, high in pairwise(edges)]
+        for noisy, chance in moved_by(laplace_noise)(mechanism.noise, cells).items():
+            law[(o, *noisy)] = p * chance
+    return law
+
+
+RUNGS = Ladder((Quantile.calibrate(F(1, 2), 1, F(1, 2), RANKS),), laplace.DiscreteLaplace.calibrate(F(1), RANKS))
+LADDER = [
+    Law(RUNGS, RANKS, added((0, 1), 2), ladder, replace(RUNGS, noise=laplace.DiscreteLaplace(F(1, 3))), 0.8),
+]
+
+
 def winsorized_law(mechanism: Any, exact: list[Points]) -> Probabilities:
     """Two quartiles, independent, then the clipped sum with noise for their distance."""
     rows, law = rows_of(exact), defaultdict(float)
@@ -544,6 +561,7 @@ MECHANISMS: dict[type, list[Law]] = {
     ],
     quantiles.Quantile: QUANTILE,
     quantiles.RecursiveQuantiles: RECURSIVE,
+    quantiles.Ladder: LADDER,
     winsorized.WinsorizedSum: [
         Law(WINSORIZED, VALUE, REPLACED, winsorized_law, replace(WINSORIZED, epsilon=4 * WINSORIZED.epsilon), 0.4)
     ],

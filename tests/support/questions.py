@@ -100,8 +100,7 @@ GUARANTEED: dict[str, Question] = {  # ranks and gaps of scores
     "quantile": lambda d: d.quantile("cost", 0.9, bounds=(0, None)),
     "quantile by column": lambda d: d["cost"].quantile(0.9, bounds=(0, 100)),
     "quantiles": lambda d: d.quantile("age", [0.1, 0.25, 0.5, 0.75, 0.9], bounds=(0, 120), step=1),
-    "median of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].median(bounds=(0, 100)),
-    "quantiles of groups": lambda d: d.groupby("ward", keys=KEYS)["age"].quantile([0.2, 0.5, 0.8], bounds=(0, None)),
+    "ranks of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].median(bounds=(0, 100), error_bar=False),
     "mode of groups": lambda d: d.groupby(["ward"], keys=KEYS)["to"].mode(keys=KEYS),
     "min": lambda d: d.min("cost", bounds=(0, 100)),
     "min by column": lambda d: d["cost"].min(bounds=(0, 100)),
@@ -141,6 +140,11 @@ BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
 BY_DATA: dict[str, Question] = {  # not known in advance
     "private bounds": lambda d: d.mean("cost", bounds="private"),
     "median in private bounds": lambda d: d.median("cost", bounds="private"),
+    "median of groups": lambda d: d.groupby("ward", keys=KEYS)["cost"].median(bounds=(0, 100)),
+    "quantiles of groups": lambda d: d.groupby("ward", keys=KEYS)["age"].quantile([0.2, 0.5, 0.8], bounds=(0, None)),
+    "min with error bar": lambda d: d.min("cost", bounds=(0, 100), error_bar=True),
+    "median with error bar": lambda d: d["cost"].median(bounds=(0, 100), error_bar=True),
+    "quantiles with error bars": lambda d: d.quantile("age", [0.9, 0.2], bounds=(0, None), error_bar=True),
     "smooth median": lambda d: d.median("cost", bounds=(0, 100), method="smooth"),
     "smooth error bar": lambda d: d.quantile("cost", 0.9, bounds=(0, 100), method="smooth", error_bar=True),
     "trimmed mean": lambda d: d.mean("cost", bounds=(0, 100), method="trimmed", trim=0.2),
@@ -170,6 +174,8 @@ SEVERAL: dict[str, Question] = {  # several answers for one price
     "agg of groups": lambda d: d.groupby("ward", keys=KEYS).agg(
         {"cost": ["count", "sum", "std"], "age": ["median"]}, bounds=NUMBERS, weights=[0.25, 0.25, 0.25, 0.25]
     ),
+    "agg of ranks": lambda d: d.agg({"cost": "median", "age": "max"}, bounds=NUMBERS, error_bar=False),
+    "describe ranks": lambda d: d["cost"].describe(bounds=(0, 100), error_bar=False),
     "describe": lambda d: d["cost"].describe(bounds=(0, 100)),
     "describe two": lambda d: d.describe(["age", "cost"], bounds=NUMBERS),
 }

@@ -1,16 +1,19 @@
-"""Quantiles: lattice points chosen by the exponential mechanism on their rank, one alone or many by recursion."""
+"""Quantiles: lattice points chosen by the exponential mechanism on their rank, alone or by recursion, and rows around them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.measurement import Exact, Noisy
+from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.privacy import PrivacyLoss, Sensitivity
 from pandas_dp.core.randomness import Fill, random_bytes, random_words
 from pandas_dp.core.samplers.scalar import bernoulli_exp, uniform_below
@@ -216,6 +219,54 @@ class RecursiveQuantiles:
         """One choice, among the rows between the answers for the levels first and last: public."""
         relative = ((level - first) / (last - first)).limit_denominator(FINEST)
         return Quantile(relative, self.rate / spread_of_row(relative), cells)
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Chooses points, then counts the rows of each part between cut points around its own: `cuts`, with noise on each count.
+
+    Drawn are all points, in order in each part, then the noisy counts of the cells of one part after the other: rows up to the
+    first cut, from there to the next one, ..., beyond the last.
+
+    Notes
+    -----
+    For all data the cuts are a function of the points drawn before. Given them, each row counts in one cell of its part, so the
+    counts of cells are sums of counts at disjoint sets of points: they move by no more than `LatticeCounts` states, whose
+    bounds hold with all rows of a unit at one point, too. So the counts have the loss of their noise whatever the points are,
+    and both draws together lose at most the sum (adaptive composition). Both see the same rows of a unit with many, as the
+    exact counts are made once: for any choice of these rows neighbours are as far apart as stated.
+    """
+
+    choices: tuple[Quantile, ...] | tuple[RecursiveQuantiles, ...]
+    noise: Noise
+
+    @property
+    def name(self) -> str:
+        """Both."""
+        return f"{self.choices[0].name}, {self.noise.name}"
+
+    def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
+        """Sum over the choices and the counts."""
+        return sum((choice.loss(sensitivity) for choice in self.choices), self.noise.loss(sensitivity))
+
+    def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
+        """See the class."""
+        chosen = [choice.draw(exact, fill) for choice in self.choices]
+        parts, cells = exact.open(), []
+        each = [np.reshape(points, (len(parts), -1)) for points in chosen]  # shape (parts, points of the choice)
+        points = np.sort(np.concatenate(each, axis=1), axis=1).tolist()
+        for (offsets, counts), own in zip(parts, points, strict=True):
+            ends = np.concatenate(([0], np.cumsum(counts)))  # rows up to each occupied point
+            upto = ends[np.searchsorted(offsets, cuts(own, self.choices[0].cells), side="right")]
+            cells += np.diff(upto, prepend=0, append=ends[-1]).tolist()
+        return [*chain.from_iterable(points), *self.noise.draw(Exact(cells), fill)]
+
+
+def cuts(points: Iterable[int], cells: int) -> list[int]:
+    """Points after which a cell ends: each of these ones, the one before it, and others farther and farther away, rising."""
+    steps = [1 << power for power in range((cells + 1).bit_length())]
+    near = {cut for o in points for cut in (o - 1, o, *(o + step for step in steps), *(o - 1 - step for step in steps))}
+    return sorted(cut for cut in near if 0 <= cut < cells)
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,336 @@
+"""Error bars of quantiles: half of the price draws the points, half counts the rows between public cuts around them."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates.base import (
+    BAR_NOTE,
+    BAR_SHARE,
+    Answer,
+    Caution,
+    ExpectedError,
+    Guarantee,
+    Steps,
+    Terms,
+    noise_of,
+    noised,
+    once,
+    pure_epsilon,
+)
+from pandas_dp.aggregates.quantiles import Extreme, QuantileOf, level_of, nearest_rank, rest_of
+from pandas_dp.aggregates.rotated import Floats
+from pandas_dp.aggregates.uncertainty import LEVEL, EachOf, Ends, RankBound, around
+from pandas_dp.core.lattice import Lattice
+from pandas_dp.core.measurement import Measurement, Noisy
+from pandas_dp.core.mechanisms.noise import Noise
+from pandas_dp.core.mechanisms.quantiles import Ladder, cuts
+from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
+from pandas_dp.facts.kinds import Kind
+
+MANY = 100  # cells, beyond which the law of their sums is nearly normal
+FINE, NOTHING, LEFT_OUT = (
+    16,
+    1e-15,
+    1e-6,
+)  # steps in a standard deviation; chances, and shares of them, that are left out
+HIGHEST, CLOSE = 1 - 1e-9, 1e-3  # level of half-widths by convolution, and how close they are, in steps
+# an empty group shows a number with about 1 %; of those with few rows that do, more than the wanted share would be wrong at the
+# level itself, as large noise carries them there
+SHOWN, FEW, SHARE_OF_FEW = 0.99, 0.999, 0.04
+UNKNOWN = Caution(
+    "no value where the interval at 99 % is the whole of the bounds: too few rows to tell; a larger epsilon"
+)
+
+
+@lru_cache(maxsize=1024)
+def half_widths(q: Fraction, cells: int, noise: Noise, level: float) -> Floats:
+    """Of the noise of D at each cut: 1 - q times each cell up to it, -q times each one beyond; shape (cells - 1,).
+
+    By the law of single draws, convolved; of many cells by the normal law, a hundredth wider (computed, not proved: for levels
+    up to 95 % and no draw that dominates); otherwise by a bound for all weighted sums.
+    """
+    upto = np.arange(cells)[:, None] < np.arange(1, cells)  # shape (cells, cuts)
+    weights = np.where(upto, float(1 - q), float(-q))
+    bound = noise.half_widths(weights, level)
+    if level <= HIGHEST and cells <= MANY:
+        found = by_convolution(q, cells, noise, level, bound)
+    elif level <= LEVEL:
+        length = np.sqrt((weights**2).sum(axis=0))
+        normal = 1.01 * NormalDist().inv_cdf(0.5 + level / 2) * noise.standard_deviation * length
+        found = np.where(np.abs(weights).max(axis=0) <= length / 4, normal, bound)
+    else:
+        return bound
+    return np.asarray(np.minimum(found, bound))
+
+
+def by_convolution(q: Fraction, cells: int, noise: Noise, level: float, bound: Floats) -> Floats:
+    """Half-widths of (1 - q) X - q Y, X and Y sums of the draws up to each cut and beyond it, by bisection of all at once."""
+    step, sums = laws_of_sums(noise, cells)
+    before = np.arange(1, cells)
+    (most, ones), (least, others) = sorted(
+        ((float(1 - q), before), (float(q), before[::-1])), key=lambda pair: pair[0], reverse=True
+    )
+    beyond = np.cumsum(sums[ones, ::-1], axis=1)[:, ::-1]  # P(X >= x), x from the lowest one on
+    size, row = sums.shape[1], np.arange(cells - 1)[:, None]
+    likely = np.flatnonzero(sums[others].max(axis=0) > (1 - level) * LEFT_OUT / size)
+    chances = sums[others][:, likely]
+    rest = (likely - size // 2) * least
+    low, high = np.zeros(cells - 1), bound / step + 1
+    while (high - low > np.maximum(CLOSE, CLOSE / 10 * high)).any():
+        tried = (low + high) / 2
+        above = np.floor((tried[:, None] - rest) / most).astype(np.int64) + 1 + size // 2
+        found = np.where(above < size, beyond[row, above.clip(0, size - 1)], 0)
+        more = (chances * found).sum(axis=1) > (1 - level) / 2
+        low, high = np.where(more, tried, low), np.where(more, high, tried)
+    return (high + CLOSE) * step
+
+
+@lru_cache(maxsize=8)
+def laws_of_sums(noise: Noise, cells: int) -> tuple[int, Floats]:
+    """A step, and the laws of sums of 0, 1, ... draws in such steps, with 0 in the middle: shape (cells, 2**bits).
+
+    A step is one of the noise, or so many of them that a standard deviation has `FINE`: then draws are rounded to the nearest
+    one. That the tails of sums are no smaller for it is computed, not proved.
+    """
+    step = max(1, int(noise.standard_deviation / FINE))
+    tails = [1.0]  # P(|Z| >= k steps)
+    while tails[-1] > NOTHING:
+        tails.append(min(2 * float(noise.lifting(((2 * len(tails) - 1) * step + 1) // 2, 64)), 1.0))
+    law = np.zeros(1 << (8 * len(tails)).bit_length())  # where sums of `MANY` draws lie, but for less than `NOTHING`
+    each = -np.diff(tails)  # |Z| = 0, 1, ...
+    law[0] = each[0]
+    law[1 : len(each)] = law[-1 : -len(each) : -1] = each[1:] / 2
+    transforms = np.fft.rfft(law) ** np.arange(cells)[:, None]
+    return step, np.fft.fftshift(np.fft.irfft(transforms, axis=1), axes=1)
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """What noisy counts of cells say of the quantile Q, the smallest lattice point with at least q n rows at or below it.
+
+    With D(x) = (1 - q) (rows at or below x) - q (rows above x), Q <= x where D(x) >= 0, and only there. From the first cut on
+    those are passed where D is surely negative, from the last one back those where it is surely positive; each test errs with
+    half of 1 - level, as the noise of D is symmetric. The lower end is above Q only if the test at the first cut that is not
+    below Q errs, however many cuts there are, as all before it had to be passed; so for the upper end.
+    Of q = 1 the upper end, and of q = 0, for which Q is the smallest value, the lower one is the bound itself: one row decides.
+
+    Parameters
+    ----------
+    q : Fraction
+    cuts : tuple of int
+        Rising offsets after which a cell ends.
+    cells : tuple of int
+        Noisy rows of each cell, one more than there are cuts.
+    noise : Noise
+    lattice : Lattice or Grid
+    kind : Kind
+    held : bool
+        Whether every value within the bounds is a lattice point; others lie half a step away from theirs at most.
+    """
+
+    q: Fraction
+    cuts: tuple[int, ...]
+    cells: tuple[int, ...]
+    noise: Noise
+    lattice: Lattice | Grid
+    kind: Kind
+    held: bool
+
+    def _tests(self, level: float) -> tuple[Floats, Floats]:
+        """D at each cut, and the half-width of its noise."""
+        upto = np.cumsum(self.cells, dtype=np.float64)
+        return upto[:-1] - float(self.q) * upto[-1], half_widths(self.q, len(self.cells), self.noise, level)
+
+    @property
+    def known(self) -> bool:
+        """Whether a value is shown."""
+        return not self._whole(SHOWN)
+
+    def _whole(self, level: float) -> bool:
+        return self._passed(level) == (0, self.lattice.cells)
+
+    def _level(self, level: float) -> float:
+        """A higher one where there are few rows."""
+        return 1 - (1 - level) * SHARE_OF_FEW if self._whole(FEW) else level
+
+    def ends(self, level: float) -> tuple[int, int]:
+        """Offsets of the lower and the upper end."""
+        return self._passed(self._level(level))
+
+    def _passed(self, level: float) -> tuple[int, int]:
+        surplus, half = self._tests(level)
+        below = np.append(surplus >= -half, True).argmax() if self.q > 0 else 0  # cuts that are passed
+        above = np.append((surplus <= half)[::-1], True).argmax() if self.q < 1 else 0
+        return self.cuts[below - 1] + 1 if below else 0, self.cuts[-above] if above else self.lattice.cells
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """Values of both ends, beside a point those that are nearer to it than to the next one."""
+        (lower, upper), last = self.ends(level), self.lattice.cells
+        beside = (lower, upper) if self.held else (max(lower - 1, 0), min(upper + 1, last))
+        least, most = self._middle(lower, beside[0]), self._middle(upper, beside[1])
+        return around(least, most, value, (self._middle(0, 0), self._middle(last, last)))
+
+    def _middle(self, one: int, other: int) -> Any:
+        return self.kind.value((self.lattice.point(one) + self.lattice.point(other)) / 2)
+
+    def shown(self, offset: int) -> Any:
+        """Value of a point; missing where nothing is known."""
+        value = self._middle(offset, offset)
+        missing = pd.NaT if isinstance(value, pd.Timestamp | pd.Timedelta) else math.nan
+        return value if self.known else missing
+
+    def rank(self, offset: int, level: float) -> RankBound:
+        """How far q n is from the ranks of a point that cuts were made around."""
+        surplus, half = self._tests(self._level(level))
+        at = bisect_left(self.cuts, offset)  # of the cut after the point, where there is one
+        over = surplus[at - 1] + half[at - 1] if at else 0.0
+        under = half[at] - surplus[at] if at < len(self.cuts) else 0.0
+        return RankBound(max(over, under, 0.0), level)
+
+
+def rungs_around(
+    points: Sequence[int], counts: Iterator[int], levels: Sequence[Fraction], *public: Any
+) -> list[tuple[int, Rungs]]:
+    """Of each level the point, cut to its interval, none below that of a lower level, and what the next counts say of it."""
+    at = tuple(cuts(points, public[1].cells))
+    cells = tuple(islice(counts, len(at) + 1))
+    rungs = [Rungs(q, at, cells, *public) for q in levels]
+    ends = [each.ends(LEVEL) for each in rungs]
+    cut = sorted(min(max(o, lower), upper) for o, (lower, upper) in zip(points, ends, strict=True))
+    return list(zip(cut, rungs, strict=True))
+
+
+def held(unit: Fraction | None, lattice: Lattice | Grid) -> bool:
+    """Whether all values of a column within the bounds are lattice points, where they are multiples of a unit."""
+    return unit is not None and isinstance(lattice, Lattice) and (unit / lattice.step).denominator == 1
+
+
+@dataclass(frozen=True)
+class QuantileWithBar(QuantileOf):
+    """Quantiles as of `QuantileOf` at half of the price, each with an interval from counts around the points.
+
+    Parameters
+    ----------
+    unit : Fraction or None
+        What all values of the column are multiples of, where its dtype says.
+    """
+
+    unit: Fraction | None = None
+
+    @once
+    def _half(self, terms: Terms) -> Terms:
+        """What the points are drawn for, and the counts."""
+        pure_epsilon(terms.price, "a quantile")
+        return replace(terms, price=terms.price.share(1 - BAR_SHARE))
+
+    @once
+    def _ladder(self, terms: Terms) -> Ladder:
+        half = self._half(terms)
+        return Ladder(self._mechanisms(half), noise_of(noised(self._statistic, half.price, terms.unit)))
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """Of both."""
+        return self._ladder(terms).loss(self._statistic.sensitivity(terms.unit))
+
+    def steps(self, terms: Terms) -> Steps:
+        """One look for the points and the counts, which see the same rows."""
+        ladder = self._ladder(terms)
+        noisy = yield Measurement(self._statistic, ladder)
+        return self.answer(noisy, ladder)
+
+    def answer(self, noisy: Noisy, ladder: Ladder) -> Answer:
+        """Points, each cut to its interval, and missing where nothing is known."""
+        groups, levels = 1 if self.by is None else self.by.count, tuple(sorted(self.q))
+        rest, found = iter(noisy[groups * len(levels) :]), []
+        for place in range(groups):
+            points = noisy[place * len(levels) : (place + 1) * len(levels)]
+            each = rungs_around(
+                points, rest, levels, ladder.noise, self.lattice, self.kind, held(self.unit, self.lattice)
+            )
+            found += [each[levels.index(q)] for q in self.q]
+        known = np.array([rungs.known for _, rungs in found])
+        notes = (BAR_NOTE,) if known.all() else (UNKNOWN, BAR_NOTE)
+        values = [self.kind.value(self.lattice.point(offset)) for offset, _ in found]
+        if not self.scalar or self.labels is not None:
+            series = pd.Series(values, index=self._index(), name=self.column).where(known)
+            return Answer(series, ladder.name, EachOf(tuple(rungs for _, rungs in found)), notes)
+        ((offset, rungs),) = found
+        ranks = (str(rungs.rank(offset, LEVEL)),) if rungs.known and offset == noisy[0] else ()
+        return Answer(rungs.shown(offset), ladder.name, rungs, (*ranks, *notes))
+
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """That of the points, at half of the price."""
+        return super().guarantee(self._half(terms))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the rank."""
+        found = super().expected(terms, rows)
+        error = f"{found.error}; in values not known in advance"
+        return replace(found, mechanism=self._ladder(terms).name, error=error, half_width=None, notes=(BAR_NOTE,))
+
+
+@dataclass(frozen=True)
+class ExtremeWithBar(Extreme):
+    """The value of `Extreme` at half of the price, with what counts around it say of the smallest or largest value itself.
+
+    One row decides that, so one end of its interval is the bound. The other is that of the quantile 0 or 1, see `Rungs`, and
+    the value is moved to it where it lies before it.
+    """
+
+    unit: Fraction | None = None
+
+    @once
+    def _half(self, terms: Terms) -> Terms:
+        pure_epsilon(terms.price, "a quantile")
+        return replace(terms, price=terms.price.share(1 - BAR_SHARE))
+
+    def _ladder(self, half: Terms, q: Fraction, unit: PrivacyUnit) -> tuple[LatticeCounts, Ladder]:
+        """The counts of all points, and the choice of a level with the counts of cells."""
+        question, counts = self._quantile(q), LatticeCounts(self.column, self.lattice)
+        return counts, Ladder(question._mechanisms(rest_of(half)), noise_of(noised(counts, half.price, unit)))
+
+    def loss(self, terms: Terms) -> PrivacyLoss:
+        """The number of rows, the choice and the counts."""
+        half = self._half(terms)
+        size, (counts, ladder) = self._size(half), self._ladder(half, Fraction(1, 2), terms.unit)
+        return size.mechanism.loss(size.statistic.sensitivity(terms.unit)) + ladder.loss(counts.sensitivity(terms.unit))
+
+    def steps(self, terms: Terms) -> Steps:
+        """The number of rows, then the point and the counts."""
+        half, largest = self._half(terms), self.largest
+        (rows,) = yield self._size(half)
+        rank = nearest_rank(self.lattice, pure_epsilon(rest_of(half).price, "a quantile"), terms.unit)
+        q = level_of(rank, rows)
+        counts, ladder = self._ladder(half, 1 - q if largest else q, terms.unit)
+        point, *cells = yield Measurement(counts, ladder)
+        of_end = Fraction(int(largest)), ladder.noise, self.lattice, self.kind, held(self.unit, self.lattice)
+        ((offset, rungs),) = rungs_around([point], iter(cells), of_end[:1], *of_end[1:])
+        name, bound = ("largest", "upper") if largest else ("smallest", "lower")
+        ends = Caution(
+            f"the {name} value is one row's, so its interval reaches to the {bound} bound; this is one near it"
+        )
+        notes = (ends, BAR_NOTE) if rungs.known else (UNKNOWN, BAR_NOTE)
+        return Answer(rungs.shown(offset), ladder.name, rungs, notes)
+
+    def guarantee(self, terms: Terms) -> Guarantee:
+        """That of the point, at half of the price."""
+        return super().guarantee(self._half(terms))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """The bound on the rank of the point."""
+        name = self._ladder(self._half(terms), Fraction(1, 2), terms.unit)[1].name
+        found = self.guarantee(terms).expected(name, notes=(BAR_NOTE,))
+        return replace(found, error=f"{found.error}; in values not known in advance", half_width=None)
