@@ -83,7 +83,7 @@ def test_files_give_the_integers_of_memory(name, way, coded, looks, patterns, mo
     monkeypatch.setattr(parquet, "CODED", coded)
     scan = pandas_dp.scan_parquet(patterns[at])
     assert type(answer(name, scan, at == 2, at > 0)) is type(first)
-    if name not in DRAWN:
+    if name not in DRAWN and not (at == 2 and "private" in name):  # whose first look takes a random row of each unit
         assert looks[0] == exact
 
 
