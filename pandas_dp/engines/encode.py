@@ -203,8 +203,9 @@ class ArrowValues:
 
     @cached_property
     def column(self) -> pa.ChunkedArray:
-        """The values without dictionaries."""
-        return decoded(self.held)
+        """The values without dictionaries, text in a type that has room for all of it in one chunk."""
+        values = decoded(self.held)
+        return values.cast(pa.large_string()) if pa.types.is_string(values.type) else values
 
     def numbers(self) -> Numbers:
         """Return decimals as float64."""

@@ -90,7 +90,7 @@ def _of_text(column: ArrowValues) -> Found:
     codes, count = column.units()
 
     def names(wanted: Places) -> list[Any]:
-        texts = column.column.take(pa.array(_rows(codes, count)[wanted])).cast(pa.large_string())
+        texts = column.column.take(pa.array(_rows(codes, count)[wanted]))
         # nobody checked that it is UTF-8: bytes that are not become surrogates, different ones for different bytes
         return [cell.decode("utf-8", "surrogateescape") for cell in texts.cast(pa.large_binary()).to_pylist()]
 

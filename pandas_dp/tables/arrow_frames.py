@@ -93,9 +93,8 @@ def as_declared(table: pa.Table, arrow: bool = False) -> pd.DataFrame:
     for place, column in enumerate(plain.columns):
         if _is_list(column.type) and not arrow:
             frame.isetitem(place, pd.Series(list(map(_cell, column)), dtype=object).array)
-    attributes = (table.schema.metadata or {}).get(b"PANDAS_ATTRS")  # where pandas keeps what a frame says of itself
-    if attributes:
-        frame.attrs = json.loads(attributes)
+    # where pandas keeps what a frame says of itself
+    frame.attrs = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}")).get("attributes") or {}
     return frame
 
 

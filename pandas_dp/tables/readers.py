@@ -40,6 +40,8 @@ NOT_TAKEN = {  # with what to do instead
     "storage_options": "",
     "to_pandas_kwargs": "",
     "read_dictionary": "",
+    "binary_type": "",
+    "list_type": "",
     "use_pandas_metadata": "",
     "filters": "; keep rows by a step, df.dp.query('age > 30')",  # which Arrow can do, or cannot, for what a cell is
 }
@@ -195,11 +197,9 @@ def read(reader: Callable[..., Any], path: Any, options: dict[str, Any], public:
     if not isinstance(frame, pd.DataFrame):
         return frame
     if before and (after := stamps_of(_files(path))):
-        parts = {part for path in files for part in os.path.abspath(path).split(os.sep) if "=" in part}
-        token = note(
-            (called, tuple(map(os.path.realpath, files)), repr(sorted(parts)), repr(options)), started, before, after
-        )
-        names = frozenset() if public else names_of(files, before)
+        parts = [[part for part in os.path.abspath(path).split(os.sep) if "=" in part] for path in files]
+        token = note((called, tuple(map(os.path.realpath, files)), repr(parts), repr(options)), started, before, after)
+        names = frozenset() if public else names_of(files, before) | names_behind(frame)
         held = Read(token if _by_value(options) else None, names, os.path.dirname(os.path.abspath(files[0])))
         frames.remember(frame, held)
         if names:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.frames import fresh
 
 from pandas_dp.engines import arrow
 from pandas_dp.engines.arrow import decoded, is_text, places_in
@@ -80,3 +82,19 @@ def test_what_is_text():
     assert [is_text(kind) for kind in (pa.string(), pa.large_string(), pa.binary(), pa.string_view(), pa.int64())] == [
         True, True, False, False, False,
     ]  # fmt: skip
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("rows", [2040, 2049])
+def test_text_beyond_two_gibibytes(rows, coded):
+    """In one chunk of Arrow's text there is no room for it: one row more decided whether keys were found."""
+    chunks = [
+        pa.array([f"{row:06d}" + "a" * (1 << 20) for row in range(at, min(at + 256, rows))])
+        for at in range(0, rows, 256)
+    ]
+    column = pa.chunked_array([chunk.dictionary_encode() if coded else chunk for chunk in chunks])
+    frame = pd.DataFrame({"c": pd.arrays.ArrowExtensionArray(column)})
+    frame.dp.protect(epsilon=10**6, delta=0.1, name=fresh())
+    assert frame.dp(epsilon=10**4).nunique("c") == rows
+    assert frame.dp(epsilon=10**4, delta=0.01).unique("c").str.len().eq(2**20 + 6).all()

@@ -619,3 +619,37 @@ def test_days_of_a_file_are_asked_as_those_of_a_scan(tmp_path):
         told.append([int(table.dp.query(step).dp(epsilon=10**4).count()) for step in steps])
         session.close()
     assert told == [[200, 20]] * 2
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_what_is_written_of_a_table_is_that_table(form, tmp_path):
+    """A frame keeps in the file where it comes from; of a file that is read, the file is added."""
+    frame = people().drop(columns="city")
+    session = frame.dp.protect(epsilon=1, name=fresh())
+    getattr(frame, f"to_{form}")(tmp_path / f"a.{form}")
+    read = getattr(pandas_dp, f"read_{form}")
+    with pytest.raises(ArgumentValueError, match=f"'{session.name}'"):
+        read(tmp_path / f"a.{form}").dp.protect(epsilon=1, name=fresh())
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    first = pandas_dp.read_csv(tmp_path / "b.csv")
+    other = first.dp.protect(epsilon=1, name=fresh())
+    getattr(first, f"to_{form}")(tmp_path / f"c.{form}")
+    with pytest.raises(ArgumentValueError, match=f"'{other.name}'"):
+        read(tmp_path / f"c.{form}").dp.protect(epsilon=1, name=fresh())
+
+
+def test_links_that_change_places_are_another_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(readers, "SETTLED", 0)
+    for name, rows in (("a", 1), ("b", 2)):
+        (tmp_path / name).mkdir()
+        write(pa.array([31] * rows), tmp_path / name / "v.parquet")
+    told = []
+    for places in ("ab", "ba"):
+        for year, place in zip((2025, 2026), places, strict=True):
+            (tmp_path / f"year={year}").symlink_to(tmp_path / place)
+        paths = [tmp_path / f"year={year}" / "v.parquet" for year in (2025, 2026)]
+        told.append(pandas_dp.read_parquet(sorted(paths, key=lambda path: path.resolve())))
+        for path in paths:
+            path.parent.unlink()
+    assert told[0]["year"].tolist() != told[1]["year"].tolist()
+    assert frames.read_token(told[0]) != frames.read_token(told[1])
