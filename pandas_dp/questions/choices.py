@@ -349,13 +349,7 @@ def _plain(value: Any) -> Hashable:
 def _weights(given: Any, count: int) -> tuple[int, ...]:
     """Positive weights that add up to 1, as whole numbers."""
     line = "weights=[0.5, 0.3, 0.2]"
-    exact = [exact_number(weight, "weights") for weight in _listed(given, "weights", line, MOST_CANDIDATES)]
-    if len(exact) != count:
-        raise ArgumentValueError(f"weights must hold one number for each of the {count:,} candidates: {line}")
-    if any(weight <= 0 for weight in exact):
-        raise ArgumentValueError(f"weights must be positive: {line}")
-    if sum(exact) != 1:
-        raise ArgumentValueError(f"weights must add up to exactly 1, as decimals or fractions do: {line}")
+    exact = numbers.shares(given, count, "candidate", line)
     bottom = math.lcm(*(weight.denominator for weight in exact))
     if bottom > MOST_WEIGHT:
         raise ArgumentValueError(f"weights must be whole numbers of 2**-62 or more: round them, such as {line}")
