@@ -71,8 +71,7 @@ def filter_(condition: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
     """
     if isinstance(condition, str) or not callable(condition):
         raise ArgumentTypeError(
-            "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), "
-            "and columns "
+            "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), and columns "
             "are left out by .drop(columns=[...])"
         )
     return _filter("filter", condition, empty)
