@@ -71,7 +71,9 @@ def told(before: str = "", behind: str = "") -> Iterator[None]:
     try:
         yield
     except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{before}{error}{behind}") from None
+        error.args = (f"{before}{str(error).removeprefix(before)}{behind}",)
+        error._needs = None  # the line that it shows stays
+        raise
 
 
 class BudgetExceededError(PandasDPError):

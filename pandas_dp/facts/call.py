@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pandas_dp.facts.public_only import Array
+from pandas_dp.facts.public_only import Array, python
 
 # equal ones are the same argument
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
@@ -136,8 +136,7 @@ def value_text(value: Any) -> str:
     """Write a public value as one types it."""
     if type(value) in QUICK:
         return repr(value)
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = python(value)
     if isinstance(value, pd.Timestamp | pd.Timedelta):
         return repr(str(value).removesuffix(" 00:00:00"))
     return listing(value) if isinstance(value, tuple) else repr(value)

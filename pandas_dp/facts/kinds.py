@@ -101,15 +101,14 @@ class Kind:
             stamp = pd.Timestamp(value)
             if self.tz is not None:
                 stamp = stamp.tz_localize(self.tz) if stamp.tz is None else stamp.tz_convert(self.tz)
-            elif stamp.tz is not None:
-                raise ArgumentTypeError(f"{argument} has a time zone and the column has none")
-            if pd.isna(stamp):
-                raise ValueError
-            return stamp.as_unit("ns")
-        except (ValueError, TypeError, OverflowError) as error:
-            if isinstance(error, ArgumentTypeError):
-                raise
+            stamp = stamp.as_unit("ns")
+        except (ValueError, TypeError, OverflowError):
             raise ArgumentTypeError(hint) from None
+        if self.tz is None and stamp.tz is not None:
+            raise ArgumentTypeError(f"{argument} has a time zone and the column has none")
+        if pd.isna(stamp):
+            raise ArgumentTypeError(hint)
+        return stamp
 
     def ratio(self, numerator: int, denominator: int) -> Any:
         """Public value of a quotient of integers: `value` of it, without the way through a fraction for numbers."""

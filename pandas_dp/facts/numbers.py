@@ -114,11 +114,10 @@ def offer(
     epsilon: Any, delta: Any, rho: Any, within: Any, confidence: Any, fresh: Any
 ) -> tuple[Price | Accuracy, bool]:
     """Price or wanted error of one call, and whether it shall be a new draw."""
-    if not isinstance(fresh, bool):
-        raise ArgumentTypeError("fresh must be True or False")
+    again = flag(fresh, "fresh")
     if within is not None:
-        return accuracy(within, confidence, epsilon, delta, rho), fresh
-    return price(epsilon, delta, rho), fresh
+        return accuracy(within, confidence, epsilon, delta, rho), again
+    return price(epsilon, delta, rho), again
 
 
 def flag(value: Any, argument: str) -> bool:
@@ -151,6 +150,19 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     if len(set(exact)) != len(exact):
         raise ArgumentValueError("q must not hold a level twice")
     return exact, scalar
+
+
+def shares(weights: Any, count: int, of: str, line: str) -> list[Fraction]:
+    """Exact positive weights, one for each of some answers, queries or candidates, that add up to 1."""
+    if not listed(weights) or not isinstance(weights, Sequence | np.ndarray | pd.Index):
+        raise ArgumentTypeError(f"weights must be a list of {count:,} numbers, one for each {of} in its order: {line}")
+    exact = [exact_number(weight, "weights") for weight in weights]
+    if len(exact) != count or min(exact) <= 0 or sum(exact) != 1:
+        raise ArgumentValueError(
+            f"weights must be {count:,} positive numbers, one for each {of} in its order, that add up to exactly 1 "
+            f"(thirds as Fraction(1, 3)): {line}"
+        )
+    return exact
 
 
 def blocks(given: Any, aggregator: Any, allowed: tuple[str, ...]) -> int | None:

@@ -16,7 +16,6 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, UnverifiedFr
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.call import ITEM, Call, kept, shown
-from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.public_only import check_all_typed, listed, refuse_private
 from pandas_dp.queries import json_values
 from pandas_dp.questions.unknown_names import missing_question
@@ -419,7 +418,10 @@ def split(
             raise ArgumentTypeError(
                 "within= needs the frame that will be asked: split(1, queries, within=[20, 5], frame=df)"
             )
-        wanted = _one_each(within, len(queries), "within")
+        in_order = listed(within) and isinstance(within, list | tuple | np.ndarray | pd.Index)
+        wanted = list(within) if in_order else []
+        if len(wanted) != len(queries):
+            raise ArgumentTypeError(f"within must be a list with one number for each query: {LINE}")
         for error in wanted:
             numbers.accuracy(error, Fraction(1, 2), None, 0, None)  # one that no query takes is no factor of anything
         errors = [float(e) if isinstance(e, Decimal) else e for e in wanted]
@@ -431,7 +433,7 @@ def split(
 
         prices = prices_for(total, least, LINE)
     elif weights is not None:
-        prices = [total * share for share in _shares(_one_each(weights, len(queries), "weights"))]
+        prices = [total * share for share in numbers.shares(weights, len(queries), "query", LINE)]
     else:
         prices = [total / len(queries)] * len(queries)
     return [_at(query, epsilon=_typed(price)) for query, price in zip(queries, prices, strict=True)]
@@ -451,19 +453,6 @@ def _check_plain(query: Query, place: int) -> None:
                 f"split() shares out an epsilon, and queries[{place}] has {name}=, which it would drop: make it by "
                 f"pandas_dp.query(epsilon=1){errors if name == 'within' else ''}"
             )
-
-
-def _one_each(values: Any, count: int, argument: str) -> list[Any]:
-    if not listed(values) or not isinstance(values, list | tuple | np.ndarray | pd.Index) or len(values) != count:
-        raise ArgumentTypeError(f"{argument} must be a list with one number for each query: {LINE}")
-    return list(values)
-
-
-def _shares(weights: list[Any]) -> list[Fraction]:
-    exact = [exact_number(weight, "weights") for weight in weights]
-    if min(exact) <= 0 or sum(exact) != 1:
-        raise ArgumentValueError("weights must be positive and sum to exactly 1, such as weights=[0.6, 0.4]")
-    return exact
 
 
 def _least(frame: pd.DataFrame, query: Query, error: Any) -> Fraction:

@@ -18,7 +18,7 @@ from pandas_dp.aggregates.quantiles import Mode
 from pandas_dp.core.lattice import SUM_BITS, Lattice
 from pandas_dp.core.privacy import show
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, told
 from pandas_dp.facts import numbers
 from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
 from pandas_dp.facts.kinds import exact_number, is_missing
@@ -287,18 +287,13 @@ class ChoiceQuestions(PreparedFrame):
 
 def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Expression:
     """The score of one candidate; what it refuses on the table without rows it refuses everywhere, and nowhere else."""
-    try:
+    of_table = "" if isinstance(score, str) else ". A score of the whole table needs its sensitivity: sensitivity=1"
+    with told("score: ", of_table):
         if isinstance(score, str):
             tree = parse_expression(score, empty.columns, argument="score", constants={"candidate": candidate})
         else:
             tree = parse_expression(lambda d: score(d, candidate), empty.columns, argument="score")
         kind = tree.values(empty).kind
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        text = str(error) if str(error).startswith("score: ") else f"score: {error}"
-        more = "" if isinstance(score, str) else ". A score of the whole table needs its sensitivity: sensitivity=1"
-        refused = type(error)(f"{text}{more}")
-        refused._unknown = error._unknown
-        raise refused from None
     if kind not in NUMERIC:
         raise ArgumentTypeError(f"score must give numbers or conditions, not {kind.value}: {SELECT}")
     return tree
@@ -354,13 +349,7 @@ def _plain(value: Any) -> Hashable:
 def _weights(given: Any, count: int) -> tuple[int, ...]:
     """Positive weights that add up to 1, as whole numbers."""
     line = "weights=[0.5, 0.3, 0.2]"
-    exact = [exact_number(weight, "weights") for weight in _listed(given, "weights", line, MOST_CANDIDATES)]
-    if len(exact) != count:
-        raise ArgumentValueError(f"weights must hold one number for each of the {count:,} candidates: {line}")
-    if any(weight <= 0 for weight in exact):
-        raise ArgumentValueError(f"weights must be positive: {line}")
-    if sum(exact) != 1:
-        raise ArgumentValueError(f"weights must add up to exactly 1, as decimals or fractions do: {line}")
+    exact = numbers.shares(given, count, "candidate", line)
     bottom = math.lcm(*(weight.denominator for weight in exact))
     if bottom > MOST_WEIGHT:
         raise ArgumentValueError(f"weights must be whole numbers of 2**-62 or more: round them, such as {line}")

@@ -22,7 +22,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
-from pandas_dp.facts.kinds import exact_number, unit_of
+from pandas_dp.facts.kinds import unit_of
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import Release
@@ -355,15 +355,7 @@ def _shares(weights: Any, count: int) -> list[Fraction]:
     if weights is None:
         return [Fraction(1, count)] * count
     line = f"weights=[{', '.join(['0.5', '0.25', '0.25'][:count] if count == 3 else ['...'] * min(count, 3))}]"
-    if isinstance(weights, str) or not isinstance(weights, Sequence):
-        raise ArgumentTypeError(f"weights must be a list of {count} numbers, one for each answer in its order: {line}")
-    shares = [exact_number(weight, "weights") for weight in weights]
-    if len(shares) != count or any(share <= 0 for share in shares) or sum(shares) != 1:
-        raise ArgumentValueError(
-            f"weights must be {count} positive numbers, one for each answer in its order, that add up to exactly 1 "
-            f"(thirds as Fraction(1, 3)): {line}"
-        )
-    return shares
+    return numbers.shares(weights, count, "answer", line)
 
 
 def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -> list[Fraction]:

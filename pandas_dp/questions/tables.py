@@ -205,7 +205,7 @@ class TableQuestions(PreparedFrame):
                 f"normalize must be 'all', 'index', 'columns' or False: {head}, normalize='index')"
             )
         shares = "all" if normalize is True else normalize or None
-        parts = _two(self, head, index, columns, keys, bins, other, null, margins)
+        parts = self._two(head, index, columns, keys, bins, other, null, margins)
         return self._table(parts, CountBy(parts.by, parts.labels, name="size"), margins, shares)
 
     @example(PIVOT)
@@ -269,7 +269,7 @@ class TableQuestions(PreparedFrame):
         if not isinstance(aggfunc, str) or aggfunc not in FUNCTIONS:
             raise ArgumentValueError(f"aggfunc must be 'mean', 'sum' or 'count': {head}, aggfunc='sum')")
         self._kind(values)
-        parts = _two(self, head, index, columns, keys, bins, other, null, margins)
+        parts = self._two(head, index, columns, keys, bins, other, null, margins)
         by, labels = parts.by, parts.labels
         if aggfunc == "count":
             if bounds is not None:
@@ -285,6 +285,29 @@ class TableQuestions(PreparedFrame):
         known = self._bounds(values, bounds)
         return self._table(parts, question, margins, None, values, aggfunc=aggfunc, bounds=known)
 
+    def _two(
+        self, head: str, index: Any, columns: Any, keys: Any, bins: Any, other: bool, null: bool, margins: bool
+    ) -> Parts:
+        """Parts of two columns."""
+        if not isinstance(index, str) or not isinstance(columns, str):
+            call = head.partition("(")[0]
+            raise ArgumentTypeError(
+                f"{call}() takes one column for its rows and one for its columns, by name; with fewer or more of them ask "
+                "groupby(['state', 'sex', 'age'], ...) and unstack() the answer"
+            )
+        if isinstance(keys, pd.DataFrame):
+            raise ArgumentTypeError(
+                f"a table has all combinations; give keys= as a dict: {head}, keys={{{index!r}: [...]}})"
+            )
+        parts = parts_of(self, head, [index, columns], keys, bins, other, null)
+        if margins and isinstance(parts.labels, CrossLabels):
+            for labels in parts.labels.factors:
+                if isinstance(labels, Labels) and ALL in labels.values:
+                    raise ArgumentValueError(
+                        "keys hold 'All' already, which is what margins=True names the sums: rename the key"
+                    )
+        return parts
+
     def _table(
         self,
         parts: Parts,
@@ -297,35 +320,3 @@ class TableQuestions(PreparedFrame):
         listed = {"keys": LEFT_OUT, "bins": LEFT_OUT} | parts.given
         needed = parts.columns if values is None else (*parts.columns, values)
         return self._ask(self._text(**listed, **resolved), CrossTable(question, margins, shares), needed)
-
-
-def _two(
-    frame: PreparedFrame,
-    head: str,
-    index: Any,
-    columns: Any,
-    keys: Any,
-    bins: Any,
-    other: bool,
-    null: bool,
-    margins: bool,
-) -> Parts:
-    """All combinations of two columns."""
-    if not isinstance(index, str) or not isinstance(columns, str):
-        call = head.partition("(")[0]
-        raise ArgumentTypeError(
-            f"{call}() takes one column for its rows and one for its columns, by name; with fewer or more of them ask "
-            "groupby(['state', 'sex', 'age'], ...) and unstack() the answer"
-        )
-    if isinstance(keys, pd.DataFrame):
-        raise ArgumentTypeError(
-            f"a table has all combinations; give keys= as a dict: {head}, keys={{{index!r}: [...]}})"
-        )
-    parts = parts_of(frame, head, [index, columns], keys, bins, other, null)
-    if margins and isinstance(parts.labels, CrossLabels):
-        for labels in parts.labels.factors:
-            if isinstance(labels, Labels) and ALL in labels.values:
-                raise ArgumentValueError(
-                    "keys hold 'All' already, which is what margins=True names the sums: rename the key"
-                )
-    return parts

@@ -283,20 +283,16 @@ class Map(Expression):
         return f"Map({self.operands[0]!r}, {self._exact})"
 
 
-def _and(*conditions: Values) -> Values:
-    return booleans(functools.reduce(np.logical_and, map(truth, conditions)))
-
-
-def _or(*conditions: Values) -> Values:
-    return booleans(functools.reduce(np.logical_or, map(truth, conditions)))
+def _logical(together: np.ufunc, *conditions: Values) -> Values:
+    return booleans(functools.reduce(together, map(truth, conditions)))
 
 
 OPERATIONS: dict[str, Callable[..., Values]] = {
     **{op: functools.partial(operations.arithmetic, op) for op in operations.OPERATORS},
     **{name: functools.partial(operations.function, name) for name in operations.FUNCTIONS},
     **{op: functools.partial(operations.compare, op) for op in ("==", "!=", "<", "<=", ">", ">=")},
-    "and": _and,
-    "or": _or,
+    "and": functools.partial(_logical, np.logical_and),
+    "or": functools.partial(_logical, np.logical_or),
     "not": lambda condition: booleans(~truth(condition)),
     "isna": lambda operand: booleans(operand.missing),
     "at_least": functools.partial(operations.clip, np.maximum),

@@ -74,10 +74,7 @@ def function(name: str, operand: Values) -> Values:
     if operand.kind in NUMERIC:
         with np.errstate(all="ignore"):
             return numbers(np.asarray(FUNCTIONS[name](operand.floats())))
-    if operand.kind is Kind.DURATION and name in (
-        "negative",
-        "abs",
-    ):  # NaT is excluded, so no count overflows
+    if operand.kind is Kind.DURATION and name in ("negative", "abs"):  # NaT is excluded, so no count overflows
         return times(Kind.DURATION, FUNCTIONS[name](operand.data), operand.missing, operand.unit)
     raise ArgumentTypeError(f"'{name}' does not work on {operand.kind.value}{advice(operand)}")
 
@@ -138,8 +135,7 @@ def _holds(op: str, left: Values, right: Values) -> Mask:
     if Kind.CATEGORY in (left.kind, right.kind):
         if op != "==":
             raise ArgumentTypeError(
-                f"'{op}' does not work on categories, whose order is not a fact of the row: list the "
-                "values, as in "
+                f"'{op}' does not work on categories, whose order is not a fact of the row: list the values, as in "
                 ".isin(['b', 'c']), or turn the column into text or numbers before it is protected"
             )
         return _equals_category(left, right)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation, lift, shorten
 from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, logical, negate, refusal
 from pandas_dp.steps.trace import trace, unknown_column
@@ -164,12 +164,8 @@ class _Reader:
     def read(self, node: ast.AST) -> Expression:
         """Return the expression of a node; errors name the argument."""
         try:
-            return self._read(node)
-        except (ArgumentTypeError, ArgumentValueError) as error:
-            prefix = f"{self.argument}: "
-            if str(error).startswith(prefix):
-                raise
-            raise type(error)(prefix + str(error)) from None
+            with told(f"{self.argument}: "):
+                return self._read(node)
         except RecursionError:
             raise ArgumentValueError(f"{self.argument}: the expression is nested too deeply") from None
 

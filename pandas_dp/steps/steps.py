@@ -71,8 +71,7 @@ def filter_(condition: Any, empty: pd.DataFrame) -> tuple[Step, ...]:
     """
     if isinstance(condition, str) or not callable(condition):
         raise ArgumentTypeError(
-            "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), "
-            "and columns "
+            "filter: takes pd.col('age') > 65 or lambda d: d.age > 65; text goes to .query('age > 65'), and columns "
             "are left out by .drop(columns=[...])"
         )
     return _filter("filter", condition, empty)
@@ -211,7 +210,10 @@ def rename(columns: Mapping[str, str] | Callable[[str], str], empty: pd.DataFram
     if not isinstance(columns, Mapping):
         if not callable(columns):
             raise ArgumentTypeError("rename: columns has to be {'old': 'new'} or a function of the name")
-        columns = _renamed_by(columns, empty)
+        try:
+            columns = {name: columns(name) for name in empty.columns}
+        except Exception as error:  # noqa: BLE001 - the function is the caller's own and sees names only
+            raise ArgumentTypeError(f"rename: the function of the name raised {type(error).__name__}") from None
     new = {name: _new_name("rename", columns[name]) for name in columns}
     step = Rename(tuple((name, new[name]) for name in _columns("rename", columns, empty)))
     _without_rows("rename", step.apply(empty))
@@ -294,13 +296,6 @@ def explode(column: str, max: int, empty: pd.DataFrame) -> tuple[Step, ...]:
     step = Explode(name, int(max))
     _dry_run("explode", step, empty)
     return (step,)
-
-
-def _renamed_by(function: Callable[[str], str], empty: pd.DataFrame) -> dict[str, str]:
-    try:
-        return {name: function(name) for name in empty.columns}
-    except Exception as error:  # noqa: BLE001 - the function is the caller's own and sees names only
-        raise ArgumentTypeError(f"rename: the function of the name raised {type(error).__name__}") from None
 
 
 def _new_name(argument: str, name: object) -> str:

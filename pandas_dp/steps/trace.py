@@ -91,8 +91,6 @@ class TracedColumn:
                 "a Series, Index or array from outside is data that nobody checked, and it would have to be matched "
                 "to the rows. Use columns of this table, as in lambda d: d.x > d.y, and public constants"
             )
-        if isinstance(value, set | frozenset):
-            return value
         if isinstance(value, list | tuple):
             return [TracedColumn._open(item) for item in value]
         if isinstance(value, dict):

@@ -302,17 +302,15 @@ def _plain_time(value: Any) -> pd.Timestamp | pd.Timedelta:
     duration = isinstance(value, datetime.timedelta | np.timedelta64)
     try:
         stamp: Any = pd.Timedelta(value) if duration else pd.Timestamp(value)
-        if stamp is pd.NaT:
-            raise ArgumentValueError(_MISSING)
         if not duration and stamp.tz is not None:
             stamp = stamp.tz_convert("UTC")
-        coarse: pd.Timestamp | pd.Timedelta = stamp.as_unit("us", round_ok=True)
-        fine: pd.Timestamp | pd.Timedelta = coarse if coarse == stamp else stamp.as_unit("ns")
-    except (ValueError, OverflowError) as error:
-        if isinstance(error, ArgumentValueError):
-            raise
+        coarse = stamp.as_unit("us", round_ok=True)
+        fine = coarse if coarse == stamp else stamp.as_unit("ns")
+    except (ValueError, OverflowError):
         raise ArgumentValueError("the date or duration is outside the range of pandas") from None
-    return fine
+    if fine is pd.NaT:
+        raise ArgumentValueError(_MISSING)
+    return fine  # type: ignore[no-any-return]
 
 
 def read_constant(value: ConstantValue) -> Values:

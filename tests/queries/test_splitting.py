@@ -60,10 +60,10 @@ def test_split_queries_are_asked_and_planned():
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"weights": [0.5, 0.6]}, ArgumentValueError, "sum to exactly 1"),
+        ({"weights": [0.5, 0.6]}, ArgumentValueError, "add up to exactly 1"),
         ({"weights": [1, 0]}, ArgumentValueError, "positive"),
-        ({"weights": [1]}, ArgumentTypeError, "one number for each query"),
-        ({"weights": {0.5: 1, 0.2: 2}}, ArgumentTypeError, "one number for each query"),
+        ({"weights": [1]}, ArgumentValueError, "one for each query"),
+        ({"weights": {0.5: 1, 0.2: 2}}, ArgumentTypeError, "one for each query"),
         ({"weights": ["a", 1]}, ArgumentTypeError, "weights"),
         ({"weights": [0.5, 0.5], "within": [1, 2]}, ArgumentTypeError, "not both"),
         ({"within": [-1, 2]}, ArgumentValueError, "within"),
