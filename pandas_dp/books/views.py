@@ -155,11 +155,8 @@ def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tup
         left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}"
     if not rule.budget.plan and not odometer.is_over(rule, state):  # a plan says of how many calls
         spent += f" of {show(rule.budget.epsilon)}"
-    return [
-        ("spent", spent),
-        ("left", left),
-        *([("counted", f"spent {used or 'nothing'}; left {rest}")] if rest else []),
-    ]
+    counted = [("counted", f"spent {used or 'nothing'}; left {rest}")] if rest else []
+    return [("spent", spent), ("left", left), *counted]
 
 
 def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, standing: str) -> str:
