@@ -305,10 +305,8 @@ def _record(entries: list[LedgerEntry]) -> str:
         for e in entries
         if e.kind != "query"
     ]
-    return _table(
-        "Every entry that is no question: how the budget was opened, changed and what was noted",
-        ("Entry", "Text", "Terms"), rows, numbers=False,
-    )  # fmt: skip
+    told = "Every entry that is no question: how the budget was opened, changed and what was noted"
+    return _table(told, ("Entry", "Text", "Terms"), rows, numbers=False)
 
 
 def _chain(account: Account, made: Certificate) -> str:

@@ -90,9 +90,7 @@ class Certificate:
         return frozenset(account.name for account in self.accounts)
 
 
-def read(
-    ledger: Ledger, name: str | None, answered: Answered | None = None, held: Mapping[str, Table] | None = None
-) -> Certificate:
+def read(ledger: Ledger, name: str | None, answered: Answered | None, held: Mapping[str, Table] | None) -> Certificate:
     """Read a budget and its parts, or all budgets, at one moment; see `certificate`.
 
     Raises

@@ -240,9 +240,7 @@ def draw_budget(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], nam
             amounts.append(float(odometer.spent(rule, state, unit).epsilon))
     ax.step(places, amounts, where="post", label="spent")
     ax.axhline(total, linestyle="--", color=ax.xaxis.label.get_color(), linewidth=1, label="total")
-    ax.set_xlabel("answers")
-    ax.set_ylabel("epsilon")
-    ax.set_ylim(0, 1.05 * total)
+    ax.set(xlabel="answers", ylabel="epsilon", ylim=(0, 1.05 * total))
     ax.set_title(f"privacy budget {name!r}".replace("$", r"\$"), fontsize="medium")
     ax.legend()
     return ax

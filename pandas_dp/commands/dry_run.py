@@ -130,7 +130,9 @@ def rehearse(
         previews = [(name, query, preview_of(name, query, frame, rows)) for name, query in questions(frame)]
         rule, state = ledger.rule(terms.name), ledger.state(terms.name)
         foreseen, after = _in_turn(rule, state, previews)
-        return Rehearsal(foreseen, odometer.promise(rule, terms.unit), str(rule.left(state)), str(rule.left(after)))
+        return Rehearsal(
+            tuple(foreseen), odometer.promise(rule, terms.unit), str(rule.left(state)), str(rule.left(after))
+        )
     finally:
         session.close()
         if ledger.path is None:
@@ -172,9 +174,7 @@ def preview_of(name: str, query: Query, frame: pd.DataFrame, rows: int | None) -
         raise ArgumentValueError(f"{where}its arguments do not fit: {query!r}"[:MOST_CHARACTERS]) from None
 
 
-def _in_turn(
-    rule: Filter, state: State, previews: list[tuple[str, Query, Preview]]
-) -> tuple[tuple[Foreseen, ...], State]:
+def _in_turn(rule: Filter, state: State, previews: list[tuple[str, Query, Preview]]) -> tuple[list[Foreseen], State]:
     """Charge the questions one after another in thought; a pipeline ends at the first that is not paid."""
     foreseen, seen, dry = [], set(), False
     for name, query, preview in previews:
@@ -185,4 +185,4 @@ def _in_turn(
             state = after
         seen.add(query)
         foreseen.append(Foreseen(name, query, preview, stored, not dry))
-    return tuple(foreseen), state
+    return foreseen, state

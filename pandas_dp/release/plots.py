@@ -32,6 +32,8 @@ PLOT = (
 
 Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] | None"]
 """Name, values and, where known, lower and upper ends."""
+Scales = Callable[[Hashable], Hashable]
+"""What an entry is measured in, by its label."""
 Panel = tuple[Column, list[str]]
 """A column, or the entries of one that share a unit, and their labels."""
 
@@ -77,13 +79,7 @@ def draw(column: Column, labels: list[str], line: Curve, ax: Any, axis: str = ""
 
 
 def draw_vector(
-    drawing: str,
-    columns: list[Column],
-    value: Any,
-    line: Curve,
-    ax: Any,
-    y: Any = None,
-    scales: Callable[[Hashable], Hashable] | None = None,
+    drawing: str, columns: list[Column], value: Any, line: Curve, ax: Any, y: Any = None, scales: Scales | None = None
 ) -> Any:
     """Draw an answer with an index as its question wants it: bars, ``"steps"``, ``"cells"`` or ``"cells and sums"``.
 
@@ -133,7 +129,7 @@ def draw_vector(
     return _cells(columns, labels, line, _one(ax), (across, axis), drawing == "cells and sums")
 
 
-def _by_scale(column: Column, labels: list[str], scales: Callable[[Hashable], Hashable]) -> list[Panel]:
+def _by_scale(column: Column, labels: list[str], scales: Scales) -> list[Panel]:
     """The entries of a column, without those that are not known, by what they are measured in."""
     name, values, lower, upper = column
     places: dict[Hashable, list[int]] = {}
