@@ -346,10 +346,8 @@ def _draw_line(found: Sensitivities, ax: Any) -> None:
     ax.axvline(float(found.value), color="tab:green", label=f"f(x) = {float(found.value):g}, the {found._name}")
     left, right = min(x[1], x[i]), max(x[-2], x[j])
     room = (right - left or x[-1] - x[0]) / 20
-    ax.set_xlim(left - room, right + room)
-    ax.set_ylim(-0.5, max(heights) + 1.5)
-    ax.set_yticks([])
-    ax.set_xlabel(f"values within {x[0]:g} to {x[-1]:g}")
+    ax.set(xlim=(left - room, right + room), ylim=(-0.5, max(heights) + 1.5))
+    ax.set(xlabel=f"values within {x[0]:g} to {x[-1]:g}", yticks=[])
     ax.legend(fontsize="small")
     ax.set_title(f"{MARK}: the exact values and their sensitivities", fontsize="medium")
 
@@ -367,6 +365,5 @@ def _draw_distances(found: Sensitivities, ax: Any) -> None:
     ax.set_yticks([0, smooth, whole], ["0", f"{smooth:.3g}", f"{whole:g}"])
     ax.minorticks_off()
     ax.set_ylim(0, 30 * whole)  # room for the legend
-    ax.set_xlabel(f"distance k ({found.relation})")
-    ax.set_ylabel(f"exp(-{float(found.beta):g} k) A(k)")
+    ax.set(xlabel=f"distance k ({found.relation})", ylabel=f"exp(-{float(found.beta):g} k) A(k)")
     ax.legend(fontsize="small", loc="upper right", ncols=3)

@@ -157,9 +157,8 @@ def subsampled(
     >>> round(epsilon, 5), delta
     (0.01704, 1e-08)
     """
-    line = (
-        f"subsampled(1, rate=0.01, sampling={sampling!r})" if isinstance(sampling, str) else "subsampled(1, rate=0.01)"
-    )
+    how = f", sampling={sampling!r}" if isinstance(sampling, str) else ""
+    line = f"subsampled(1, rate=0.01{how})"
     exact, slack = typed(line, positive_epsilon, epsilon), typed(line, small_delta, delta)
     _check_sampling(sampling, relation)
     if sampling == "with_replacement":

@@ -250,9 +250,8 @@ class Trials:
         session = registry.enter(Session(self._ledger, self._name, self._unit))
         try:
             frame = table.copy(deep=False)
-            session._tables.attach(
-                session, frame, self._schema, rows=self._unit.column is None and not self._unit.add_remove
-            )
+            counted = self._unit.column is None and not self._unit.add_remove
+            session._tables.attach(session, frame, self._schema, rows=counted)
             yield frame
             self._used = len(session._ledger.entries(session.name)) > 1  # the first one opened it
             if self._used:

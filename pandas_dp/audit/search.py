@@ -159,9 +159,8 @@ def _best_threshold(score: Floats, chosen: Masks, alpha: float, delta: float) ->
 def _scores(samples: Samples, fit: NDArray[np.bool_]) -> Iterator[Score]:
     """Yield what the two sides may be told apart by."""
     x, learn = samples.numbers, _Learner(samples.side, fit)
-    yield Score(
-        "what is no number in the output (types, texts, labels, errors, warnings)", learn.ratio(samples.structure)
-    )
+    other = "what is no number in the output (types, texts, labels, errors, warnings)"
+    yield Score(other, learn.ratio(samples.structure))
     d = x.shape[1]
     for j in range(d):
         name = "the number" if d == 1 else f"number {j + 1}"
@@ -204,9 +203,8 @@ class _Learner:
 
     def ratio(self, codes: Codes) -> Floats:
         """Log-likelihood ratio of each sample's code, with one more count of each."""
-        counts = [
-            np.bincount(codes[self.fit & (self.side == side)], minlength=int(codes.max()) + 1) + 1.0 for side in (0, 1)
-        ]
+        size = int(codes.max()) + 1
+        counts = [np.bincount(codes[self.fit & (self.side == side)], minlength=size) + 1.0 for side in (0, 1)]
         return np.asarray(np.log(counts[0] / counts[1])[codes])
 
     def bins(self, x: Floats, most: int = 64) -> Codes:

@@ -114,9 +114,8 @@ def _document(made: Certificate) -> str:
         others = ", ".join(map(repr, made.others[:MOST_NAMES])) + more
         facts.append(("Also in the ledger", f"{others}: not part of this page; about the same people it adds up"))
     budgets = [_budget(account, made, number) for number, account in enumerate(made.accounts, 1)]
-    page, style = (
-        files("pandas_dp.books").joinpath(f"certificate.{kind}").read_text("utf-8") for kind in ("html", "css")
-    )
+    beside = files("pandas_dp.books")
+    page, style = (beside.joinpath(f"certificate.{kind}").read_text("utf-8") for kind in ("html", "css"))
     main = "\n".join(budgets) or "<p>The ledger holds no budget.</p>"
     return page.format(title=visible(title), css=style, facts=_facts(facts), main=main)
 
@@ -215,10 +214,8 @@ def _sums(rule: Filter, account: Account) -> list[tuple[str, Any, Any]]:
     if isinstance(rule, HybridFilter) and not state.unbounded:
         rows.append(("Sum of the epsilons", state.epsilon, rule.budget.epsilon))
     order = "" if isinstance(rule, GDPFilter) else f" of order {float(rule.order or 0):.6g}"
-    name = (
-        f"Sum of the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else f"Sum of {rule.currency}"
-    )
-    rows.append((name, state.renyi, rule.limit))
+    summed = f"the Rényi divergences{order}" if rule.currency == RenyiFilter.currency else rule.currency
+    rows.append((f"Sum of {summed}", state.renyi, rule.limit))
     if rule.budget.delta_reserved:
         rows.append(("Delta used up by questions", state.delta, rule.budget.delta_reserved))
     return rows
@@ -237,9 +234,7 @@ def _groups(account: Account) -> str:
     column = account.unit.column
     thing, of = ("row", "") if column is None else ("unit", f" of {column!r}")
     promised = odometer.promised(account.rule, account.state)
-    rows = [
-        (f"{size} {thing}{'s' if size > 1 else ''}{of}", odometer.of_group(promised, size)) for size in contents.GROUPS
-    ]
+    rows = [(f"{k} {thing}{'s' if k > 1 else ''}{of}", odometer.of_group(promised, k)) for k in contents.GROUPS]
     return _table("Whole budget, for units that act or are sought together", ("Group", "Promise"), rows, numbers=False)
 
 
@@ -310,10 +305,8 @@ def _record(entries: list[LedgerEntry]) -> str:
         for e in entries
         if e.kind != "query"
     ]
-    return _table(
-        "Every entry that is no question: how the budget was opened, changed and what was noted",
-        ("Entry", "Text", "Terms"), rows, numbers=False,
-    )  # fmt: skip
+    told = "Every entry that is no question: how the budget was opened, changed and what was noted"
+    return _table(told, ("Entry", "Text", "Terms"), rows, numbers=False)
 
 
 def _chain(account: Account, made: Certificate) -> str:

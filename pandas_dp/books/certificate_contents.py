@@ -90,9 +90,7 @@ class Certificate:
         return frozenset(account.name for account in self.accounts)
 
 
-def read(
-    ledger: Ledger, name: str | None, answered: Answered | None = None, held: Mapping[str, Table] | None = None
-) -> Certificate:
+def read(ledger: Ledger, name: str | None, answered: Answered | None, held: Mapping[str, Table] | None) -> Certificate:
     """Read a budget and its parts, or all budgets, at one moment; see `certificate`.
 
     Raises
@@ -154,12 +152,10 @@ def whose(unit: PrivacyUnit) -> tuple[str, str]:
         hidden = f"all rows with one {thing}; at most {unit.rows:,} of them count"
         if (unit.groups, unit.rows_per_group) != (unit.rows, unit.rows):
             hidden += f", in at most {unit.groups:,} groups of one answer and at most {unit.rows_per_group:,} in each"
-    if unit.add_remove:
-        return hidden, f"add_remove: two tables are neighbours where one has one {thing} more"
-    return (
-        hidden,
-        f"replace_one: two tables are neighbours where one {thing} has other content in one than in the other",
-    )
+    change = f"one has one {thing} more"
+    if not unit.add_remove:
+        change = f"one {thing} has other content in one than in the other"
+    return hidden, f"{unit.relation}: two tables are neighbours where {change}"
 
 
 def warnings(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], answers: list[Any]) -> list[tuple[str, str]]:

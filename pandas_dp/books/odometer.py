@@ -193,10 +193,8 @@ def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) 
     """
     if isinstance(rule, PureFilter):
         return rule.left(state)
-    gaussian = "rho=0.01", PrivacyLoss.gaussian(Fraction(1, 100))
-    price, loss = like or (
-        gaussian if isinstance(rule, GDPFilter) else ("epsilon=0.1", PrivacyLoss.pure(Fraction(1, 10)))
-    )
+    pure, gaussian = PrivacyLoss.pure(Fraction(1, 10)), PrivacyLoss.gaussian(Fraction(1, 100))
+    price, loss = like or (("rho=0.01", gaussian) if isinstance(rule, GDPFilter) else ("epsilon=0.1", pure))
     calls = more_calls(rule, state, loss)
     why = f"; {SUMMED_NO_MORE}" if isinstance(rule, HybridFilter) and state.unbounded else ""
     sums, keys = rule.left(state), ""
@@ -239,9 +237,7 @@ def raised(term: str, argument: str, known: Fraction, asked: Fraction, entries: 
     return max(asked, known)
 
 
-def extended(
-    old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[LedgerEntry], part: bool = False
-) -> Budget:
+def extended(old: Budget, to: Any, to_delta: Any, reason: Any, entries: list[LedgerEntry], part: bool) -> Budget:
     """The budget that a total raised to these terms makes; the old one where it has or had them.
 
     Raises

@@ -155,11 +155,8 @@ def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tup
         left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}"
     if not rule.budget.plan and not odometer.is_over(rule, state):  # a plan says of how many calls
         spent += f" of {show(rule.budget.epsilon)}"
-    return [
-        ("spent", spent),
-        ("left", left),
-        *([("counted", f"spent {used or 'nothing'}; left {rest}")] if rest else []),
-    ]
+    counted = [("counted", f"spent {used or 'nothing'}; left {rest}")] if rest else []
+    return [("spent", spent), ("left", left), *counted]
 
 
 def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, standing: str) -> str:
@@ -243,9 +240,7 @@ def draw_budget(rule: Filter, unit: PrivacyUnit, entries: list[LedgerEntry], nam
             amounts.append(float(odometer.spent(rule, state, unit).epsilon))
     ax.step(places, amounts, where="post", label="spent")
     ax.axhline(total, linestyle="--", color=ax.xaxis.label.get_color(), linewidth=1, label="total")
-    ax.set_xlabel("answers")
-    ax.set_ylabel("epsilon")
-    ax.set_ylim(0, 1.05 * total)
+    ax.set(xlabel="answers", ylabel="epsilon", ylim=(0, 1.05 * total))
     ax.set_title(f"privacy budget {name!r}".replace("$", r"\$"), fontsize="medium")
     ax.legend()
     return ax

@@ -93,9 +93,8 @@ class AnswerFiles:
         record = json.loads(release.to_json())
         kept = ("query", "price", "mechanism", "level", "notes")
         single = {} if isinstance(record["value"], dict) else {"value": record["value"], "interval": record["interval"]}
-        self._entries.append(
-            {"name": name, "files": files, "stored": stored} | {key: record[key] for key in kept} | single
-        )
+        entry = {"name": name, "files": files, "stored": stored}
+        self._entries.append(entry | {key: record[key] for key in kept} | single)
 
     def index(self, **facts: Any) -> None:
         """Write what was answered so far, and facts about the whole."""

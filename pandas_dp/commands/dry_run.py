@@ -25,6 +25,9 @@ from pandas_dp.session.session import Session
 from pandas_dp.tables.frames import check_frame
 from pandas_dp.tables.schema_checks import check_schema
 
+Where = tuple[str | None, str | None, str | None]
+"""Path of the ledger, name and version of the table."""
+Questions = Callable[[pd.DataFrame], Iterable[tuple[str, Query]]]
 MOST_CHARACTERS = 300  # of a message that repeats a question
 
 
@@ -77,9 +80,8 @@ class Rehearsal:
         rows = [("query", "costs", "error")]
         for question in self.questions:
             costs = "nothing, stored" if question.stored else question.preview.price
-            rows.append(
-                (question.name, costs if question.paid else f"{costs}, NOT PAID", typed(question.preview.error))
-            )
+            costs += "" if question.paid else ", NOT PAID"
+            rows.append((question.name, costs, typed(question.preview.error)))
         widths = [max(len(row[place]) for row in rows) for place in range(2)]
         for name, costs, error in rows:
             yield f"{name:<{widths[0]}}  {costs:<{widths[1]}}  {error}".rstrip()
@@ -94,12 +96,7 @@ def typed(text: str) -> str:
 
 
 def rehearse(
-    terms: BudgetTerms,
-    frame: pd.DataFrame,
-    schema: Schema,
-    where: tuple[str | None, str | None, str | None],
-    questions: Callable[[pd.DataFrame], Iterable[tuple[str, Query]]],
-    rows: int | None = None,
+    terms: BudgetTerms, frame: pd.DataFrame, schema: Schema, where: Where, questions: Questions, rows: int | None = None
 ) -> Rehearsal:
     """Look at questions in their order.
 
@@ -133,7 +130,9 @@ def rehearse(
         previews = [(name, query, preview_of(name, query, frame, rows)) for name, query in questions(frame)]
         rule, state = ledger.rule(terms.name), ledger.state(terms.name)
         foreseen, after = _in_turn(rule, state, previews)
-        return Rehearsal(foreseen, odometer.promise(rule, terms.unit), str(rule.left(state)), str(rule.left(after)))
+        return Rehearsal(
+            tuple(foreseen), odometer.promise(rule, terms.unit), str(rule.left(state)), str(rule.left(after))
+        )
     finally:
         session.close()
         if ledger.path is None:
@@ -175,9 +174,7 @@ def preview_of(name: str, query: Query, frame: pd.DataFrame, rows: int | None) -
         raise ArgumentValueError(f"{where}its arguments do not fit: {query!r}"[:MOST_CHARACTERS]) from None
 
 
-def _in_turn(
-    rule: Filter, state: State, previews: list[tuple[str, Query, Preview]]
-) -> tuple[tuple[Foreseen, ...], State]:
+def _in_turn(rule: Filter, state: State, previews: list[tuple[str, Query, Preview]]) -> tuple[list[Foreseen], State]:
     """Charge the questions one after another in thought; a pipeline ends at the first that is not paid."""
     foreseen, seen, dry = [], set(), False
     for name, query, preview in previews:
@@ -188,4 +185,4 @@ def _in_turn(
             state = after
         seen.add(query)
         foreseen.append(Foreseen(name, query, preview, stored, not dry))
-    return tuple(foreseen), state
+    return foreseen, state

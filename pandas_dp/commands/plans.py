@@ -322,7 +322,6 @@ def _query(entry: Mapping[str, Any], split: bool) -> PlannedQuery:
         except AttributeError as error:
             raise ArgumentValueError(str(error)) from None
     refuse_in_code(query)
-    weight, within = (
-        None if entry.get(name) is None else json_values.decoded(entry[name]) for name in ("weight", "within")
-    )
+    split_by = (entry.get(name) for name in ("weight", "within"))
+    weight, within = (None if value is None else json_values.decoded(value) for value in split_by)
     return PlannedQuery(entry["name"], query, weight, within)

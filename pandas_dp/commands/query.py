@@ -18,7 +18,6 @@ from pandas_dp.facts.kinds import exact_number
 from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
 from pandas_dp.facts.schema import Schema
 from pandas_dp.queries.json_values import read_decimal
-from pandas_dp.queries.query import Query
 from pandas_dp.queries.texts import EXAMPLE, read_query
 
 PRICES = ("epsilon", "delta", "rho", "within", "confidence")
@@ -98,11 +97,8 @@ def run(options: argparse.Namespace) -> int:
     where = (options.ledger, table, version)
     empty = data_files.empty_frame(options.data, schema)
 
-    def question(_: Any) -> list[tuple[str, Query]]:
-        return [("", query)]
-
     with data_files.dtypes_told(options.data):
-        seen = rehearse(terms, empty, schema, where, question, rows)
+        seen = rehearse(terms, empty, schema, where, lambda _: [("", query)], rows)
     if options.dry_run:
         print(in_shell(repr(seen.questions[0].preview)))
         return DONE if seen.paid else DRY

@@ -404,9 +404,8 @@ def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
 
 
 def _sum(state: State) -> str:
-    return _tell("epsilon", state.epsilon, ROUND_CEILING) + (
-        " and Gaussian noise, which has no epsilon" if state.unbounded else ""
-    )
+    told = _tell("epsilon", state.epsilon, ROUND_CEILING)
+    return f"{told} and Gaussian noise, which has no epsilon" if state.unbounded else told
 
 
 def _would_fit(offers: list[str]) -> str:

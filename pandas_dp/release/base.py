@@ -72,7 +72,8 @@ class Provenance:
         cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
     ) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
-        notes = (*answer.notes, *query.notes) + (left_out(unit, query.aggregate) if query.aggregate.bounded else ())
+        left = left_out(unit, query.aggregate) if query.aggregate.bounded else ()
+        notes = (*answer.notes, *query.notes, *left)
         known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
         return cls(query, answer.mechanism, unit, lineage, *known)
 

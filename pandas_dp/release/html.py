@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -22,6 +22,7 @@ MOST_CHARTED = 2  # columns: of a wider table the numbers alone have room on a p
 MUTED = "opacity: .75; font-size: 90%"
 # stands for a chart while pandas writes and escapes the table: characters that no text has by chance
 MARK, MARKED = "\ue000{}\ue001", re.compile("\ue000([0-9]{1,9})\ue001")
+End: TypeAlias = "pd.Series[Any] | None"
 Facts = Sequence[str | tuple[str, str]]
 """Lines below an answer; pairs are a name and what it is."""
 
@@ -102,9 +103,7 @@ ACCENT = "#3b82c4"
 WIDTH, HEIGHT, MARGIN = 146, 14, 4
 
 
-def row_charts(
-    values: pd.Series[Any], lower: pd.Series[Any] | None, upper: pd.Series[Any] | None, most: int | None
-) -> list[str] | None:
+def row_charts(values: pd.Series[Any], lower: End, upper: End, most: int | None) -> list[str] | None:
     """Draw each row of one column as SVG, all on one scale.
 
     Parameters
@@ -130,9 +129,7 @@ def row_charts(
     return ["" if row in hidden else _row(x, a, b, *ends, dated) for row, (x, a, b) in rows]
 
 
-def scale(
-    values: pd.Series[Any], lower: pd.Series[Any] | None, upper: pd.Series[Any] | None
-) -> tuple[float, float] | None:
+def scale(values: pd.Series[Any], lower: End, upper: End) -> tuple[float, float] | None:
     """Left and right end of the charts of one column: all that is drawn, and zero but for dates; None for no charts."""
     parts = [_floats(part) for part in (values, lower, upper)]
     if parts[0] is None:

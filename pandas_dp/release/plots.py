@@ -32,6 +32,8 @@ PLOT = (
 
 Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] | None"]
 """Name, values and, where known, lower and upper ends."""
+Scales = Callable[[Hashable], Hashable]
+"""What an entry is measured in, by its label."""
 Panel = tuple[Column, list[str]]
 """A column, or the entries of one that share a unit, and their labels."""
 
@@ -77,13 +79,7 @@ def draw(column: Column, labels: list[str], line: Curve, ax: Any, axis: str = ""
 
 
 def draw_vector(
-    drawing: str,
-    columns: list[Column],
-    value: Any,
-    line: Curve,
-    ax: Any,
-    y: Any = None,
-    scales: Callable[[Hashable], Hashable] | None = None,
+    drawing: str, columns: list[Column], value: Any, line: Curve, ax: Any, y: Any = None, scales: Scales | None = None
 ) -> Any:
     """Draw an answer with an index as its question wants it: bars, ``"steps"``, ``"cells"`` or ``"cells and sums"``.
 
@@ -115,7 +111,8 @@ def draw_vector(
     """
     index = value.index
     labels, axis = [named(label) for label in index], ", ".join(str(name) for name in index.names if name is not None)
-    if y is not None and not isinstance(value, pd.DataFrame):
+    table = isinstance(value, pd.DataFrame)
+    if y is not None and not table:
         raise ArgumentValueError("y chooses columns of a table, and this answer is a single one: .plot()")
     if y is not None:
         drawing, columns = "bars", [columns[place] for place in _chosen(list(value.columns), y)]
@@ -127,14 +124,12 @@ def draw_vector(
             panels = [panel for column in columns for panel in _by_scale(column, labels, scales)] or panels
         if len(panels) == 1:
             return draw(*panels[0], line, ax, axis)
-        return _panels(
-            panels, line, ax, axis, "" if y is None and not isinstance(value, pd.DataFrame) else columns[0][0]
-        )
+        return _panels(panels, line, ax, axis, columns[0][0] if table else "")
     across = ", ".join(str(name) for name in value.columns.names if name is not None)
     return _cells(columns, labels, line, _one(ax), (across, axis), drawing == "cells and sums")
 
 
-def _by_scale(column: Column, labels: list[str], scales: Callable[[Hashable], Hashable]) -> list[Panel]:
+def _by_scale(column: Column, labels: list[str], scales: Scales) -> list[Panel]:
     """The entries of a column, without those that are not known, by what they are measured in."""
     name, values, lower, upper = column
     places: dict[Hashable, list[int]] = {}
@@ -339,11 +334,8 @@ def _label(ax: Any, labels: list[str]) -> None:
         return
     every = math.ceil(len(labels) / MOST_TICKS) or 1
     long = sum(len(label) for label in labels[::every]) > LONG_LABELS
-    ax.set_xticks(
-        list(range(0, len(labels), every)),
-        [_literal(label) for label in labels[::every]],
-        rotation=90 if long else 0,
-    )
+    told = [_literal(label) for label in labels[::every]]
+    ax.set_xticks(range(0, len(labels), every), told, rotation=90 if long else 0)
 
 
 def _wrapped(words: str, place: Any, pixels: float) -> str:

@@ -140,12 +140,8 @@ class Preview:
             counted.append(f"left then: {sums}")
         noise = self.mechanism if self.scale is None else f"{self.mechanism}, {self.scale}"
         parts = [f"{name}: {error}" for name, error in self.outlook.parts]
-        lines = [
-            ("price", price),
-            ("budget", budget),
-            ("noise", noise),
-            *(("error", error) for error in parts or [self.error]),
-        ]
+        lines = [("price", price), ("budget", budget), ("noise", noise)]
+        lines += [("error", error) for error in parts or [self.error]]
         lines += [("note", note) for note in self.notes]
         return lines + ([("counted", "; ".join(counted))] if counted else [])
 

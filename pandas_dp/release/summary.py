@@ -84,8 +84,7 @@ def shown(release: Release) -> Shown:
 def read(text: str | None) -> Shown | None:
     """Return what `Shown.to_json` wrote; None for anything else."""
     try:
-        found = json.loads(text or "")
-        made = Shown(**found)
+        made = Shown(**json.loads(text or ""))
     except (ValueError, TypeError, RecursionError):
         return None
     return made if _sound(made) else None
@@ -155,9 +154,7 @@ def _floats(values: Any) -> list[float | None]:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return plain(value.item() if hasattr(value, "item") else value)
+    return value if isinstance(value, str) else plain(value.item() if hasattr(value, "item") else value)
 
 
 def jsonable(value: Any) -> Any:

@@ -64,26 +64,24 @@ def tell(ledger: Ledger, name: str, entry: int, counter: Callable[[str, int, str
     LedgerError
         Another copy of this ledger was charged since it was opened: nothing is released.
     """
-    chain = f"{ledger._store.identifier}/{ledger._ids[name]}"
+    store, chain = ledger._store, f"{ledger._store.identifier}/{ledger._ids[name]}"
     query = "SELECT sequence, head FROM entries WHERE budget = ? AND sequence BETWEEN ? AND ?"
     asked = ledger._ids[name], entry - 1, entry
     heads: dict[int, str] = {}
     with suppress(LedgerBusyError):  # then the number alone is remembered
-        heads = ledger._store.transact(
-            database.READ, lambda connection: dict(connection.execute(query, asked).fetchall())
-        )
+        heads = store.transact(database.READ, lambda connection: dict(connection.execute(query, asked).fetchall()))
     now, others = (entry, heads.get(entry, "")), []
     with suppress(OSError):  # where nothing can be remembered there is no such folder
-        place, budget = _place(ledger._store.identifier), str(ledger._ids[name])
+        place, budget = _place(store.identifier), str(ledger._ids[name])
         try:  # a new file costs thirty times as much
             os.replace(_named(place, budget, (entry - 1, heads.get(entry - 1, ""))), _named(place, budget, now))
         except FileNotFoundError:
             _keep(place, budget, now)
         others = [seen for _, other, seen in _kept(place) if other == budget and seen[0] >= entry and seen != now]
     for seen in others:  # of this very ledger, by another program, or of a copy
-        ledger._store.refusal = ledger._store.refusal or _behind(ledger, {chain: seen})
-    if ledger._store.refusal:
-        raise LedgerError(ledger._store.refusal)
+        store.refusal = store.refusal or _behind(ledger, {chain: seen})
+    if store.refusal:
+        raise LedgerError(store.refusal)
     if entry % MOST == 0:
         remember(ledger)
     if counter is not None:

@@ -60,12 +60,10 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
     return PrivacyUnit(unit, k, m, c, relation)
 
 
-def total(
-    epsilon: Any, delta: Any = 0, delta_reserved: Any = None, accountant: Any = "auto", plan: Any = None
-) -> Budget:
+def total(epsilon: Any, delta: Any = 0, reserved: Any = None, accountant: Any = "auto", plan: Any = None) -> Budget:
     """Return the total from what ``protect`` accepts."""
-    reserved = None if delta_reserved is None else small_delta(delta_reserved, "delta_reserved")
-    budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), reserved, accountant)
+    part = None if reserved is None else small_delta(reserved, "delta_reserved")
+    budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), part, accountant)
     if plan is None:
         return budget
     if reserved is not None:

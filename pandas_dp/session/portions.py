@@ -40,7 +40,7 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     check_name(session.name + PART + name, session._ledger.heads())
     text = f"allot({name!r}, epsilon={show(total)})"
     table.check()
-    part = _part(session, name, total, total, session.unit, text)
+    part = _part(session, name, total, 1, session.unit, text)
     return tables.derive(part, table.source, table, ())
 
 
@@ -81,7 +81,7 @@ def partition(
     table.check()
     text = f"partition({by!r}, {len(keyed.keys):,} keys, epsilon={show(total)})"
     others = [f"{label}{MARK}{i}" for i in range(1, len(keyed.keys))]
-    part = _part(session, label, total, sides * total, PrivacyUnit(), text, others)
+    part = _part(session, label, total, sides, PrivacyUnit(), text, others)
     frames = {}
     for i, (key, condition) in enumerate(zip(keyed.keys, conditions, strict=True)):
         mine = part if i == 0 else registry.part_of(session, others[i - 1], Budget.of(total), PrivacyUnit())
@@ -94,15 +94,9 @@ def _equals(by: str, key: Hashable) -> Callable[[Any], Any]:
 
 
 def _part(
-    session: Session,
-    name: str,
-    total: Fraction,
-    charged: Fraction,
-    unit: PrivacyUnit,
-    text: str,
-    others: Sequence[str] = (),
+    session: Session, name: str, total: Fraction, times: int, unit: PrivacyUnit, text: str, others: Sequence[str] = ()
 ) -> Session:
-    """Charge a part to its session, unless that was done before, and open it; `others` that this pays, too, with it.
+    """Charge a part so many times to its session, unless that was done before, and open it with `others` that this pays, too.
 
     Raises
     ------
@@ -115,7 +109,7 @@ def _part(
         raise ArgumentValueError(
             f"this part of the budget has epsilon={show(known[0].epsilon)}, which stays what it is: type that, or another name"
         )
-    key, price, loss = f"part {name} {total}", f"epsilon={show(charged)}", PrivacyLoss.pure(charged)
+    key, price, loss = f"part {name} {total}", f"epsilon={show(times * total)}", PrivacyLoss.pure(times * total)
     # once: what another thread or process paid at this moment, or a crash left paid and not yet opened, is paid
     session._ledger.reserve(session.name, key, text, price, loss, session.unit, once=True)
     also = [session.name + PART + other for other in others]

@@ -111,9 +111,14 @@ def rejoin(ledger: Ledger, name: str, unit: PrivacyUnit) -> Session:
         return session
 
 
+def _id(frame: pd.DataFrame) -> str:
+    """The id of the session whose mark a frame bears, or an empty text."""
+    return (mark_of(frame) or "").removesuffix(DERIVED)
+
+
 def marked(frame: pd.DataFrame) -> Session | None:
     """The open session of whose tables a frame bears the mark; of an implicit one that which took over its answers."""
-    mark = (mark_of(frame) or "").removesuffix(DERIVED)
+    mark = _id(frame)
     session = implicits[mark]._successor if mark in implicits else _sessions.get(mark)
     while session is None and mark in _ended:  # a part that is closed leaves its frames to the whole
         mark = _ended[mark]
@@ -158,8 +163,8 @@ def _forget(session: Session) -> bool:
 
 def owners(frame: pd.DataFrame) -> list[Session | None]:
     """The session behind a table that bears its mark; None: one that this process does not know."""
-    mark = mark_of(frame)
-    return [] if mark is None else [_sessions.get(mark.removesuffix(DERIVED))]
+    mark = _id(frame)
+    return [_sessions.get(mark)] if mark else []
 
 
 def table_of(frame: pd.DataFrame) -> Table:
@@ -177,11 +182,10 @@ def table_of(frame: pd.DataFrame) -> Table:
         if table.replaced:
             raise NoSessionError("the terms of this budget were replaced: protect the frame again, df.dp.protect(...)")
         return table
-    mark = mark_of(frame)
-    mark = None if mark is None else mark.removesuffix(DERIVED)
+    mark = _id(frame)
     if mark in _ended or (mark in _sessions and _sessions[mark]._closed):
         raise NoSessionError("the session of this frame is closed; protect it again: df.dp.protect(epsilon=...)")
-    if mark is not None and mark not in _sessions:
+    if mark and mark not in _sessions:
         raise UnknownSessionError(
             "this frame carries the mark of a session of another process; name the ledger of that session: "
             "df.dp.protect(session=pandas_dp.open_session('visits.dpledger')), or with its terms "
