@@ -245,3 +245,20 @@ def test_a_number_of_rows_that_was_typed_is_another_question(tmp_path):
     assert answers[:2] == answers[2:]
     assert len(set(answers)) == 2
     assert str(spent) == "epsilon=2"
+
+
+@pytest.mark.parametrize(
+    ("ask", "terms", "truth"),
+    [
+        (lambda d: d.mean("i", bounds=(0, 100)), TERMS, 24.5),
+        (lambda d: d.query("g == 1").mean("i", bounds=(0, 100)), TERMS, 25),
+        (lambda d: d.mean("f", bounds=(0, 100)), TERMS, 25),
+        (lambda d: d.mean("f", bounds=(0, 100)), {"neighbors": "replace_one", "unit": "u", "max_rows": 4}, 25),
+        (lambda d: d.var("i", bounds=(0, 100), ddof=0), TERMS, (50**2 - 1) / 12),
+    ],
+)
+def test_intervals_of_drawn_answers_hold(ask, terms, truth):
+    """From the question to the interval, with the package's own noise: 300 answers."""
+    frame = protected(people(), epsilon=10**5, **terms)
+    ends = [ask(frame.dp(epsilon=3, fresh=True)).interval() for _ in range(300)]
+    assert sum(lower <= truth <= upper for lower, upper in ends) >= enough(300)
