@@ -223,14 +223,18 @@ class ByFoundKey(Aggregate):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the question before any key is found, and which keys are seen."""
-        none = replace(self.question, by=Keys(self.columns[0].column, ()), labels=labels_of(self.columns, ()))
-        found = none.expected(self.rest(terms), rows)
+        found = self._by_none.expected(self.rest(terms), rows)
         return replace(found, notes=(*found.notes, *chances(self.keys_look(terms), terms.unit)))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
         look = self.keys_look(terms)
-        return look.mechanism.loss(look.statistic.sensitivity(terms.unit)) + self.question.loss(self.rest(terms))
+        return look.mechanism.loss(look.statistic.sensitivity(terms.unit)) + self._by_none.loss(self.rest(terms))
+
+    @property
+    def _by_none(self) -> Sum | Mean:
+        """The question by no key, which is drawn as by those that are found."""
+        return replace(self.question, by=Keys(self.columns[0].column, ()), labels=labels_of(self.columns, ()))
 
     def steps(self, terms: Terms) -> Steps:
         """The keys, then the question, which needs no look where there are none."""

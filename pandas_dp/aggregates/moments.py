@@ -31,11 +31,11 @@ from pandas_dp.aggregates.base import (
     scale_of,
     unit_of,
 )
+from pandas_dp.aggregates.forms import Form, form_of
 from pandas_dp.aggregates.rotated import Law, at_ends, known, least_seen
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth, Ratio, Spread
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import Price
 from pandas_dp.core.statistics.sums import Moments, Total
@@ -52,7 +52,8 @@ class Mean(SingleLook):
 
     Released are F1 = sum (x - a) and F2 = sum (b - x), which together move by exactly b - a a row, so neither the
     sum nor the count needs a share of the price: mean = a + (b - a) F1 / (F1 + F2), and (F1 + F2)/(b - a) counts
-    the rows (Kulesza, Suresh, Wang 2024).
+    the rows (Kulesza, Suresh, Wang 2024). Under replace-one, but not in groups, they are made of centred sums: `form_of`, which
+    also says what `full` is for, whether all rows hold a value.
     """
 
     column: str
@@ -60,22 +61,33 @@ class Mean(SingleLook):
     kind: Kind
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
+    full: bool = False
 
-    version = 2
+    version = 3
+
+    @property
+    def by_rows(self) -> bool:  # type: ignore[override]
+        """In groups it is always drawn alike."""
+        return self.by is None
+
+    def form(self, terms: Terms) -> Form:
+        """What is released."""
+        return form_of(Moments(self.column, self.lattice, 1, self.by), terms, self.full)
 
     def look(self, terms: Terms) -> Measurement:
-        """Two integers, or two for each group."""
-        return noised(Moments(self.column, self.lattice, 1, self.by), terms.price, terms.unit)
+        """One or two integers, or two for each group."""
+        return self.form(terms).look(terms)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the ratio, within the public bounds whatever the noise was."""
-        noise = noise_of(look)
-        pairs = tuple(zip(noisy[::2], noisy[1::2], strict=True))
-        error = Ratio(pairs, noise, self.lattice, self.kind, scalar=self.labels is None)
-        found = of_known(list(map(self.of_cell, pairs)), pairs, self.lattice.cells, noise, self.labels, self.column)
-        return Answer(found.value, noise.name, error, (*found.notes, *self.notes(pairs, noise)))
+        form, noise = self.form(terms), noise_of(look)
+        pairs, law = form.features(noisy), form.law(noise)
+        error = Ratio(pairs, law, self.lattice, self.kind, scalar=self.labels is None)
+        values = [self.of_cell(pair, form.row) for pair in pairs]
+        value, notes = of_known(values, pairs, form.row, law, self.labels, self.column)
+        return Answer(value, noise.name, error, (*notes, *self.notes(pairs, law)))
 
-    def notes(self, features: Sequence[Sequence[int]], noise: Noise) -> tuple[Caution, ...]:
+    def notes(self, features: Sequence[Sequence[int]], noise: Law) -> tuple[Caution, ...]:
         """What means with rows to speak of say: that one surely lies at an end of the bounds, or nothing is known of any."""
         known_of = [one for one, seen in zip(features, known(features, noise), strict=True) if seen]
         if self.kind.name == "bool" or not known_of:
@@ -92,31 +104,33 @@ class Mean(SingleLook):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of one row over the number of rows."""
-        noise, step, unit = noise_of(self.look(terms)), self.lattice.step, unit_of(self.kind)
-        scale = f"{scale_of(noise, step, unit)}, on sums whose ratio is the mean"
+        form, unit = self.form(terms), unit_of(self.kind)
+        noise, step = noise_of(form.look(terms)), form.step_of_sum * self.lattice.step
+        what = "the sum over the public number of rows" if form.public else "sums whose ratio is the mean"
         known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
-        return over_rows(noise.name, scale, self.error_of_one_row(noise, LEVEL), known, unit, of, "at most about")
+        size = self.error_of_one_row(terms, LEVEL)
+        return over_rows(
+            noise.name, f"{scale_of(noise, step, unit)}, on {what}", size, known, unit, of, "at most about"
+        )
 
-    def error_of_one_row(self, noise: Noise, level: float) -> float:
-        """Error t step of a mean of one row at an end of the bounds, where it is largest; with n rows it is an n-th of it, to
-        the first order, see `Ratio`.
-        """
-        return (noise.tail(level) + 1) * float(self.lattice.step)
+    def error_of_one_row(self, terms: Terms, level: float) -> float:
+        """Error of a mean of one row at an end of the bounds, where it is largest; with n rows an n-th of it, see `Ratio`."""
+        form = self.form(terms)
+        return (form.law(noise_of(form.look(terms))).tail(level) + 1) * float(self.lattice.width / form.row)
 
     def epsilon_over_rows(self, wanted: Accuracy, terms: Terms, rows: int) -> Fraction:
         """Least epsilon for a wanted error with about so many rows that hold a value, a public number."""
         in_numbers(wanted, self.kind.name in ("datetime", "timedelta"))
 
         def fits(epsilon: Fraction) -> bool:
-            noise = noise_of(self.look(replace(terms, price=Price(epsilon))))
-            return self.error_of_one_row(noise, wanted.level) <= wanted.within * rows
+            return self.error_of_one_row(replace(terms, price=Price(epsilon)), wanted.level) <= wanted.within * rows
 
         return least_epsilon(fits)
 
-    def of_cell(self, cell: Sequence[int]) -> Any:
+    def of_cell(self, cell: Sequence[int], row: int | None = None) -> Any:
         """Return lower + width F1 / max(n, 1 row), the quotient cut to [0, 1]: one quotient of integers."""
         low, cells = self.lattice.low, self.lattice.cells
-        n = max(sum(cell), cells)
+        n = max(sum(cell), row or cells)
         inside = min(max(cell[0], 0), n)
         top, bottom = self.lattice.step.as_integer_ratio()
         return self.kind.ratio(top * (low * n + cells * inside), bottom * n)
@@ -132,7 +146,8 @@ class Variance(SingleLook):
 
     With y in [-1, 1] the rescaled value, the features (1+y)^2/4, (1-y)^2/4 and (1-y^2)/2 are non-negative and add up
     to 1 a row (Fitzsimons, Honaker, Shoemate, Singhal 2024). From their noisy sums F1, F2, F3: n = F1 + F2 + F3,
-    sum y = F1 - F2, sum y^2 = F1 + F2 - F3. With ddof = 1 the factor n/(n - 1) uses the noisy n.
+    sum y = F1 - F2, sum y^2 = F1 + F2 - F3. With ddof = 1 the factor n/(n - 1) uses the noisy n. Where n is public and the
+    column `full` they are made of the two sums: see `form_of`.
     """
 
     column: str
@@ -142,29 +157,35 @@ class Variance(SingleLook):
     root: bool = False
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
+    full: bool = False
 
     version = 3
+
+    @property
+    def by_rows(self) -> bool:  # type: ignore[override]
+        """In groups it is always drawn alike."""
+        return self.by is None
 
     @property
     def own_unit(self) -> bool:  # type: ignore[override]
         """Squares of it."""
         return not self.root
 
-    def look(self, terms: Terms) -> Measurement:
-        """Three integers, or three for each group."""
-        return noised(self._moments, terms.price, terms.unit)
+    def form(self, terms: Terms) -> Form:
+        """What is released."""
+        return form_of(Moments(self.column, self.lattice, 2, self.by), terms, self.full)
 
-    @property
-    def _moments(self) -> Moments:
-        return Moments(self.column, self.lattice, 2, self.by)
+    def look(self, terms: Terms) -> Measurement:
+        """Two or three integers, or three for each group."""
+        return self.form(terms).look(terms)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the variance within [0, (b - a)^2/4] (with ddof = 1 at most twice that)."""
-        noise = noise_of(look)
-        triples = tuple(zip(noisy[::3], noisy[1::3], noisy[2::3], strict=True))
-        values = [self.spread(*triple) for triple in triples]
-        found = of_known(values, triples, self._moments.row_total, noise, self.labels, self.column)
-        return replace(found, error=self.error(triples, noise))
+        form, noise = self.form(terms), noise_of(look)
+        triples, law = form.features(noisy), form.law(noise)
+        values = [self.spread(triple, form.row) for triple in triples]
+        value, notes = of_known(values, triples, form.row, law, self.labels, self.column)
+        return Answer(value, noise.name, self.error(triples, law, form.row), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Error of at most t' step^2 / n to the first order, t' the noise of a feature, or of a convex combination of them.
@@ -173,9 +194,11 @@ class Variance(SingleLook):
         2 (p + d + d^2) / n and -2 (1 - p - d^2) / n; as |d| <= 1 - p the sum of their sizes is at most 4 / n. A variance is
         f (width / 2)^2, and a row adds T steps of the noise.
         """
-        noise, step = noise_of(self.look(terms)), self.lattice.width**2 / self._moments.row_total
+        form = self.form(terms)
+        noise, square = noise_of(form.look(terms)), self.lattice.width**2
+        step = square / form.moments.row_total
         scale = f"{scale_of(noise, step, PLAIN)}, on sums of which the variance is made"
-        size = (noise.tail(LEVEL) + 1) * float(step)
+        size = (form.law(noise).tail(LEVEL) + 1) * float(square / form.row)
         known, of = (terms.about(rows), "") if self.labels is None else (rows, OF_GROUP)
         if not self.root:
             return over_rows(noise.name, scale, size, known, PLAIN, of, "at most about")
@@ -186,14 +209,14 @@ class Variance(SingleLook):
             error = f"at most about ± {PLAIN.text(size / 2)} / (rows{of} × standard deviation) {AT}; {SAY}"
         return ExpectedError(noise.name, scale, error)
 
-    def error(self, triples: tuple[Any, ...], noise: Noise) -> Spread:
+    def error(self, triples: tuple[Any, ...], noise: Law, row: int) -> Spread:
         """Of the answers from three noisy features each."""
         scale, scalar = float((self.lattice.width / 2) ** 2), self.labels is None
-        return Spread(triples, self._moments.row_total, noise, scale, self.ddof, self.root, scalar, self.lattice.cells)
+        return Spread(triples, row, noise, scale, self.ddof, self.root, scalar, self.lattice)
 
-    def spread(self, f1: int, f2: int, f3: int) -> float:
+    def spread(self, features: Sequence[int], row: int) -> float:
         """The answer from three noisy features."""
-        row = self._moments.row_total
+        f1, f2, f3 = features
         n = max(f1 + f2 + f3, row)
         share = Fraction(f1 + f2 - f3, n) - Fraction(f1 - f2, n) ** 2
         value = min(max(share, Fraction(0)), Fraction(1)) * (self.lattice.width / 2) ** 2
@@ -263,10 +286,10 @@ def of_known(
     values: list[Any],
     features: Sequence[Sequence[int]],
     row: int,
-    noise: Noise,
+    noise: Law,
     labels: Labels | CrossLabels | None,
     name: str,
-) -> Answer:
+) -> tuple[Any, tuple[Caution, ...]]:
     """One value, or a Series by group, missing where there are no rows to speak of, and a note that says so.
 
     `row` is what the features of a row add up to.
@@ -274,9 +297,9 @@ def of_known(
     seen = known(features, noise)
     notes = () if seen.all() else (none_seen(noise, len(features[0]), row, labels is not None),)
     if labels is not None:  # with the dtype of the values, also where all are missing
-        return Answer(pd.Series(values, index=labels.index(), name=name).where(seen), noise.name, None, notes)
+        return pd.Series(values, index=labels.index(), name=name).where(seen), notes
     missing = pd.NaT if isinstance(values[0], pd.Timestamp | pd.Timedelta) else math.nan
-    return Answer(values[0] if seen[0] else missing, noise.name, None, notes)
+    return values[0] if seen[0] else missing, notes
 
 
 def none_seen(noise: Law, features: int, row: int, grouped: bool) -> Caution:

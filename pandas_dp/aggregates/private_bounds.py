@@ -80,6 +80,11 @@ class PrivateBounds(Aggregate):
         return self.question.totals
 
     @property
+    def by_rows(self) -> bool:  # type: ignore[override]
+        """As its question."""
+        return self.question.by_rows
+
+    @property
     def sums(self) -> bool:
         """As its question."""
         return self.question.sums

@@ -139,7 +139,7 @@ def mean_of_two(features: Any, noise: Law) -> Accepted:
     total = first + second
     middle = np.divide(first, total, out=np.full(len(total), 0.5), where=total > 0)
     few = few_rows(exact, noise)
-    return Accepted(noise, middle, total, lambda theta: np.stack([1 - theta, theta]), (0, 1), few)
+    return Accepted(noise, middle, total, lambda theta: np.stack([1 - theta, -theta]), (0, 1), few)
 
 
 def mean_of_three(features: Any, noise: Law) -> Accepted:

@@ -348,9 +348,8 @@ class WinsorizedMean(SingleLook):
 
     def _even(self, error: Additive, terms: Terms) -> int:
         """Rows at which the rotated mean has as much noise as this answer turned out to have: a fact of noisy numbers."""
-        rotated = Mean(self.column, self.lattice, self.kind).look(terms)
-        half = error.noise.half_width(LEVEL) * error.step
-        return math.ceil(noise_of(rotated).tail(LEVEL) * float(self.lattice.step / half))
+        rotated = Mean(self.column, self.lattice, self.kind).error_of_one_row(terms, LEVEL)
+        return math.ceil(rotated / float(error.noise.half_width(LEVEL) * error.step))
 
     def _means(self, terms: Terms) -> BlockMeans:
         epsilon = pure_epsilon(terms.price, "a Winsorized mean")

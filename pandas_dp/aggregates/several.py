@@ -129,6 +129,11 @@ class Several(Aggregate):
         return any(part.question.sums for part in self.parts)
 
     @property
+    def by_rows(self) -> bool:  # type: ignore[override]
+        """Whether one of them is drawn in another way where the number of rows is public."""
+        return any(part.question.by_rows for part in self.parts)
+
+    @property
     def keeps_rows(self) -> bool:
         """Whether one of them leaves out rows."""
         return any(part.question.keeps_rows for part in self.parts)

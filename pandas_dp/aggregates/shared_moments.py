@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,48 +22,44 @@ from pandas_dp.aggregates.base import (
     SingleLook,
     Terms,
     noise_of,
-    noised,
     over_rows,
     unit_of,
 )
 from pandas_dp.aggregates.count import Count, CountBy
+from pandas_dp.aggregates.forms import Form, form_of
 from pandas_dp.aggregates.moments import Mean, Sum, Variance, of_known
-from pandas_dp.aggregates.rotated import half_width, mean_of_three
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends, ErrorModel, Ratio, around, series_of
+from pandas_dp.aggregates.rotated import Law, half_width, mean_of_three
+from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive, Ends, ErrorModel, Ratio, around, series_of
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.facts.kinds import Kind
 
 Moment = Count | CountBy | Sum | Mean | Variance
 Features = tuple[int, ...]
+Found = tuple[Any, ErrorModel, tuple[str, ...]]
 SLACK = 1.001  # of standard deviations: the noise is rounded up by less
 
 
 @dataclass(frozen=True)
 class Weighted:
-    """A weighted sum of independent noise."""
+    """A weighted sum of the noise of features."""
 
-    noise: Noise
+    noise: Law
     weights: tuple[float, ...]
 
-    @property
-    def length(self) -> float:
-        """Of the weights: the standard deviation, in those of the noise."""
-        return math.hypot(*self.weights)
-
     def half_width(self, level: float) -> int:
-        """Steps of the noise within which it stays with this probability."""
-        return int(half_width(self.weights, self.noise, level)) + 1
+        """Steps of the noise within which it stays with this probability; 0 of a public number."""
+        half = half_width(self.weights, self.noise, level)
+        return int(half) + 1 if half else 0
 
 
 @dataclass(frozen=True)
 class RotatedMean:
     """Means from the three sums of a variance, F1 - F2 over N = F1 + F2 + F3 from the middle of the bounds."""
 
-    noise: Noise
+    noise: Law
     difference: int | tuple[int, ...]  # of one mean, or of each
     total: int | tuple[int, ...]
     middle: float
@@ -93,7 +88,7 @@ class SharedMoments(SingleLook):
 
     Notes
     -----
-    A row adds features to F1, F2 (and F3) that add up to T, see `Moments`, and F1 - F2 to its position in [-1, 1] times T
+    A row adds features to F1, F2 (and F3) that add up to T, see `Form`, and F1 - F2 to its position in [-1, 1] times T
     between the bounds a and b. So N = (F1 + F2 + F3) / T counts the rows, and (b F1 + a F2 + (a + b) / 2 F3) / T is the sum of
     their values, both without bias. The mean is the quotient of these two as they are shown, cut to the bounds, and the
     variance the square of the standard deviation as shown. Everything is computed from the noisy integers of one look, whose
@@ -137,13 +132,14 @@ class SharedMoments(SingleLook):
         return self._bounded.by
 
     @property
-    def _row(self) -> int:
-        """What the features of one row add up to."""
-        return self._moments.row_total
+    def by_rows(self) -> bool:  # type: ignore[override]
+        """As its questions."""
+        return any(question.by_rows for question in self.questions)
 
-    @property
-    def _moments(self) -> Moments:
-        return Moments(self._bounded.column, self.lattice, self.degree, self.by)
+    def form(self, terms: Terms) -> Form:
+        """What is released."""
+        full = any(question.full for question in self.questions if isinstance(question, Mean | Variance))
+        return form_of(Moments(self._bounded.column, self.lattice, self.degree, self.by), terms, full)
 
     @property
     def _weights(self) -> tuple[int, ...]:
@@ -152,62 +148,61 @@ class SharedMoments(SingleLook):
         return (2 * (low + cells), 2 * low, 2 * low + cells)[: self.degree + 1]
 
     def look(self, terms: Terms) -> Measurement:
-        """Two or three integers, or as many for each group."""
-        return noised(self._moments, terms.price, terms.unit)
+        """One, two or three integers, or as many for each group."""
+        return self.form(terms).look(terms)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a tuple of answers."""
-        noise, size = noise_of(look), self.degree + 1
-        parts = [tuple(noisy[at : at + size]) for at in range(0, len(noisy), size)]
-        return Answer(tuple(self._answer(question, parts, noise) for question in self.questions), noise.name)
+        form, noise = self.form(terms), noise_of(look)
+        parts, law = form.features(noisy), form.law(noise)
+        found = (self._answer(question, parts, form.row, law) for question in self.questions)
+        return Answer(tuple(Answer(value, noise.name, error, notes) for value, error, notes in found), noise.name)
 
-    def _answer(self, question: Moment, parts: list[Features], noise: Noise) -> Answer:
+    def _answer(self, question: Moment, parts: Sequence[Features], row: int, law: Law) -> Found:
         """The answer to one question from the features of all groups, or of all rows."""
         if isinstance(question, Count | CountBy):
-            sums, model = [sum(f) for f in parts], self.linear_error(question, noise)
+            sums, model = [sum(f) for f in parts], self.linear_error(question, row, law)
             said = question.notes(sums, model.noise) if isinstance(question, CountBy) else ()
-            return self._shaped([n / self._row for n in sums], noise, model, said)
+            return self._shaped([n / row for n in sums]), model, said
         if isinstance(question, Sum):
-            return self._shaped([self._sum(f) for f in parts], noise, self.linear_error(question, noise))
+            return self._shaped([self._sum(f, row) for f in parts]), self.linear_error(question, row, law), ()
         labels, column = question.labels, question.column
         if isinstance(question, Variance):
-            roots = [replace(question, root=True).spread(*f) for f in parts]
+            roots = [replace(question, root=True).spread(f, row) for f in parts]
             values = roots if question.root else [x * x for x in roots]
-            found = of_known(values, parts, self._row, noise, labels, column)
-            return replace(found, error=question.error(tuple(parts), noise))
-        found = of_known(list(map(self._mean, parts)), parts, self._row, noise, labels, column)
-        notes: tuple[str, ...] = (*found.notes, *question.notes(parts, noise))
-        return replace(found, error=self._mean_error(parts, noise), notes=notes)
+            value, notes = of_known(values, parts, row, law, labels, column)
+            return value, question.error(tuple(parts), law, row), notes
+        value, notes = of_known([self._mean(f, row) for f in parts], parts, row, law, labels, column)
+        return value, self._mean_error(parts, law), (*notes, *question.notes(parts, law))
 
-    def _sum(self, f: Features) -> Any:
+    def _sum(self, f: Features, row: int) -> Any:
         top, bottom = self.lattice.step.as_integer_ratio()
         weighted = sum(w * x for w, x in zip(self._weights, f, strict=True))
-        return self.kind.ratio(top * weighted, bottom * 2 * self._row)
+        return self.kind.ratio(top * weighted, bottom * 2 * row)
 
-    def _mean(self, f: Features) -> Any:
+    def _mean(self, f: Features, row: int) -> Any:
         """The quotient of sum and count as shown; cut to the bounds, and with at least one row below it."""
-        low, cells, n = self.lattice.low, self.lattice.cells, max(sum(f), self._row)
+        low, cells, n = self.lattice.low, self.lattice.cells, max(sum(f), row)
         inside = min(max(f[0] - f[1], -n), n)
         if self.kind.name in ("number", "bool") and (n, inside) == (sum(f), f[0] - f[1]):
-            total, least, most = self._sum(f), float(self.lattice.lower), float(self.lattice.upper)
+            total, least, most = self._sum(f, row), float(self.lattice.lower), float(self.lattice.upper)
             if abs(total) < sys.float_info.max:
-                return min(max(total / (n / self._row), least), most)  # rounded, it could leave them
+                return min(max(total / (n / row), least), most)  # rounded, it could leave them
         top, bottom = self.lattice.step.as_integer_ratio()
         return self.kind.ratio(top * ((2 * low + cells) * n + cells * inside), bottom * 2 * n)
 
-    def _weighted(self, question: Count | CountBy | Sum, noise: Noise) -> Weighted:
-        """Noise of a count or sum, a fixed combination of the features."""
-        weights = self._weights if isinstance(question, Sum) else (1,) * (self.degree + 1)
-        return Weighted(noise, tuple(map(float, weights)))
-
-    def linear_error(self, question: Count | CountBy | Sum, noise: Noise) -> Additive:
+    def linear_error(self, question: Count | CountBy | Sum, row: int, law: Law) -> Additive:
         """Error of a count or sum."""
-        weighted = self._weighted(question, noise)
-        if isinstance(question, Sum):
-            return Additive(weighted, self.lattice.step / (2 * self._row), self.kind)
-        return Additive(weighted, Fraction(1, self._row))
+        weights, step = self._linear(question, row)
+        return Additive(Weighted(law, weights), step, self.kind if isinstance(question, Sum) else NUMBER)
 
-    def _mean_error(self, parts: list[Features], noise: Noise) -> ErrorModel:
+    def _linear(self, question: Count | CountBy | Sum, row: int) -> tuple[tuple[float, ...], Fraction]:
+        """Weights of the features in a count or sum, and the step that one of them stands for."""
+        if isinstance(question, Sum):
+            return tuple(map(float, self._weights)), self.lattice.step / (2 * row)
+        return (1.0,) * (self.degree + 1), Fraction(1, row)
+
+    def _mean_error(self, parts: Sequence[Features], noise: Law) -> ErrorModel:
         scalar = self._bounded.labels is None
         if self.degree == 1:
             return Ratio(tuple((f[0], f[1]) for f in parts), noise, self.lattice, self.kind, scalar)
@@ -224,41 +219,43 @@ class SharedMoments(SingleLook):
 
     def each_expected(self, terms: Terms, rows: int | None) -> tuple[ExpectedError, ...]:
         """Of each question; of a variance as much as of one asked alone at this price."""
-        noise = noise_of(self.look(terms))
-        return tuple(self._expected(question, noise, terms, rows) for question in self.questions)
+        return tuple(self._expected(question, self.form(terms), terms, rows) for question in self.questions)
 
-    def _expected(self, question: Moment, noise: Noise, terms: Terms, rows: int | None) -> ExpectedError:
-        grouped = self.by is not None
+    def _expected(self, question: Moment, form: Form, terms: Terms, rows: int | None) -> ExpectedError:
+        grouped, noise = self.by is not None, noise_of(form.look(terms))
+        law = form.law(noise)
         if isinstance(question, Count | CountBy | Sum):
             unit = unit_of(question.kind) if isinstance(question, Sum) else IN_ROWS
-            model = self.linear_error(question, noise)
+            model = self.linear_error(question, form.row, law)
             half = float(model.noise.half_width(LEVEL) * model.step)
             words = f"{'each ' if grouped else ''}± {unit.text(half)} {AT}"
             return ExpectedError(noise.name, None, words, unit.value(half))
         if isinstance(question, Variance) or self.degree == 1:
             return question.expected(terms, rows)
         # a quotient of three sums, with the noise of `RotatedMean`, which is largest at an end
-        size = half_width((0.0, 2.0, 1.0), noise, LEVEL) / self._row * float(self.lattice.width / 2)
+        size = half_width((0.0, 2.0, 1.0), law, LEVEL) / form.row * float(self.lattice.width / 2)
         known, of = (rows, OF_GROUP) if grouped else (terms.about(rows), "")
         return over_rows(noise.name, None, size, known, PLAIN, of, "at most about")
 
-    def _shaped(self, values: list[Any], noise: Noise, error: ErrorModel, notes: tuple[str, ...] = ()) -> Answer:
+    def _shaped(self, values: list[Any]) -> Any:
         """One number, or a Series by group."""
         labels = self._bounded.labels
-        if labels is None:
-            return Answer(values[0], noise.name, error, notes)
-        return Answer(pd.Series(values, index=labels.index(), name=self._bounded.column), noise.name, error, notes)
+        return values[0] if labels is None else pd.Series(values, index=labels.index(), name=self._bounded.column)
 
-    def deviation(self, question: Moment, noise: Noise) -> float:
+    def deviation(self, question: Moment, terms: Terms) -> float:
         """Standard deviation of an answer to the first order, at its worst over the data, but for a public factor.
 
         That of a mean is (width / 2) |w| / N for the weights w = (1 - t, -1 - t, -t) of `RotatedMean`, longest at |t| = 1.
         That of a variance depends on the noise of each feature alone, in the same way whatever else is made of them.
         """
+        form = self.form(terms)
+        noise = noise_of(form.look(terms))
         if isinstance(question, Count | CountBy | Sum):
-            length, step = self._weighted(question, noise).length, self.linear_error(question, noise).step
-            return noise.standard_deviation * length * float(step)
-        return noise.standard_deviation / self._row * (math.sqrt(self.degree + 3) if isinstance(question, Mean) else 1)
+            weights, step = self._linear(question, form.row)
+            return form.deviation(weights, noise) * float(step)
+        if isinstance(question, Mean):
+            return form.deviation((0, -2, -1)[: self.degree + 1], noise) / form.row
+        return noise.standard_deviation / form.moments.row_total
 
 
 def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int, ...]:
@@ -281,8 +278,8 @@ def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int
     kept = tuple(i for i, (one, _) in enumerate(asked) if terms.unit.column is None or not isinstance(one, Sum))
     while len(kept) > 1 and any(not isinstance(asked[i][0], Count | CountBy) for i in kept):
         together = SharedMoments(tuple(asked[i][0] for i in kept))
-        noise = _noise(together, sum((asked[i][1] for i in kept), Fraction(0)), terms)
-        better = tuple(i for i in kept if together.deviation(asked[i][0], noise) <= SLACK * _alone(*asked[i], terms))
+        paid = _at(sum((asked[i][1] for i in kept), Fraction(0)), terms)
+        better = tuple(i for i in kept if together.deviation(asked[i][0], paid) <= SLACK * _alone(*asked[i], terms))
         if better == kept:
             return kept
         kept = better
@@ -291,11 +288,12 @@ def sharing(asked: Sequence[tuple[Moment, Fraction]], terms: Terms) -> tuple[int
 
 def _alone(question: Moment, share: Fraction, terms: Terms) -> float:
     """What `SharedMoments.deviation` is compared with."""
-    noise = _noise(question, share, terms)
+    paid = _at(share, terms)
     if isinstance(question, Mean | Variance):
-        return SharedMoments((question,)).deviation(question, noise)
+        return SharedMoments((question,)).deviation(question, paid)
+    noise = noise_of(question.look(paid))
     return noise.standard_deviation * float(question.lattice.step if isinstance(question, Sum) else 1)
 
 
-def _noise(question: SingleLook, share: Fraction, terms: Terms) -> Noise:
-    return noise_of(question.look(replace(terms, price=terms.price.share(share))))
+def _at(share: Fraction, terms: Terms) -> Terms:
+    return replace(terms, price=terms.price.share(share))

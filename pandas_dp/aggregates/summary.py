@@ -62,8 +62,10 @@ class Summary(Aggregate):
     squares: Lattice
     ranks: Lattice
     kind: Kind
+    full: bool = False
 
     version = 3
+    by_rows = True
     mixed = True
     counting = frozenset({"count"})
 
@@ -136,7 +138,7 @@ class Summary(Aggregate):
     @cached_property
     def moments(self) -> SharedMoments:
         """What the sums are asked for."""
-        spread = Variance(self.column, self.squares, self.kind, ddof=1, root=True)
+        spread = Variance(self.column, self.squares, self.kind, ddof=1, root=True, full=self.full)
         return SharedMoments((Count(self.column), Mean(self.column, self.squares, self.kind), spread))
 
     @property

@@ -19,7 +19,6 @@ import pandas as pd
 
 from pandas_dp.aggregates.rotated import Law, mean_of_two, variances
 from pandas_dp.core.lattice import Lattice
-from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.facts.kinds import Kind
 
 LEVEL = 0.95  # of what is said of an answer, unless another one is wanted
@@ -197,7 +196,7 @@ class Additive:
 class Ratio:
     """A rotated mean: noisy features F1, F2 >= 0 in exact data, mean = lower + width F1 / (F1 + F2); see `mean_of_two`."""
 
-    features: tuple[tuple[int, int], ...]
+    features: tuple[tuple[int, ...], ...]
     noise: Law
     lattice: Lattice
     kind: Kind = NUMBER
@@ -229,19 +228,19 @@ class Ratio:
 class Spread:
     """Rotated variances or standard deviations, of three noisy features each; see `variances`.
 
-    Rows lie within half a step of the lattice of so many `cells` (those of answers pickled before it was told have as many as
-    a row adds squares), which moves the standard deviation by as much at most, and the mean of their squares is rounded by
-    2 / `row_total` of (width / 2)^2.
+    Rows lie within half a step of the lattice, which moves the standard deviation by as much at most, and the mean of their
+    squares is rounded by 2 / T of (width / 2)^2, T what the features of `Moments` add up to. Answers that were pickled before
+    the lattice was told have one of as many cells as the root of what a row adds.
     """
 
     features: tuple[Any, ...]
     row_total: int
-    noise: Noise
+    noise: Law
     scale: float
     ddof: int
     root: bool
     scalar: bool = True
-    cells: int = 0
+    lattice: Lattice | None = None
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends within the possible range."""
@@ -250,7 +249,9 @@ class Spread:
         rows = np.maximum(features.sum(axis=-1) / row, 2)
         more = rows / (rows - 1) if self.ddof else np.ones(len(rows))
         low, high = variances(features, row, self.ddof, self.noise, level)
-        squares, steps = 2 * more / row, np.sqrt(more) / (self.cells or math.isqrt(self.row_total))
+        cells = self.lattice.cells if self.lattice else math.isqrt(self.row_total)
+        total = cells * self.lattice.parts if self.lattice else self.row_total
+        squares, steps = 2 * more / total, np.sqrt(more) / cells
         low = np.maximum(np.sqrt(np.maximum(low - squares, 0)) - steps, 0) ** 2
         found = low, np.minimum((np.sqrt(high + squares) + steps) ** 2, most)
         lower, upper = (self._sized(x).tolist() for x in found)

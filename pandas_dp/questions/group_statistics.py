@@ -159,6 +159,10 @@ class GroupStatistics:
     def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
         """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random.
 
+        Notes
+        -----
+        Under replace_one, too, of two sums that are not centred: in groups those would move twice as far.
+
         Examples
         --------
         >>> import pandas as pd, pandas_dp

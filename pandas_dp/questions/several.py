@@ -25,6 +25,7 @@ from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
 from pandas_dp.facts.kinds import unit_of
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.questions.unknown_bounds import full
 from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
 
@@ -242,9 +243,10 @@ class SeveralQuestions(PreparedFrame):
         )
         if squares.width > 10**150:
             raise ArgumentValueError("bounds of describe() may be at most 1e150 apart, for a square to be a float")
+        known = full(self, column)
         if not numbers.flag(error_bar, "error_bar"):
-            return Summary(column, squares, ranks, kind)
-        return SummaryWithBars(column, squares, ranks, kind, unit)
+            return Summary(column, squares, ranks, kind, known)
+        return SummaryWithBars(column, squares, ranks, kind, known, unit)
 
 
 def composed(

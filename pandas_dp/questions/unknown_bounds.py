@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +19,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import refuse_dates
+from pandas_dp.tables import frames
 
 PRIVATE = "private"
 FARTHEST_BITS, INTEGER_BITS = 997, 64  # 2**997 > 1e300; dates and durations are 64-bit nanoseconds
@@ -48,10 +50,18 @@ def bounded(
 
 
 def asked(frame: PreparedFrame, question: Sum | Mean | Variance | QuantileOf, bounds: Any, bits: int) -> Aggregate:
-    """The question, with a first look for its bounds where they are private."""
+    """The question, with a first look for its bounds where they are private; of means and variances whether all rows count."""
+    if isinstance(question, Mean | Variance) and question.by is None:
+        question = replace(question, full=full(frame, question.column))
     if not is_private(bounds):
         return question
     return PrivateBounds(question, bits, is_integer_dtype(frame._empty()[question.column].dtype))
+
+
+def full(frame: PreparedFrame, column: str) -> bool:
+    """Whether the schema has a constant for missing values, so that each row holds one; a dtype follows from the rows."""
+    table = frames.lookup(frame._frame)
+    return table is not None and table.scan is None and column in dict(frame._of(table).schema.null_rules)
 
 
 def open_ended(bounds: Any) -> bool:

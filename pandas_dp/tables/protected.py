@@ -147,9 +147,8 @@ class Table:
         schema = self.schema.after(query.steps)  # once, so that key and rows agree where another thread gives another
         content = self.token, schema.null_rules, kinds
         # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
-        drawn: tuple[Any, ...] = (
-            (terms.public_rows,) if query.aggregate.by_rows and terms.public_rows is not None else ()
-        )
+        known = query.aggregate.by_rows and terms.public_rows is not None
+        drawn = (terms.public_rows, *(() if terms.counted else ("typed",))) if known else ()
         drawn += ("not pure",) if query.aggregate.by_purity and not terms.pure else ()
         return gate.Request(
             ledger=session._ledger,

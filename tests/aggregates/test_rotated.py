@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+from support.coverage import DRAWS, LEVEL, PLACES, drawn, enough, hits
 from support.features import features
 
 from pandas_dp.aggregates.base import WHOLE, Terms, noise_of
@@ -32,30 +32,16 @@ from pandas_dp.core.statistics.sums import Moments
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import Labels
 
-LEVEL, DRAWS, LEAST = 0.95, 4000, 0.945
 FINE = Lattice(Fraction(1, 2**30), -(2**29), 2**30)  # from -1/2 to 1/2
 ROW = Moments("x", FINE, 2).row_total
-# mean and variance in units of half the width: spread out, half at each bound, near one, at one, ages, incomes
-PLACES = [(0, 1 / 3), (0, 1), (0.9, 0.19), (-1, 0), (-0.24, 0.075), (0.5, 0.1), (-0.97, 0.01)]
 INNER = [(t, v) for t, v in PLACES if 0 < v < 1 - t**2 - 1e-9]
 LAWS = ("Laplace", "Gaussian")
-
-
-def enough(draws: int, level: float = LEAST) -> int:
-    return int(binom.ppf(1e-9, draws, level))
 
 
 def noise_at(law: str, scale: float, row: int):
     """Of a scale in rows."""
     steps = Fraction(scale) * row
     return DiscreteLaplace(steps) if law == "Laplace" else DiscreteGaussian(steps**2)
-
-
-def drawn(noise, size, seed=1) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    if isinstance(noise, DiscreteLaplace):
-        return np.rint(rng.laplace(0, float(noise.scale), size))
-    return np.rint(rng.normal(0, noise.standard_deviation, size))
 
 
 def two(rows: float, t: float) -> np.ndarray:
@@ -112,12 +98,8 @@ def spreads_of(law, rows, scale, t, v, draws=DRAWS):
     for name, ddof in (("var", 0), ("std", 1)):
         values, truth = variance_value(noisy, ddof), v / 4 * (rows / (rows - 1) if ddof else 1)
         values, truth = (np.sqrt(values), math.sqrt(truth)) if name == "std" else (values, truth)
-        error = Spread(parts(noisy), ROW, noise, 0.25, ddof, name == "std", False, FINE.cells)
+        error = Spread(parts(noisy), ROW, noise, 0.25, ddof, name == "std", False, FINE)
         yield name, pd.Series(values), error.bounds(pd.Series(values), LEVEL), truth
-
-
-def hits(lower, upper, truth) -> int:
-    return int(((lower <= truth + 1e-9) & (upper >= truth - 1e-9)).sum())  # the truth is a float, too
 
 
 SETTINGS = list(product((30, 400, 2000, 10**6), (0.05, 0.5, 3), (1, 2)))
@@ -374,7 +356,7 @@ def test_rounding_to_the_lattice_is_covered(rows, bits):
     n = np.maximum(noisy.sum(axis=1), 1)
     share = (noisy[:, 0] + noisy[:, 1] - noisy[:, 2]) / n - ((noisy[:, 0] - noisy[:, 1]) / n) ** 2
     deviations = pd.Series(np.sqrt(np.clip(share, 0, 1) / 4))
-    lower, _ = Spread(found, row, noise, 0.25, 1, True, False, lattice.cells).bounds(deviations, LEVEL)
+    lower, _ = Spread(found, row, noise, 0.25, 1, True, False, lattice).bounds(deviations, LEVEL)
     assert (lower <= 0).sum() >= enough(DRAWS)
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.features import features as row_features
+from support.views import table
 
 from pandas_dp.aggregates.base import Terms, noise_of
 from pandas_dp.aggregates.count import Count, CountBy
@@ -35,6 +36,7 @@ PRICES = [
 ]
 NAMES = ("count", "sum", "mean", "var", "std")
 KEYS = ("a", "b")
+ADDED = Terms(PrivacyUnit(), Price(Fraction(1)))
 
 
 def moments(names, bounds, grouped=False):
@@ -84,7 +86,7 @@ def test_answers_agree_whatever_the_noise_was(names, bounds, noisy):
         assert all(math.isnan(found[name]) for name in ("mean", "var", "std") if name in found)
         return
     assert low <= found["mean"] <= high
-    row, weights = asked._row, (asked.lattice.upper, asked.lattice.lower)
+    row, weights = asked.form(ADDED).row, (asked.lattice.upper, asked.lattice.lower)
     exact = sum(
         w * f for w, f in zip((*weights, sum(weights) / 2), map(Fraction, noisy), strict=False)
     )  # linear, so without bias
@@ -110,7 +112,9 @@ def test_without_noise_the_answers_are_exact(names, bounds, shares):
     assert found["sum"] == float(sum(held))
     assert found["mean"] == pytest.approx(float(mean), rel=1e-15, abs=1e-300)
     if "var" in found:
-        rounded = 2 / SharedMoments(moments(names, bounds))._row * n / (n - 1) * ((bounds[1] - bounds[0]) / 2) ** 2
+        rounded = (
+            2 / SharedMoments(moments(names, bounds)).form(ADDED).row * n / (n - 1) * ((bounds[1] - bounds[0]) / 2) ** 2
+        )
         assert found["var"] == pytest.approx(float(sum((x - mean) ** 2 for x in held) / (n - 1)), 1e-9, rounded)
 
 
@@ -139,11 +143,13 @@ def test_dates_and_durations_have_no_sum_of_floats():
     assert asked.answer([m, m], asked.look(terms), terms).value[1].value.round("s") == pd.Timestamp("1970-01-06")
 
 
-def gradient(asked, question, at, step):
-    """Derivatives of an answer in the features, by differences."""
+ADD, REPLACE = NeighboringRelation
+
+
+def gradient(asked, question, at, step, terms):
+    """Derivatives of an answer in what is released, by differences."""
 
     def value(noisy):
-        terms = Terms(PrivacyUnit(), Price(Fraction(1)))
         answers = replace(asked, questions=(*asked.questions, question))
         return answers.answer(noisy, answers.look(terms), terms).value[-1].value
 
@@ -151,22 +157,47 @@ def gradient(asked, question, at, step):
     return [(value(noisy) - value(at)) / step for noisy in moved]
 
 
+def released(asked, terms, noisy):
+    """What is released where the features are these: they themselves, or centred sums."""
+    form = asked.form(terms)
+    if not form.of:
+        return noisy
+    difference, total = noisy[0] - noisy[1], noisy[0] + noisy[1]
+    if form.moments.degree == 2:
+        return [difference, total - noisy[2]]
+    weights = form.statistic.weights
+    return [weights[0] * difference, weights[1] * total][: 1 + (weights[1] > 0)]
+
+
+FORMS = {
+    "features": ADDED,
+    "centred": Terms(PrivacyUnit(relation=REPLACE), Price(Fraction(1))),
+    "centred, Gaussian": Terms(PrivacyUnit(relation=REPLACE), Price(Fraction(1), Fraction(1, 10**6))),
+    "public": Terms(PrivacyUnit(relation=REPLACE), Price(Fraction(1)), public_rows=1000, counted=True),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("bounds", [(0, 100), (-100, 100), (50, 100)])
 @pytest.mark.parametrize("names", [("count", "sum", "mean"), ("count", "sum", "mean", "std")])
-def test_deviations_are_those_of_the_answers(names, bounds):
+def test_deviations_are_those_of_the_answers(names, bounds, form):
     """What `sharing` compares: lengths of the derivatives of the answers, for a mean at the worst place of the values."""
-    asked = SharedMoments(moments(names, bounds))
-    terms = Terms(PrivacyUnit(), Price(Fraction(1)))
+    terms = FORMS[form]
+    asked = SharedMoments(tuple(replace(q, full=True) if hasattr(q, "full") else q for q in moments(names, bounds)))
+    row, _ = features(names, bounds, [bounds[0]])
+    exact = asked.look(terms).statistic.compute(table([(0, "a", bounds[0])]), terms.unit).open()
+    assert exact == released(asked, terms, row)
     noise = noise_of(asked.look(terms))
     for name, question in zip(names[:3], asked.questions[:3], strict=True):
         found = []
         for position in (bounds[0], sum(bounds) / 2, bounds[1]):
-            values = [position] * 1000
-            at, _ = features(names, bounds, values)
-            found.append(math.hypot(*gradient(asked, question, at, asked._row)))
+            at, _ = features(names, bounds, [position] * 1000)
+            found.append(
+                math.hypot(*gradient(asked, question, released(asked, terms, at), asked.form(terms).row, terms))
+            )
         factor = 1 if name != "mean" else (bounds[1] - bounds[0]) / 2 / 1000
         worst = max(found) * noise.standard_deviation
-        own = asked.deviation(question, noise) * factor
+        own = asked.deviation(question, terms) * factor
         if name == "mean":  # at an end of the bounds some steps are cut
             assert 0.6 * own <= worst <= 1.01 * own
         else:
@@ -182,39 +213,37 @@ def test_deviations_are_those_of_the_answers(names, bounds):
     relation=st.sampled_from(list(NeighboringRelation)),
     k=st.integers(1, 5),
     grouped=st.booleans(),
+    public=st.booleans(),
 )
-def test_no_answer_errs_more_than_alone_at_its_share(names, weights, bounds, price, relation, k, grouped):
-    """Counts and sums: the noise itself, of exact widths. Means and spreads: the same features, for a larger price."""
+def test_no_answer_errs_more_than_alone_at_its_share(names, weights, bounds, price, relation, k, grouped, public):
+    """Counts and sums: the noise itself, of exact widths. Means and spreads: what the test above shows to be theirs."""
     total = sum(weights[: len(names)])
     asked = [(q, Fraction(w, total)) for q, w in zip(moments(names, bounds, grouped), weights, strict=False)]
-    terms = Terms(PrivacyUnit("u", k, k, max(1, k - 1), relation), price)
+    asked = [(replace(q, full=public) if hasattr(q, "full") else q, w) for q, w in asked]
+    unit = PrivacyUnit("u" if k > 1 else None, k, k, max(1, k - 1), relation)
+    counted = public and k == 1 and relation is REPLACE
+    terms = Terms(unit, price, public_rows=1000 if counted else None, counted=counted)
     places = sharing(asked, terms)
     assert places == () or len(places) > 1
     if not places:
         return
     together = SharedMoments(tuple(asked[i][0] for i in places))
     share = sum((asked[i][1] for i in places), Fraction(0))
-    noise = noise_of(together.look(replace(terms, price=price.share(share))))
-    row, (low, high) = together._row, map(float, bounds)
-    lengths = {
-        "count": math.sqrt(together.degree + 1),
-        "sum": math.hypot(*[low, high, (low + high) / 2][: together.degree + 1]),
-    }
+    paid = replace(terms, price=price.share(share))
+    noise = noise_of(together.look(paid))
     for i in places:
         question, own = asked[i][0], replace(terms, price=price.share(asked[i][1]))
-        alone = noise_of(question.look(own)).standard_deviation
-        now = noise.standard_deviation / row
-        if names[i] in lengths:
+        if names[i] in ("count", "sum"):
+            assert names[i] != "sum" or unit.column is None
+            at = [0] * (len(KEYS) if grouped else 1) * len(released(together, paid, [0, 0, 0][: together.degree + 1]))
+            slopes = [np.sum(slope) for slope in gradient(together, question, at, together.form(paid).row, paid)]
+            each = len(slopes) // (len(KEYS) if grouped else 1)
             step = 1 if names[i] == "count" else float(question.lattice.step)
-            assert now * lengths[names[i]] <= alone * step * SLACK * 1.0001
-        elif names[i] == "mean":  # the longest weights are (2, 0) of two sums, and (2, 0, 1) of three
-            worst = 2 if together.degree == 1 else math.sqrt(5)
-            assert now * worst <= 2 * alone / question.lattice.cells * SLACK * 1.0001
+            alone = noise_of(question.look(own)).standard_deviation * step
+            assert math.hypot(*slopes[:each]) * noise.standard_deviation <= alone * SLACK * 1.0001
         else:
-            assert now <= alone / together._row * SLACK
-
-
-ADD, REPLACE = NeighboringRelation
+            alone = SharedMoments((question,)).deviation(question, own)
+            assert together.deviation(question, paid) <= alone * SLACK * 1.0001
 
 
 @pytest.mark.parametrize(

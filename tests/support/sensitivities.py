@@ -22,6 +22,7 @@ from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics import (
     blocks,
     centre,
+    centred,
     codes,
     counts,
     distinct,
@@ -232,6 +233,13 @@ STATISTICS: dict[type, list[Case]] = {
         for by in (None, GROUPS)
     ],
     sums.Moments: [Case(sums.Moments("x", CELLS, degree, by), integers) for degree in (1, 2) for by in (None, GROUPS)],
+    centred.Centred: [
+        *(
+            Case(centred.Centred(sums.Moments("x", CELLS, 1), weights), integers, relations=(REPLACE,))
+            for weights in ((1, 0), (1, 1), (7, 12))
+        ),
+        Case(centred.Centred(sums.Moments("x", CELLS, 2)), integers, {"l1": 0.6, "l2_squared": 0.4}, (REPLACE,), ()),
+    ],
     products.Products: [Case(products.Products(("x", "y"), (CELLS, CELLS)), integers, {"l2_squared": 0.5})],
     conditions.CountWhere: [Case(conditions.CountWhere(above), integers)],
     conditions.DistanceFrom: [Case(conditions.DistanceFrom(conditions.CountWhere(above), 1), integers)],
