@@ -73,6 +73,11 @@ class PrivateBounds(Aggregate):
         return 2 if self._one_by_one else self.question.version
 
     @property
+    def buying(self) -> str:  # type: ignore[override]
+        """As its question."""
+        return self.question.buying
+
+    @property
     def own_unit(self) -> bool:  # type: ignore[override]
         """As its question."""
         return self.question.own_unit

@@ -358,9 +358,11 @@ def test_a_count_that_an_oracle_bought_is_given_back(method, monkeypatch):
 # ------------------------------------------------------------------------------------- what makes a number misleading
 TOLD = {
     "max": (lambda d: d.max("x", bounds=(0, 100)), "not the largest value, which is one row's: the quantile "),
-    "describe": (lambda d: d.describe("x", bounds=(0, 100)), "min and max are the quantiles "),
+    "max of an interval": (lambda d: d.max("x", bounds=(0, 100), error_bar=True), "the largest value is one row's"),
+    "describe": (lambda d: d.describe("x", bounds=(0, 100)), "the smallest and the largest value are one row's"),
+    "describe ranks": (lambda d: d.describe("x", bounds=(0, 100), error_bar=False), "min and max are the quantiles "),
     "median in agg": (
-        lambda d: d.agg({"x": ["mean", "median"]}, bounds={"x": (0, 100)}),
+        lambda d: d.agg({"x": ["mean", "median"]}, bounds={"x": (0, 100)}, error_bar=False),
         "median('x', bounds=(0, 100)): its rank is within ",
     ),
     "found keys": (lambda d: d.value_counts("g"), "keys with a noisy count of "),
