@@ -308,7 +308,9 @@ def test_rank_bound_holds_for_the_exponential_mechanism():
     hits = (np.abs(chosen - 500) <= bound.rows).sum()
     assert hits >= enough(draws)
     assert bound.rows < 10 / rate
-    typical = (np.abs(chosen - 500) <= bound.typical).sum()  # each rank a value: what is typical holds, and no more than that
+    typical = (
+        np.abs(chosen - 500) <= bound.typical
+    ).sum()  # each rank a value: what is typical holds, and no more than that
     assert enough(draws) <= typical <= binom.ppf(1 - 1e-9, draws, 0.96)
 
 

@@ -404,9 +404,11 @@ def test_quantiles_of_whole_numbers_are_whole():
     for found in (
         fine.quantile("rating", [0.1, 0.5, 0.9], bounds=(0.5, 5.5)),
         fine.max("rating", bounds=(1, 5)),
-        fine.describe("rating", bounds=(1, 5)).iloc[3:],
+        fine.describe("rating", bounds=(1, 5), error_bar=False).iloc[3:],
+        frame.dp(epsilon=60).describe("rating", bounds=(1, 5)).iloc[3:],
         fine.median("wide", bounds=(-(10**9), 10**9)),
-        fine.groupby("rating", keys=[1, 2])["wide"].median(bounds=(0, 100)),
+        fine.groupby("rating", keys=[1, 2])["wide"].median(bounds=(0, 100), error_bar=False),
+        frame.dp(epsilon=60).groupby("rating", keys=[1, 2])["wide"].median(bounds=(0, 100)),
         fine.median("rating", bounds="private"),
     ):
         assert all(float(x).is_integer() for x in np.atleast_1d(np.asarray(found, dtype=float)))
