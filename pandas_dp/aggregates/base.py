@@ -147,15 +147,25 @@ class Terms:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A bound on rank or score instead of an interval: (ln(candidates) + ln(1/a)) / rate."""
+    """A bound on rank or score instead of an interval: (ln(candidates) + ln(1/a)) / rate.
 
-    make: Callable[[float, float], RankBound | ScoreGap]
+    ``typical`` is the scale of the ranks by which a choice errs where its score falls by one from each value to the next: then
+    they are farther away with probability exp(-ranks / scale). From public facts alone, so it knows no ties and no gaps.
+    """
+
+    make: Callable[..., RankBound | ScoreGap]
     log_candidates: float
     rate: float
+    typical: float | None = None
 
     def at(self, level: float) -> RankBound | ScoreGap:
         """Return the bound that holds with probability `level`."""
-        return self.make(self.within(level), level)
+        typical = () if self.typical is None else (self.typically(level),)
+        return self.make(self.within(level), level, *typical)
+
+    def typically(self, level: float) -> float:
+        """How far it is off at most with probability `level` on most data, for all data where nothing is typical."""
+        return self.within(level) if self.typical is None else -math.log(1 - level) * self.typical
 
     def within(self, level: float) -> float:
         """How far the rank or score is off at most with probability `level`."""
@@ -164,7 +174,7 @@ class Guarantee:
     def expected(self, mechanism: str, unit: Unit = IN_ROWS, notes: tuple[str, ...] = ()) -> ExpectedError:
         """What it says beforehand of a mechanism."""
         scale = f"scale {unit.text(1 / self.rate)}"
-        return ExpectedError(mechanism, scale, str(self.at(LEVEL)), self.within(LEVEL), notes)
+        return ExpectedError(mechanism, scale, str(self.at(LEVEL)), self.typically(LEVEL), notes)
 
 
 class Caution(str):
@@ -197,6 +207,7 @@ class Answer:
 ROWS = "rows"  # the unit of a count
 BAR_SHARE = Fraction(1, 2)  # of the price, where an error bar is bought
 BAR_NOTE = "half of the price bought the error bar"
+ERROR_BAR = "; error_bar=True buys an interval in values"
 
 
 class Aggregate(ABC):
@@ -224,6 +235,7 @@ class Aggregate(ABC):
     counts_rows = False
     own_unit = False
     without_interval = "no interval known"
+    buying = ""  # what buys a single number its interval
 
     @property
     def totals(self) -> bool:
@@ -351,10 +363,12 @@ class Guaranteed(Aggregate):
         """Return the bound, from public facts alone."""
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
-        """Invert the bound."""
+        """Invert the bound, or what is typical."""
         in_numbers(wanted)
         return least_epsilon(
-            lambda epsilon: self.guarantee(replace(terms, price=Price(epsilon))).within(wanted.level) <= wanted.within
+            lambda epsilon: (
+                self.guarantee(replace(terms, price=Price(epsilon))).typically(wanted.level) <= wanted.within
+            )
         )
 
 

@@ -62,9 +62,7 @@ def half_widths(q: Fraction, cells: int, noise: Noise, level: float) -> Floats:
     By the law of single draws, convolved; of many cells by the normal law, a hundredth wider (computed, not proved: for levels
     up to 95 % and no draw that dominates); otherwise by a bound for all weighted sums.
     """
-    upto = np.arange(cells)[:, None] < np.arange(1, cells)  # shape (cells, cuts)
-    weights = np.where(upto, float(1 - q), float(-q))
-    bound = noise.half_widths(weights, level)
+    bound, weights = widest(q, cells, noise, level), weights_of(q, cells)
     if level <= HIGHEST and cells <= MANY:
         found = by_convolution(q, cells, noise, level, bound)
     elif level <= LEVEL:
@@ -74,6 +72,18 @@ def half_widths(q: Fraction, cells: int, noise: Noise, level: float) -> Floats:
     else:
         return bound
     return np.asarray(np.minimum(found, bound))
+
+
+@lru_cache(maxsize=1024)
+def widest(q: Fraction, cells: int, noise: Noise, level: float) -> Floats:
+    """Bounds of the same, a fifth too wide and quickly computed."""
+    return noise.half_widths(weights_of(q, cells), level)
+
+
+def weights_of(q: Fraction, cells: int) -> Floats:
+    """Of each cell in D at each cut, shape (cells, cells - 1)."""
+    upto = np.arange(cells)[:, None] < np.arange(1, cells)
+    return np.where(upto, float(1 - q), float(-q))
 
 
 def by_convolution(q: Fraction, cells: int, noise: Noise, level: float, bound: Floats) -> Floats:
@@ -149,10 +159,11 @@ class Rungs:
     kind: Kind
     held: bool
 
-    def _tests(self, level: float) -> tuple[Floats, Floats]:
-        """D at each cut, and the half-width of its noise."""
+    @property
+    def _surplus(self) -> Floats:
+        """D at each cut."""
         upto = np.cumsum(self.cells, dtype=np.float64)
-        return upto[:-1] - float(self.q) * upto[-1], half_widths(self.q, len(self.cells), self.noise, level)
+        return np.asarray(upto[:-1] - float(self.q) * upto[-1])
 
     @property
     def known(self) -> bool:
@@ -160,7 +171,9 @@ class Rungs:
         return not self._whole(SHOWN)
 
     def _whole(self, level: float) -> bool:
-        return self._passed(level) == (0, self.lattice.cells)
+        """Whether no cut is passed: mostly some is even by bounds that are quickly computed."""
+        terms, whole = (self.q, len(self.cells), self.noise, level), (0, self.lattice.cells)
+        return self._passed(widest(*terms)) == whole and self._passed(half_widths(*terms)) == whole
 
     def _level(self, level: float) -> float:
         """A higher one where there are few rows."""
@@ -168,10 +181,13 @@ class Rungs:
 
     def ends(self, level: float) -> tuple[int, int]:
         """Offsets of the lower and the upper end."""
-        return self._passed(self._level(level))
+        return self._passed(self._half(level))
 
-    def _passed(self, level: float) -> tuple[int, int]:
-        surplus, half = self._tests(level)
+    def _half(self, level: float) -> Floats:
+        return half_widths(self.q, len(self.cells), self.noise, self._level(level))
+
+    def _passed(self, half: Floats) -> tuple[int, int]:
+        surplus = self._surplus
         below = np.append(surplus >= -half, True).argmax() if self.q > 0 else 0  # cuts that are passed
         above = np.append((surplus <= half)[::-1], True).argmax() if self.q < 1 else 0
         return self.cuts[below - 1] + 1 if below else 0, self.cuts[-above] if above else self.lattice.cells
@@ -194,7 +210,7 @@ class Rungs:
 
     def rank(self, offset: int, level: float) -> RankBound:
         """How far q n is from the ranks of a point that cuts were made around."""
-        surplus, half = self._tests(self._level(level))
+        surplus, half = self._surplus, self._half(level)
         at = bisect_left(self.cuts, offset)  # of the cut after the point, where there is one
         over = surplus[at - 1] + half[at - 1] if at else 0.0
         under = half[at] - surplus[at] if at < len(self.cuts) else 0.0

@@ -95,6 +95,11 @@ class PrivateBounds(Aggregate):
         return 10 + self.question.version
 
     @property
+    def buying(self) -> str:  # type: ignore[override]
+        """As its question."""
+        return self.question.buying
+
+    @property
     def own_unit(self) -> bool:  # type: ignore[override]
         """As its question."""
         return self.question.own_unit

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pandas_dp.aggregates.base import (
+    ERROR_BAR,
     Answer,
     Caution,
     ExpectedError,
@@ -131,6 +132,8 @@ class QuantileOf(Guaranteed):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
+    buying = ERROR_BAR
+
     @once
     def _mechanisms(self, terms: Terms) -> tuple[Quantile, ...] | tuple[RecursiveQuantiles]:
         """Return one mechanism for each level, or one for all."""
@@ -186,11 +189,13 @@ class QuantileOf(Guaranteed):
         """Return the bound on the rank of each answer by itself."""
         mechanisms, log_points = self._mechanisms(terms), math.log(self.lattice.cells + 1)
         if isinstance(mechanisms[0], RecursiveQuantiles):
-            factor = max(error.largest for error in recursive_errors(mechanisms[0]))
+            errors = recursive_errors(mechanisms[0])
+            factor, typical = (max(sizes) for sizes in zip(*((e.largest, e.typical) for e in errors), strict=True))
             # each choice of at most bit_length() on the way to an answer keeps its bound for all of them to do
             ways = TIES * math.log(2) + math.log(len(self.q).bit_length())
-            return Guarantee(RankBound, log_points + ways, 1 / factor)
-        return Guarantee(RankBound, log_points, min(float(m.rate) for m in mechanisms))
+            return Guarantee(RankBound, log_points + ways, 1 / factor, typical)
+        rate = min(float(m.rate) for m in mechanisms)
+        return Guarantee(RankBound, log_points, rate, 1 / rate)
 
 
 class RankError(NamedTuple):
@@ -250,6 +255,8 @@ class Extreme(Guaranteed):
     kind: Kind
     largest: bool
 
+    buying = ERROR_BAR
+
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks."""
         size = self._size(terms)
@@ -281,7 +288,8 @@ class Extreme(Guaranteed):
     def guarantee(self, terms: Terms) -> Guarantee:
         """Return the bound on the rank."""
         epsilon = pure_epsilon(rest_of(terms).price, "a quantile")
-        return Guarantee(RankBound, math.log(self.lattice.cells + 1), float(epsilon) / (2 * terms.unit.rows))
+        rate = float(epsilon) / (2 * terms.unit.rows)
+        return Guarantee(RankBound, math.log(self.lattice.cells + 1), rate, 1 / rate)
 
     def _notes(self, rank: int, rows: int, q: Fraction) -> tuple[str, ...]:
         name, side = ("largest", "above") if self.largest else ("smallest", "below")

@@ -14,6 +14,7 @@ import pandas as pd
 from pandas_dp.aggregates.base import (
     BAR_NOTE,
     BAR_SHARE,
+    ERROR_BAR,
     FITS,
     Aggregate,
     Answer,
@@ -117,6 +118,8 @@ class Smoothed(Aggregate):
     kind: Kind
     noise: str
     error_bar: bool
+
+    buying = ERROR_BAR
 
     @property
     def version(self) -> int:  # type: ignore[override]

@@ -88,15 +88,26 @@ class Interval(tuple[Any, Any]):
 
 @dataclass(frozen=True)
 class RankBound:
-    """How far the rank of the answer may be from the wanted one: the guarantee of a private quantile."""
+    """How far the rank of the answer may be from the wanted one: the guarantee of a private quantile.
+
+    Attributes
+    ----------
+    rows : float
+        For all data.
+    level : float
+    typical : float or None
+        Where values are spread, so that a rank farther away is a value farther away: exceeded with ties and wide gaps.
+    """
 
     rows: float
     level: float
+    typical: float | None = None
 
     @property
     def words(self) -> str:
         """The bound in words, without its level."""
-        return f"its rank is within {math.ceil(self.rows):,} of the wanted one"
+        typical = "" if self.typical is None else f", typically within {math.ceil(self.typical):,}"
+        return f"its rank is within {math.ceil(self.rows):,} of the wanted one{typical}"
 
     @property
     def places(self) -> str:

@@ -16,9 +16,9 @@ from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, columns_text
 from pandas_dp.questions.partition import Parts, few
-from pandas_dp.questions.quantiles import with_bar
+from pandas_dp.questions.quantiles import of_rounded, with_bar
 from pandas_dp.questions.rows import PreparedFrame
-from pandas_dp.questions.unknown_bounds import asked, bounded, rank_lattice, square_lattice
+from pandas_dp.questions.unknown_bounds import asked, bounded, is_private, rank_lattice, square_lattice
 from pandas_dp.questions.unknown_names import ONE_COLUMN, missing_question, refuse_dates
 from pandas_dp.release.values import Release
 
@@ -275,7 +275,8 @@ class GroupStatistics:
         plain = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
         question = with_bar(self._frame, plain, error_bar)
         level = {} if name == "median" else {"q": q}
-        return self._ask(asked(self._frame, question, bounds, RANK_BITS), column, **level)
+        notes = () if is_private(bounds) else of_rounded(self._frame, question)
+        return self._ask(asked(self._frame, question, bounds, RANK_BITS), column, notes, **level)
 
     def _selected(self, column: str) -> str:
         """The name of a column that there is."""
@@ -290,9 +291,10 @@ class GroupStatistics:
             raise ArgumentTypeError(f"{name}() needs a column: .groupby({self._by})['cost'].{name}()")
         return named
 
-    def _ask(self, aggregate: Aggregate, column: str | None, **resolved: Any) -> Release:
+    def _ask(self, aggregate: Aggregate, column: str | None, notes: tuple[str, ...] = (), **resolved: Any) -> Release:
         needed = self._parts.columns if column is None else (*self._parts.columns, column)
-        return self._frame._ask(self._text(column, **resolved), self._recipe(aggregate, column), needed)
+        frame = self._frame._noting(notes)
+        return frame._ask(self._text(column, **resolved), self._recipe(aggregate, column), needed)
 
     def _recipe(self, aggregate: Aggregate, column: str | None) -> Aggregate:
         """What is asked: of groups that have to be found another recipe, that pays for them."""

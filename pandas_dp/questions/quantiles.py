@@ -5,11 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.aggregates.ladder import ExtremeWithBar, QuantileWithBar
+from pandas_dp.aggregates.base import unit_of as unit_of_answers
+from pandas_dp.aggregates.ladder import ExtremeWithBar, QuantileWithBar, held
 from pandas_dp.aggregates.quantiles import Extreme, QuantileOf
 from pandas_dp.aggregates.smooth import BEST_NOISE, SmoothQuantileOf
 from pandas_dp.core.lattice import RANK_BITS
 from pandas_dp.core.mechanisms.smooth import DRAWS
+from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.kinds import exact_number, unit_of
@@ -57,7 +59,7 @@ def with_bar(frame: PreparedFrame, question: QuantileOf | Extreme, error_bar: An
     """The question with an interval in values, where one is wanted."""
     if not numbers.flag(error_bar, "error_bar"):
         return question
-    unit = unit_of(frame._empty()[question.column].dtype)
+    unit = unit_of_column(frame, question)
     if isinstance(question, Extreme):
         return ExtremeWithBar(**vars(question), unit=unit)
     if len(question.q) > MOST_LEVELS:
@@ -71,6 +73,21 @@ def with_bar(frame: PreparedFrame, question: QuantileOf | Extreme, error_bar: An
             f"error bars of {groups:,} groups would take {cells:,} counts, too many: error_bar=False"
         )
     return QuantileWithBar(**vars(question), unit=unit)
+
+
+def unit_of_column(frame: PreparedFrame, question: QuantileOf | Extreme) -> Fraction | None:
+    """What all values of the column are multiples of, where its dtype says."""
+    return Fraction(1) if question.kind.name == "bool" else unit_of(frame._empty()[question.column].dtype)
+
+
+def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme) -> tuple[str, ...]:
+    """Say of ranks, where values may lie between the possible answers, that they are those of rounded values."""
+    lattice = question.lattice
+    if hasattr(question, "unit") or held(unit_of_column(frame, question), lattice):
+        return ()
+    apart = unit_of_answers(question.kind).text(lattice.step)
+    steps = "growing from" if isinstance(lattice, Grid) else "of"
+    return (f"ranks are those of the values rounded to the possible answers, in steps {steps} {apart}",)
 
 
 class QuantileQuestions(PreparedFrame):
@@ -211,7 +228,8 @@ class QuantileQuestions(PreparedFrame):
         kind, lattice = rank_lattice(self, name, column, bounds, step)
         question = with_bar(self, QuantileOf(column, levels, lattice, kind, scalar), error_bar)
         text = self._text(**({} if name == "median" else {"q": q}))
-        return self._ask(text, asked(self, question, bounds, RANK_BITS), (column,))
+        frame = self if is_private(bounds) else self._noting(of_rounded(self, question))
+        return frame._ask(text, asked(self, question, bounds, RANK_BITS), (column,))
 
     def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, law: str, error_bar: bool) -> Release:
         levels, scalar = numbers.quantiles(q)

@@ -206,6 +206,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             notes = [Caution(note + finding.format(name)) for name, note in zip(taken, notes, strict=True)]
         return self._with(_notes=tuple(notes), _made=self._made_for(columns))
 
+    def _noting(self, notes: tuple[str, ...]) -> Self:
+        """The same, whose answers say this too."""
+        return self._with(_notes=(*self._notes, *notes)) if notes else self
+
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
         return checks.keys(keys, other, null, kind, self._facts(column), name, column)

@@ -25,7 +25,7 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind, is_missing
 from pandas_dp.facts.public_only import listed
-from pandas_dp.questions.quantiles import QuantileQuestions, smooth_noise, with_bar
+from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import grid, is_private, open_ended
 from pandas_dp.release.values import Release
@@ -148,7 +148,7 @@ class StatisticQuestions(QuantileQuestions):
         else:
             kind, lattice = self._lattice(name, column, bounds, step, RANK_BITS, held=True)
         question = with_bar(self, Extreme(column, lattice, kind, largest=name == "max"), error_bar)
-        return self._ask(self._text(), question, (column,))
+        return self._noting(of_rounded(self, question))._ask(self._text(), question, (column,))
 
     def nunique(self, column: str) -> Release:
         """Count the distinct values of a column; of the unit's own column, the units.

@@ -413,7 +413,8 @@ class Release:
         return [*ranks, f"protects {protected(self.unit)}; {rows}", str(self.query), *self.notes]
 
     def _text(self) -> str:
-        return f"{describe(self._released, self.interval(), self._provenance.error)}, {self._price_words()}"
+        told = describe(self._released, self.interval(), self._provenance.error, self.query.aggregate.buying)
+        return f"{told}, {self._price_words()}"
 
     def _cautions(self) -> list[str]:
         """What would make the value misleading if it did not stand below."""

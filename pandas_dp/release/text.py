@@ -43,8 +43,8 @@ def protected(unit: PrivacyUnit) -> str:
     return f"{str(unit).replace('one ', 'each ', 1)}: the budget limits what answers tell of {hidden} ({unit.relation})"
 
 
-def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: Any) -> str:
-    """Write a scalar with what is known about its error.
+def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: Any, buying: str = "") -> str:
+    """Write a scalar with what is known about its error, and where that is no interval what buys one.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: A
     if isinstance(error, NoError):
         return f"{plain(value)} (exact)"
     if known is None:
-        return f"{plain(value)} (no interval known)"
+        return f"{plain(value)} (no interval known{buying})"
     if not isinstance(known, Interval):
-        return f"{plain(value)} ({known.words}, {percent(known.level)})"
+        return f"{plain(value)} ({known.words}, {percent(known.level)}{buying})"
     symmetric = isinstance(error, Additive) and (error.within is None or _even(value, known))
     return f"{_with_bar(value, known, symmetric)} ({percent(known.level)})"
 

@@ -304,14 +304,19 @@ def test_rank_bound_holds_for_the_exponential_mechanism():
     scores = -np.abs(np.arange(1000) - 500)
     gumbel = np.random.default_rng(3).gumbel(size=(draws, 1000))
     chosen = (rate * scores + gumbel).argmax(axis=1)
-    bound = Guarantee(RankBound, math.log(1000), rate).at(LEVEL)
+    bound = Guarantee(RankBound, math.log(1000), rate, 1 / rate).at(LEVEL)
     hits = (np.abs(chosen - 500) <= bound.rows).sum()
     assert hits >= enough(draws)
     assert bound.rows < 10 / rate
+    typical = (
+        np.abs(chosen - 500) <= bound.typical
+    ).sum()  # each rank a value: what is typical holds, and no more than that
+    assert enough(draws) <= typical <= binom.ppf(1 - 1e-9, draws, 0.96)
 
 
 def test_words_round_away_from_false_comfort():
     assert str(RankBound(311.2, 0.95)) == "its rank is within 312 of the wanted one (95 %)"
+    assert str(RankBound(311.2, 0.95, 20.1)) == "its rank is within 312 of the wanted one, typically within 21 (95 %)"
     assert str(ScoreGap(1234.5, 0.999)) == "its count is within 1,235 of the largest (99.9 %)"
     assert [percent(level) for level in (0.5, 0.95, 0.999, 0.9999)] == ["50 %", "95 %", "99.9 %", "99.99 %"]
 

@@ -16,6 +16,7 @@ def dp():
     frame = pd.DataFrame(
         {"age": np.arange(6000) % 60 + 20.0, "sex": ["f", "m"] * 3000, "old": [True, False, False] * 2000}
     )
+    frame["whole"] = frame["age"].astype(int)
     frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
     return protected(frame, epsilon=10**6).dp(epsilon=100, fresh=True)
 
@@ -55,9 +56,8 @@ def test_groups_of_noise_alone_have_no_mean():
         lambda d: d.mean("day", bounds=("2020-01-01", "2022-01-01")),
         lambda d: d.mean("old"),
         lambda d: d.median("old"),
-        lambda d: d.median("age", bounds=(0, 100)),
-        lambda d: d.median("age", bounds=(0, None)),
-        lambda d: d.quantile("age", [0, 1], bounds=(20, 79)),
+        lambda d: d.median("whole", bounds=(0, 100)),
+        lambda d: d.quantile("whole", [0, 1], bounds=(20, 79)),
         lambda d: d.groupby("sex", keys=["f", "m"])["age"].mean(bounds=(0, 100)),
         lambda d: d.histogram("sex", keys=["f", "x"]),
         lambda d: d.histogram("age", bins=[0, 10, 200], other=True),
@@ -65,6 +65,24 @@ def test_groups_of_noise_alone_have_no_mean():
 )
 def test_others_say_nothing(dp, ask):
     assert ask(dp).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("ask", "steps"),
+    [
+        (lambda d: d.median("age", bounds=(0, 100)), "of 0.000977"),
+        (lambda d: d.median("age", bounds=(0, 100), step=1), "of 1"),
+        (lambda d: d.max("age", bounds=(0, None)), "growing from 0.01"),
+        (lambda d: d.median("day", bounds=("2020-01-01", "2022-01-01"), step=pd.Timedelta("1D")), "of 1 days"),
+        (
+            lambda d: d.groupby("sex", keys=["f", "m"])["age"].median(bounds=(0, 100), step=1, error_bar=False),
+            "of 1",
+        ),
+    ],
+)
+def test_ranks_of_values_between_the_points_say_so(dp, ask, steps):
+    note = f"ranks are those of the values rounded to the possible answers, in steps {steps}"
+    assert [said for said in ask(dp).notes if "rounded" in said] == [note]
 
 
 def test_a_mean_of_no_rows_to_speak_of_is_missing():

@@ -53,6 +53,10 @@ NARROWER = {
 }
 
 
+BUYING = "; error_bar=True buys an interval in values"  # said of numbers without interval since
+NOTED = {"quantile", "quantiles", "max of open bounds"}  # say since that their ranks are those of rounded values
+
+
 def ends(told):
     """Pairs of ends of an interval in JSON."""
     interval = told["interval"]
@@ -97,6 +101,7 @@ def test_pickled_answers_of_that_day_show_what_they_showed(day):
     for name, (pickled, said) in kept.items():
         assert name not in STREAMS
         found = yesterday.said(pickle.loads(pickled))
+        found["text"] = found["text"].replace(BUYING, "")
         assert found == said or (name in NARROWER and narrower(found["json"], said["json"])), name
 
 
@@ -109,7 +114,7 @@ def test_a_ledger_of_that_day_answers_for_nothing_what_it_answered(day, tmp_path
     session = yesterday.charge(frame, path)
     assert len(told) >= 60
     found = yesterday.ask_all(frame)
-    assert {name for name, said in told.items() if json.loads(found[name]) != said} <= ANEW | NARROWER
+    assert {name for name, said in told.items() if json.loads(found[name]) != said} <= ANEW | NARROWER | NOTED
     assert len(session.releases) > len(told)
     session.close()
 

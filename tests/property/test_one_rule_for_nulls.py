@@ -63,6 +63,9 @@ USES: dict[str, tuple[str, ...]] = {
     "median by column": ("wait",),
     "quantiles": ("age",),
     "median of groups": ("ward", "cost"),
+    "ranks of groups": ("ward", "cost"),
+    "quantiles with error bars": ("age",),
+    **dict.fromkeys(["min with error bar", "median with error bar"], ("cost",)),
     "quantiles of groups": ("ward", "age"),
     "mode of groups": ("ward", "to"),
     "max by column": ("day",),
@@ -102,6 +105,8 @@ COLUMNWISE = {  # several answers, each about its own column
     "agg of groups": ("cost",),
     "agg by name": ("age", "cost"),
     "describe": ("cost",),
+    "describe ranks": ("cost",),
+    "agg of ranks": ("cost", "age"),
     "describe two": ("age", "cost"),
     "unique combinations": ("ward", "to"),
     "sizes of found combinations": ("ward", "day"),
@@ -214,6 +219,8 @@ CONSTANTS: dict[str, Any] = {"cost": 50, "age": 50, "wait": pd.Timedelta("7 min"
 TYPED = {  # bins, names of keys and candidates of quantiles follow the dtype
     *("private bounds", "median in private bounds", "unique by column", "median", "quantile", "quantiles", "min"),
     *("median by column", "quantile by column", "min by column", "max by column", "median of groups"),
+    *("ranks of groups", "min with error bar", "median with error bar", "quantiles with error bars"),
+    *("agg of ranks", "describe ranks"),
     *("quantiles of groups", "agg", "agg by column", "agg of groups", "agg by name", "describe", "describe two"),
 }
 SAME = {

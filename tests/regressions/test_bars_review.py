@@ -358,9 +358,11 @@ def test_a_count_that_an_oracle_bought_is_given_back(method, monkeypatch):
 # ------------------------------------------------------------------------------------- what makes a number misleading
 TOLD = {
     "max": (lambda d: d.max("x", bounds=(0, 100)), "not the largest value, which is one row's: the quantile "),
-    "describe": (lambda d: d.describe("x", bounds=(0, 100)), "min and max are the quantiles "),
+    "max of an interval": (lambda d: d.max("x", bounds=(0, 100), error_bar=True), "the largest value is one row's"),
+    "describe": (lambda d: d.describe("x", bounds=(0, 100)), "the smallest and the largest value are one row's"),
+    "describe ranks": (lambda d: d.describe("x", bounds=(0, 100), error_bar=False), "min and max are the quantiles "),
     "median in agg": (
-        lambda d: d.agg({"x": ["mean", "median"]}, bounds={"x": (0, 100)}),
+        lambda d: d.agg({"x": ["mean", "median"]}, bounds={"x": (0, 100)}, error_bar=False),
         "median('x', bounds=(0, 100)): its rank is within ",
     ),
     "found keys": (lambda d: d.value_counts("g"), "keys with a noisy count of "),
@@ -402,9 +404,11 @@ def test_quantiles_of_whole_numbers_are_whole():
     for found in (
         fine.quantile("rating", [0.1, 0.5, 0.9], bounds=(0.5, 5.5)),
         fine.max("rating", bounds=(1, 5)),
-        fine.describe("rating", bounds=(1, 5)).iloc[3:],
+        fine.describe("rating", bounds=(1, 5), error_bar=False).iloc[3:],
+        frame.dp(epsilon=60).describe("rating", bounds=(1, 5)).iloc[3:],
         fine.median("wide", bounds=(-(10**9), 10**9)),
-        fine.groupby("rating", keys=[1, 2])["wide"].median(bounds=(0, 100)),
+        fine.groupby("rating", keys=[1, 2])["wide"].median(bounds=(0, 100), error_bar=False),
+        frame.dp(epsilon=60).groupby("rating", keys=[1, 2])["wide"].median(bounds=(0, 100)),
         frame.dp(epsilon=5, fresh=True).median("rating", bounds="private"),
     ):
         assert all(float(x).is_integer() for x in np.atleast_1d(np.asarray(found, dtype=float)))
