@@ -72,8 +72,9 @@ class Provenance:
         cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
     ) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
-        left = left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()
-        notes = (*answer.notes, *query.notes, *left)
+        notes = (*answer.notes, *query.notes) + (
+            left_out(unit, query.aggregate.totals) if query.aggregate.bounded else ()
+        )
         known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
         return cls(query, answer.mechanism, unit, lineage, *known)
 
