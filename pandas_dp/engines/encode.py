@@ -56,7 +56,7 @@ def stored(column: pd.Series[Any]) -> Stored:
     kind = kind_of(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         codes, listed = forms(array)
-        return Coded(codes, Objects(listed, forms=True))
+        return Coded(codes, listed, forms=True)
     if isinstance(array, pd.arrays.ArrowExtensionArray):  # a dtype of text may name Arrow where Python objects are held
         return _from_arrow(array.__arrow_array__(), kind)
     if kind.name == "key":
@@ -252,15 +252,16 @@ class Coded:
     """Codes of distinct values: 0.. in `values`, -1 if missing, UNKEYABLE if a cell cannot be compared."""
 
     codes: NDArray[np.signedinteger[Any]]
-    values: Objects
+    values: NDArray[np.object_]
     cells: NDArray[np.object_] | None = None  # what rows hold, where equality may not be transitive
+    forms: bool = False  # whether values are those of categories
 
     @classmethod
     def of_objects(cls, cells: NDArray[np.object_]) -> Coded:
         """Codes of arbitrary cells, equal where they are one object, or Python finds them equal."""
         if plain_text(cells):
             codes, values = _factorized(cells)
-            return cls(codes, Objects(values))
+            return cls(codes, values)
         # by identity first: one whose own __hash__ or __eq__ is erratic stays one unit in all its rows
         owner, objects = pd.factorize(np.fromiter(map(id, cells), np.uintp, cells.size))  # shape (rows,)
         one = np.empty(objects.size, dtype=np.intp)  # a row of each object
@@ -268,7 +269,7 @@ class Coded:
         formed, keyed = comparable(cells[one])
         codes, values = _factorized(formed)
         codes[~keyed] = UNKEYABLE
-        return cls(codes[owner], Objects(values), cells)
+        return cls(codes[owner], values, cells)
 
     def numbers(self) -> Numbers:
         """Refuse."""
@@ -283,31 +284,23 @@ class Coded:
         """Codes are those of the column, which are not copied; see `Numbers`."""
         if self.cells is not None:
             # a row looks for its own cell: one that pandas finds equal to it, from another row, may equal other keys
-            found = Objects(self.cells).positions(keys)
+            found = self._positions(self.cells, keys)
             found[self.codes == -1] = MISSING
             return found, np.arange(MISSING, len(keys))
-        return self.codes, np.append([NO_KEY, MISSING], self.values.positions(keys))
+        return self.codes, np.append([NO_KEY, MISSING], self._positions(self.values, keys))
 
     def units(self) -> tuple[NDArray[np.int64], int]:
         """Dense codes; see `Numbers`."""
         known = self.codes >= 0
         return dense(self.codes, None if known.all() else known)
 
-
-@dataclass(frozen=True)
-class Objects:
-    """Distinct cells of any type, or the forms of those of categories, among which those of keys are looked for."""
-
-    cells: NDArray[np.object_]
-    forms: bool = False
-
-    def positions(self, keys: Keys) -> Positions:
-        """Position of each cell among `keys`, NO_KEY where Python's equality finds none."""
+    def _positions(self, cells: NDArray[np.object_], keys: Keys) -> Positions:
+        """Position of each cell, or form of one, among `keys`, NO_KEY where Python's equality finds none."""
         listed: dict[Hashable, int] = {}
         for place, key in enumerate(keys):
             listed.setdefault(canonical(key) if self.forms else key, place)
             listed.setdefault(key, place)
-        return np.array([_look_up(listed, cell) for cell in self.cells], dtype=_position_dtype(keys))
+        return np.array([_look_up(listed, cell) for cell in cells], dtype=_position_dtype(keys))
 
 
 Stored = Numbers | ArrowValues | Coded  # one column in one of the three ways

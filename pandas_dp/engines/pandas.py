@@ -99,7 +99,7 @@ def _of_text(column: ArrowValues) -> Found:
 
 def _of_objects(column: Coded) -> Found:
     """Cells become plain text and integers before they get codes: others may equal what they are not."""
-    source = column.values.cells if column.cells is None else column.cells
+    source = column.values if column.cells is None else column.cells
     plain = np.empty(source.size + 1, dtype=object)  # the last stays None: see `Coded.of_objects`
     plain[:-1] = [_key(cell) for cell in source]
     codes, cells = pd.factorize(plain)  # shape (cells + 1,), shape (keys,)
