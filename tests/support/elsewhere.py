@@ -13,6 +13,7 @@ from support.questions import BY_UNIT, EVERY, FEW_BLOCKS, FOUND, FROM_BLOCKS, RO
 
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Cross, Keys
+from pandas_dp.core.statistics.centred import Centred
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.core.statistics.products import Products
@@ -70,6 +71,8 @@ ADDITIVE = [
     Total("cost", COST),
     Total("cost", Lattice.between(F(-(10**9)), F(1), 30), WARDS),
     *(Moments("cost", COST, degree, by) for degree in (1, 2) for by in (None, WARDS)),
+    Centred(Moments("cost", COST, 1), (7, 12)),
+    Centred(Moments("cost", COST, 2)),
     Products(("cost", "age"), (COST, FEW)),
     RowScores((parse_expression("cost * 2", ["cost"]), parse_expression("age", ["age"])), FEW),
     Tree(AGES, 2, 3),
