@@ -41,11 +41,8 @@ from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.facts.kinds import Kind
 
 MANY = 100  # cells, beyond which the law of their sums is nearly normal
-FINE, NOTHING, LEFT_OUT = (
-    16,
-    1e-15,
-    1e-6,
-)  # steps in a standard deviation; chances, and shares of them, that are left out
+FINE = 16  # steps in a standard deviation
+NOTHING, LEFT_OUT = 1e-15, 1e-6  # chances, and shares of them, that are left out
 HIGHEST, CLOSE = 1 - 1e-9, 1e-3  # level of half-widths by convolution, and how close they are, in steps
 # an empty group shows a number with about 1 %; of those with few rows that do, more than the wanted share would be wrong at the
 # level itself, as large noise carries them there
