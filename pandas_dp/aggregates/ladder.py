@@ -46,7 +46,7 @@ NOTHING, LEFT_OUT = 1e-15, 1e-6  # chances, and shares of them, that are left ou
 HIGHEST, CLOSE = 1 - 1e-9, 1e-3  # level of half-widths by convolution, and how close they are, in steps
 # an empty group shows a number with about 1 %; of those with few rows that do, more than the wanted share would be wrong at the
 # level itself, as large noise carries them there
-SHOWN, FEW, SHARE_OF_FEW = 0.99, 0.999, 0.04
+SHOWN, FEW, SHARE_OF_FEW = 0.99, 1 - 1e-6, 0.01
 UNKNOWN = Caution(
     "no value where the interval at 99 % is the whole of the bounds: too few rows to tell; a larger epsilon"
 )
@@ -281,7 +281,7 @@ class QuantileWithBar(QuantileOf):
             series = pd.Series(values, index=self._index(), name=self.column).where(known)
             return Answer(series, ladder.name, EachOf(tuple(rungs for _, rungs in found)), notes)
         ((offset, rungs),) = found
-        ranks = (str(rungs.rank(offset, LEVEL)),) if rungs.known and offset == noisy[0] else ()
+        ranks = (str(rungs.rank(offset, LEVEL)),) if rungs.held and rungs.known and offset == noisy[0] else ()
         return Answer(rungs.shown(offset), ladder.name, rungs, (*ranks, *notes))
 
     def guarantee(self, terms: Terms) -> Guarantee:

@@ -242,6 +242,8 @@ def _parquet(source: Any, options: dict[str, Any], line: str) -> pa.Table:
         raise ArgumentValueError(f"partitioning: types must be said: {PARTED}")
     whose = ("filesystem", "partitioning", "decryption_properties")
     whole = ParquetDataset(source, **{name: given[name] for name in whose if name in given})
+    if not whole.fragments:
+        raise FileNotFoundError
     held: dict[str, pa.DataType] = {}
     for schema in (*(fragment.physical_schema for fragment in whole.fragments), given.get("schema") or ()):
         if typed := next(

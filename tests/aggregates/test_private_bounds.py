@@ -315,6 +315,7 @@ DRAWS, ROW = 4000, Lattice.between(F(0), F(8), SUM_BITS)
 CUTS = [(12, 0), (60, 5), (400, 0), (400, 150), (50_000, 40_000)]  # rows within and beyond, in scales of the noise
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("price", [Price(F(1)), Price(F(1, 4)), Price(rho=F(1, 2))], ids=str)
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 @pytest.mark.parametrize(("rows", "cut"), CUTS)

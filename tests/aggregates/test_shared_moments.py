@@ -177,6 +177,7 @@ FORMS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("bounds", [(0, 100), (-100, 100), (50, 100)])
 @pytest.mark.parametrize("names", [("count", "sum", "mean"), ("count", "sum", "mean", "std")])

@@ -198,7 +198,7 @@ def test_errors_that_shrink_with_the_rows(name):
 
 
 def test_rows_that_are_public_are_used():
-    df = made(neighbors="replace_one", rows=True)
+    df = made(neighbors="replace_one", rows=True, schema={"cost": {"nulls": 50}})
     assert df.dp.preview(epsilon=1).mean("cost", bounds=(0, 100)).error.startswith("at most about ± 1.50")  # one sum
     assert df.dp.preview(epsilon=1).mean("age", bounds=(0, 100)).error.startswith("at most about ± 2.")  # two
     assert "with 200 rows" in df.dp.preview(epsilon=1).mean("cost", bounds=(0, 100)).error

@@ -19,6 +19,7 @@ from support.looks import plain
 
 from pandas_dp.core.measurement import AddsUp, Batched, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
+from pandas_dp.core.statistics.centred import Centred
 from pandas_dp.core.statistics.counts import Count
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
@@ -179,6 +180,8 @@ def test_a_unit_moves_no_more_than_stated(relation, rows, own, passes, bounds):
     after = frame_of(mine[1][::2] + others + mine[1][1::2], None)
     for statistic in [*ADDITIVE, *OF_UNITS]:
         if isinstance(statistic, LatticeCounts) and statistic.lattice is not FEW:
+            continue
+        if isinstance(statistic, Centred) and statistic.moments.degree == 2:  # of rows alone
             continue
         found = [entries(statistic, in_parts(statistic, table, unit, passes)) for table in (before, after)]
         stated = statistic.sensitivity(unit)
