@@ -51,7 +51,8 @@ class PrivateBounds(Aggregate):
     exceeds what an empty one does with 5 %. Without any the answer is missing.
     The bounds are a function of noisy counts, so the two looks compose: the price is paid in full, whatever is found.
     What is then answered, and what the interval is about, is the statistic of the values cut to these bounds: no private
-    interval of finite length holds for all columns without bounds. How many rows are cut a mean alone tells.
+    interval of finite length holds for all columns without bounds. How many rows are cut a mean tells where each row
+    is a unit: of others a look by whether rows are cut would keep other rows than the mean does.
     Source: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020, Section 5; bounds that grow after Biswas, Dong,
     Kamath, Ullman 2020.
 
@@ -134,7 +135,7 @@ class PrivateBounds(Aggregate):
         step = Fraction(1) if self._one_by_one and found[1] - found[0] <= MOST_WHOLE else None
         question = replace(self.question, lattice=Lattice.between(*found, self.bits, step))
         ends = f"[{show(found[0])}, {show(found[1])}]"
-        if isinstance(question, Mean) and question.by is None:
+        if isinstance(question, Mean) and question.by is None and terms.unit.column is None:
             answer = yield from _mean_and_cut(question, found, _rest(terms))
         else:
             answer = yield from question.steps(_rest(terms))

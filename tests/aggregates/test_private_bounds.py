@@ -151,7 +151,9 @@ def drive(question: PrivateBounds, terms: Terms, passed: tuple[int, ...]) -> tup
             noisy = [10**9 if i in passed else -(10**9) for i in range(BINS)] if first else [1] * max(4, levels)
             if not first:
                 noisy = noisy[
-                    : {Sum: 1, Variance: 3, Mean: 4 if passed else 2, QuantileOf: levels}[type(question.question)]
+                    : {Sum: 1, Variance: 3, Mean: 4 if passed and terms.unit.column is None else 2, QuantileOf: levels}[
+                        type(question.question)
+                    ]
                 ]
             look, first = recipe.send(noisy), False
     except StopIteration as stop:
@@ -317,7 +319,7 @@ CUTS = [(12, 0), (60, 5), (400, 0), (400, 150), (50_000, 40_000)]  # rows within
 
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("price", [Price(F(1)), Price(F(1, 4)), Price(rho=F(1, 2))], ids=str)
-@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize("unit", UNITS[:2], ids=str)
 @pytest.mark.parametrize(("rows", "cut"), CUTS)
 def test_the_mean_of_values_cut_and_their_number(rows, cut, unit, price):
     """Fresh noise on fixed sums. Coverage is compared with 0.945, false cautions with 5 %, both missed with 1e-9; some 150
@@ -370,3 +372,17 @@ def test_noise_of_one_draw_would_not_cover():
     values = pd.Series([8 * first / (first + second) for first, second in models])
     lower, upper = Ratio(models, noise, ROW, scalar=False).bounds(values, 0.95)
     assert ((upper >= 4) & (lower <= 4)).sum() < binom.ppf(1e-9, DRAWS, 0.945)
+
+
+@pytest.mark.parametrize("most", [{}, {"max_groups": 2, "max_rows_per_group": 1}, {"max_groups": 1}])
+def test_a_mean_of_units_is_that_of_the_same_bounds_typed(most):
+    """A look by whether rows are cut kept one of each kind: 51.2 for 41.7."""
+    units, rng = np.repeat(np.arange(2000), 10), np.random.default_rng(0)
+    values = rng.integers(20, 60, units.size).astype(float)
+    values[::10] = 2.0 ** np.resize(np.arange(8, 40), 2000)
+    df = protected(pd.DataFrame({"u": units, "x": values}), epsilon=10**6, unit="u", max_rows=10, **most)
+    found = df.dp(epsilon=10**3).mean("x", bounds="private")
+    ends = re.search(r"\[(.*), (.*)\]", found._provenance.found)
+    typed = df.dp(epsilon=10**4).mean("x", bounds=(float(ends[1]), float(ends[2])))
+    assert found == pytest.approx(float(typed), rel=1e-3)
+    assert not any("rows are cut" in note for note in found.notes)
