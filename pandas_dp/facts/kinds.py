@@ -193,15 +193,19 @@ def kind_of(dtype: Any) -> Kind:
 
 
 def unit_of(dtype: Any) -> Fraction | None:
-    """What all values of a dtype are multiples of, in the raw unit of its kind; None where it does not say."""
-    held = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else dtype
+    """What all values of a dtype are multiples of, in the raw unit of its kind; None where it does not say.
+
+    One missing value makes floats of NumPy's integers, and one text with nine decimals makes nanoseconds of pandas' dates:
+    these dtypes follow from the rows, so they say no more than they would then.
+    """
+    if isinstance(dtype, np.dtype | pd.DatetimeTZDtype):
+        return Fraction(1) if dtype.kind in "mM" else None
     if pd.api.types.is_integer_dtype(dtype):
         return Fraction(1)
-    if isinstance(held, pa.DataType) and pa.types.is_date(held):
+    held = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else None
+    if held is not None and pa.types.is_date(held):
         return Fraction(DAY)
-    named: Any = getattr(held, "unit", None) or (
-        np.datetime_data(held)[0] if getattr(held, "kind", "O") in "mM" else None
-    )
+    named: Any = getattr(held, "unit", None)
     return None if named is None else Fraction(pd.Timedelta(1, unit=named).value)
 
 

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
-from pandas_dp.facts.kinds import kind_or_none, with_missing
+from pandas_dp.facts.kinds import kind_or_none, unit_of, with_missing
 from pandas_dp.facts.public_only import (
     Held,
     check_all_typed,
@@ -476,6 +477,14 @@ def has_dtype(dtype: Any, name: str, parsed: bool = False) -> bool:
         return bool(known == dtype or with_missing(known) == dtype)
     except (TypeError, ValueError, NotImplementedError):  # no name that pandas knows, or none that it can read
         return False
+
+
+def unit_said(name: str) -> Fraction | None:
+    """What all values of a column are multiples of whose dtype goes by this name."""
+    try:
+        return unit_of(with_missing(pd.api.types.pandas_dtype(name)))
+    except (TypeError, ValueError, NotImplementedError):
+        return None
 
 
 def made_of(name: str) -> str:

@@ -289,10 +289,9 @@ class PricedFrame(
         The whole price buys two sums whose ratio is the mean. A unit moves them together by max_rows (upper - lower)
         under add_remove, twice that under replace_one, where the two are centred: the sum of the distances from the middle of
         the bounds and the number of rows, with 1.4 times less error. Where the number of rows is public, replace_one with
-        rows=True on a table in memory, not filtered, and no row can be missing, a column of whole numbers or bools or one with
-        a constant for missing values in the schema, it buys one sum, which is divided by that number: the error is that of
-        ``sum`` over it. A unit with more than max_rows rows is scaled down as a whole and
-        weighs as much as max_rows rows, so that the mean leans to the lighter units.
+        rows=True on a table in memory, not filtered, and the schema has a constant for the column's missing values, it buys one
+        sum, which is divided by that number: the error is that of ``sum`` over it. A unit with more than max_rows rows is
+        scaled down as a whole and weighs as much as max_rows rows, so that the mean leans to the lighter units.
         The error of "winsorized" does not grow with the bounds but shrinks with the square root of the rows alone. It is
         worse than the default unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the
         column, and useless with fewer than about 8000 / epsilon rows.

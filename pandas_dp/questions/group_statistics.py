@@ -221,7 +221,7 @@ class GroupStatistics:
         Examples
         --------
         >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000})
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000}).astype({"cost": "Int64"})
         >>> session = df.dp.protect(epsilon=3, name="group median example")
         >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
         >>> groups["cost"].median(bounds=(0, 100)).table().to_numpy().tolist()

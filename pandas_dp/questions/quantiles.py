@@ -14,7 +14,7 @@ from pandas_dp.core.mechanisms.smooth import DRAWS
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.kinds import exact_number, unit_of
+from pandas_dp.facts.kinds import exact_number
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import asked, is_private, open_ended, rank_lattice
 from pandas_dp.release.values import Release
@@ -77,7 +77,7 @@ def with_bar(frame: PreparedFrame, question: QuantileOf | Extreme, error_bar: An
 
 def unit_of_column(frame: PreparedFrame, question: QuantileOf | Extreme) -> Fraction | None:
     """What all values of the column are multiples of, where its dtype says."""
-    return Fraction(1) if question.kind.name == "bool" else unit_of(frame._empty()[question.column].dtype)
+    return Fraction(1) if question.kind.name == "bool" else frame._unit(question.column)
 
 
 def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme) -> tuple[str, ...]:
@@ -87,7 +87,8 @@ def of_rounded(frame: PreparedFrame, question: QuantileOf | Extreme) -> tuple[st
         return ()
     apart = unit_of_answers(question.kind).text(lattice.step)
     steps = "growing from" if isinstance(lattice, Grid) else "of"
-    return (f"ranks are those of the values rounded to the possible answers, in steps {steps} {apart}",)
+    whole = "; of whole numbers type step=1" if question.kind.name == "number" and lattice.step < 1 else ""
+    return (f"ranks are those of the values rounded to the possible answers, in steps {steps} {apart}{whole}",)
 
 
 class QuantileQuestions(PreparedFrame):
@@ -166,10 +167,11 @@ class QuantileQuestions(PreparedFrame):
             2**64 for integers; the rows beyond the quantile on an open side should be more than 25/epsilon, or the
             answer may lie far beyond the data. "private" buys bounds with 15 % of the price.
         step : number, optional
-            Distance of the possible answers. By default 1 for columns of whole numbers with bounds up to 2**20 apart, a day
-            for those of days, for other dates and durations a part of a day that clocks show, and about 1/2**16 of the bounds
-            elsewhere; for floats that are whole type ``step=1``. For an open end the distance of the first two, 0.01 (a second
-            for dates and durations) by default.
+            Distance of the possible answers: type ``step=1`` for whole numbers. By default 1 for columns of ``Int64`` and other
+            whole numbers with missing values, or whole by the schema's ``dtype``, within bounds up to 2**20 apart (one missing
+            value makes floats of ``int64``), a day for those of days, for other dates and durations a part of a day that clocks
+            show, and about 1/2**16 of the bounds elsewhere. For an open end the distance of the first two, 0.01 (a second for
+            dates and durations) by default.
         method : {"exponential", "smooth"}
             ``smooth`` adds noise scaled to the smooth sensitivity of the quantile, for known bounds.
         noise : {"polynomial_laplace", "polynomial", "cauchy", "student_t", "laplace", "gaussian"}, optional
@@ -209,7 +211,7 @@ class QuantileQuestions(PreparedFrame):
         Examples
         --------
         >>> import pandas as pd, pandas_dp
-        >>> df = pd.DataFrame({"cost": [0, 20, 40, 60, 80] * 1000})
+        >>> df = pd.DataFrame({"cost": [0, 20, 40, 60, 80] * 1000}, dtype="Int64")
         >>> session = df.dp.protect(epsilon=3, name="quantile example")
         >>> df.dp(epsilon=1).quantile("cost", [0.1, 0.3, 0.5, 0.7, 0.9], bounds=(0, 100), step=1).tolist()
         [0.0, 20.0, 40.0, 60.0, 80.0]

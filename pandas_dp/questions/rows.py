@@ -26,7 +26,7 @@ from pandas_dp.facts.call import LEFT_OUT, Call, listing
 from pandas_dp.facts.kinds import Kind, kind_of, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
-from pandas_dp.facts.schema import ColumnFacts, Schema
+from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
 from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.release.preview import Preview
 from pandas_dp.release.values import Release
@@ -154,6 +154,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             self._kind(column)  # which says so
         return self._of(table_of(self._frame)).schema[column]
 
+    def _unit(self, column: str) -> Fraction | None:
+        """What all values of a column are multiples of, where the schema names its dtype or it has one with missing values."""
+        said = None if any(column in step.touches for step in self._steps) else self._facts(column).dtype
+        return unit_of(self._empty()[column].dtype) if said is None else unit_said(said)
+
     def _check_kept(self, table: Table) -> None:
         """Refuse what was made for columns of other kinds, before the frame was changed and protected anew."""
         for empty, columns in self._made:
@@ -186,7 +191,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which serve as keys: "
                 f"histogram({column!r}, keys=[...])"
             )
-        unit = unit_of(self._empty()[column].dtype) if held else None
+        unit = self._unit(column) if held else None
         return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column, unit=unit)
 
     def _from_schema(self, columns: Sequence[str], *given: Any) -> Self:

@@ -22,7 +22,6 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
-from pandas_dp.facts.kinds import unit_of
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import full
@@ -236,7 +235,7 @@ class SeveralQuestions(PreparedFrame):
                 f"describe() needs columns of numbers; of {column!r} ask .count(...), .value_counts(...), .quantile(...)"
             )
         facts = self._facts(column)
-        unit = unit_of(self._empty()[column].dtype)
+        unit = self._unit(column)
         squares, ranks = (
             checks.lattice(bounds, None, bits, kind, facts, "describe", column, line, of)
             for bits, of in ((SUM_BITS, None), (RANK_BITS, unit))

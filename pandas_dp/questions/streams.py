@@ -176,7 +176,7 @@ class StreamQuestions(PreparedFrame):
 
     def _axis(self, column: str, given: Any, kind: Kind) -> Axis:
         if kind.name == "number":
-            whole = pd.api.types.is_integer_dtype(self._empty()[column].dtype)
+            whole = self._unit(column) is not None
             return Axis(checks.bins(given, False, False, kind, "oracle", column)[0], whole)
         parts, _ = checks.keys(given, False, False, kind, self._facts(column), "oracle", column)
         wanted = bool if kind.name == "bool" else str

@@ -7,8 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from pandas.api.types import is_integer_dtype
-
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.private_bounds import WIDEST, PrivateBounds
@@ -55,7 +53,7 @@ def asked(frame: PreparedFrame, question: Sum | Mean | Variance | QuantileOf, bo
         question = replace(question, full=full(frame, question.column))
     if not is_private(bounds):
         return question
-    return PrivateBounds(question, bits, is_integer_dtype(frame._empty()[question.column].dtype))
+    return PrivateBounds(question, bits, frame._unit(question.column) is not None)
 
 
 def full(frame: PreparedFrame, column: str) -> bool:
@@ -100,7 +98,7 @@ def grid(frame: PreparedFrame, name: str, column: str, bounds: Any, step: Any) -
     start = next((kind.number(end, "bounds") for end in bounds if end is not None), Fraction(0))
     wanted = step if step is not None else ("1 s" if dated else Fraction(1, 100))
     exact = (Kind("timedelta") if dated else Kind("number")).number(wanted, "step")
-    bits = INTEGER_BITS if dated or frame._empty()[column].dtype.kind in "iu" else FARTHEST_BITS
+    bits = INTEGER_BITS if dated or frame._unit(column) is not None else FARTHEST_BITS
     if not FINEST_STEP <= exact <= 2 ** (bits - 10):
         small = "'1 min'" if dated else "1"
         raise ArgumentValueError(f"step must be positive and small: {name}({column!r}, bounds=..., step={small})")

@@ -23,10 +23,18 @@ CHECKSUM = (
 def check_alike(table: Table, first: Table, name: str | None, version: str | None) -> None:
     """Check that a table has the names and kinds of the one first protected under its version: more is not compared.
 
+    What ``rows=True`` says of one object says nothing of the rows of another.
+
     Raises
     ------
     ArgumentValueError
     """
+    if table.rows_public is True and first.rows_public is not True:
+        of = "this file" if version is None else f"version {version!r} of {name!r}"
+        raise ArgumentValueError(
+            f"rows=True: the first table of {of} answers here, of which nobody said that the number of its rows is public: "
+            "type the number that is, rows=1000, or leave rows= out"
+        )
     if table.kinds == first.kinds:
         return
     odd = sorted(one for one in {*table.kinds, *first.kinds} if table.kinds.get(one) != first.kinds.get(one))[0]

@@ -252,7 +252,7 @@ def test_half_widths_at_the_highest_levels_are_bounds():
 @pytest.mark.parametrize("terms", [{}, {"neighbors": "replace_one", "rows": True}, {"unit": "uid", "max_rows": 3}])
 def test_a_median_with_an_interval(terms):
     """At a price at which the noise is below a row: the median of all rows, and its place; of units all are kept."""
-    frame = pd.DataFrame({"uid": np.arange(3003) // 3, "age": np.arange(3003) % 91})
+    frame = pd.DataFrame({"uid": np.arange(3003) // 3, "age": pd.array(np.arange(3003) % 91, dtype="Int64")})
     df = protected(frame, epsilon=1000, **terms)
     answer = df.dp(epsilon=400).median("age", bounds=(0, 120), error_bar=True)
     assert answer == 45
@@ -289,7 +289,7 @@ def test_several_levels_share_the_cells():
 def test_values_between_the_points_lie_within_half_a_step():
     """65 wages of 16,563 on points 2 apart: the interval holds the wage, that of whole numbers is the number alone."""
     wages = [10_000.0] * 500 + [16_563.0] * 65 + [30_000.0] * 500
-    df = protected(pd.DataFrame({"w": wages, "whole": np.array(wages, dtype=int)}), epsilon=10_000)
+    df = protected(pd.DataFrame({"w": wages, "whole": pd.array(wages, dtype="Int64")}), epsilon=10_000)
     lower, upper = df.dp(epsilon=1000).median("w", bounds=(0, 200_000), error_bar=True).interval()
     assert (lower, upper) == (16_563, 16_565)
     assert df.dp(epsilon=1000).median("whole", bounds=(0, 200_000), error_bar=True).interval() == (16_563, 16_563)
@@ -360,7 +360,7 @@ def test_what_it_costs_and_when_it_is_refused(monkeypatch):
 
 def test_groups_have_intervals_of_their_own():
     """Rows of A lie about 20, of B about 70, C is empty: at a price at which the noise is below a row."""
-    rows = pd.DataFrame({"g": ["A", "B"] * 500, "x": [20, 70] * 500})
+    rows = pd.DataFrame({"g": ["A", "B"] * 500, "x": pd.array([20, 70] * 500, dtype="Int64")})
     df = protected(rows, epsilon=10_000)
     groups = df.dp(epsilon=200).groupby("g", keys=["B", "C", "A"])["x"]
     answer = groups.median(bounds=(0, 100))

@@ -128,7 +128,8 @@ def test_every_dtype_counts_in_the_bin_around_it(dtype):
         note = df.dp(epsilon=10**4).sum("x", bounds="private").notes[0]
         assert note.startswith(CUT)
         found = tuple(F(end) for end in note[len(CUT) : note.index("]")].split(", "))
-        assert found == (expected if "float" in dtype else WHOLE_CELLS.get(value, expected))
+        # NumPy's integers are floats beside a missing value
+        assert found == (WHOLE_CELLS.get(value, expected) if dtype in ("Int64", "int64[pyarrow]") else expected)
         df.dp.session.close()
 
 
@@ -233,7 +234,7 @@ def test_answers(adult):
 
 @pytest.mark.usefixtures("no_growth")
 def test_what_people_are_told(adult):
-    df = protected(adult.copy(), epsilon=10)
+    df = protected(adult.astype({"age": "Int64"}), epsilon=10)
     release = df.dp(epsilon=1).mean("age", bounds="private")
     assert release.notes[1:] == (
         "of values cut to [16, 128], bounds that 15 % of the price found",
@@ -280,7 +281,7 @@ def test_mostly_zeros_at_a_small_price_are_not_taken_for_fractions(adult):
 
     The next bin has 1,524 rows and passes at 11,700 with a chance of 1e-7.
     """
-    df = protected(adult.copy(), epsilon=10)
+    df = protected(adult.astype({"capital_gain": "Int64"}), epsilon=10)
     release = df.dp(epsilon=0.01).mean("capital_gain", bounds="private")
     assert "of values cut to [0, 1]" in repr(release)
     assert release.notes[2].startswith("these bounds hold little but 0, perhaps because fewer than 11,7")

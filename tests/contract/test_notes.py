@@ -16,7 +16,7 @@ def dp():
     frame = pd.DataFrame(
         {"age": np.arange(6000) % 60 + 20.0, "sex": ["f", "m"] * 3000, "old": [True, False, False] * 2000}
     )
-    frame["whole"] = frame["age"].astype(int)
+    frame["whole"] = frame["age"].astype("Int64")
     frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
     return protected(frame, epsilon=10**6).dp(epsilon=100, fresh=True)
 
@@ -70,9 +70,9 @@ def test_others_say_nothing(dp, ask):
 @pytest.mark.parametrize(
     ("ask", "steps"),
     [
-        (lambda d: d.median("age", bounds=(0, 100)), "of 0.000977"),
+        (lambda d: d.median("age", bounds=(0, 100)), "of 0.000977; of whole numbers type step=1"),
         (lambda d: d.median("age", bounds=(0, 100), step=1), "of 1"),
-        (lambda d: d.max("age", bounds=(0, None)), "growing from 0.01"),
+        (lambda d: d.max("age", bounds=(0, None)), "growing from 0.01; of whole numbers type step=1"),
         (lambda d: d.median("day", bounds=("2020-01-01", "2022-01-01"), step=pd.Timedelta("1D")), "of 1 days"),
         (
             lambda d: d.groupby("sex", keys=["f", "m"])["age"].median(bounds=(0, 100), step=1, error_bar=False),

@@ -392,7 +392,10 @@ def test_an_unverified_guess_says_so_below_it():
 # ------------------------------------------------------------------------------------- quantiles that the column can hold
 def test_quantiles_of_whole_numbers_are_whole():
     """A rating of 2.246582: every second answer lay between two values."""
-    frame = protected({"rating": [1] * 20 + [2] * 30 + [3] * 25 + [4] * 15 + [5] * 10, "wide": range(100)})
+    ratings = [1] * 20 + [2] * 30 + [3] * 25 + [4] * 15 + [5] * 10
+    frame = protected(
+        {name: pd.array(held, dtype="Int64") for name, held in (("rating", ratings), ("wide", range(100)))}
+    )
     drawn = [float(frame.dp(epsilon=1, fresh=True).median("rating", bounds=(1, 5))) for _ in range(60)]
     assert all(x.is_integer() for x in drawn)
     asked = frame.dp(epsilon=1)
