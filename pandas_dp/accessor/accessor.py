@@ -109,6 +109,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         within: Any = None,
         confidence: Any = 0.95,
         fresh: bool = False,
+        max_groups: int | None = None,
     ) -> PricedFrame:
         """Put a price on one call, or say how accurate its answer shall be.
 
@@ -130,6 +131,9 @@ class Accessor(RowSteps[pd.DataFrame]):
             With ``within``: how probable it is that the answer is that near, strictly between 0 and 1.
         fresh : bool
             Buy a new draw even where the same question was answered before (which is free otherwise).
+        max_groups : int, optional
+            Of one unit the rows of at most so many groups count here, less than ``protect`` allows: the noise of groups, bins
+            and keys shrinks, and units in more groups lose rows, a random choice of groups for each.
 
         Returns
         -------
@@ -151,7 +155,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         >>> session.spent
         'epsilon=1.6462'
         """
-        return _questions()(self._frame, *numbers.offer(epsilon, delta, rho, within, confidence, fresh))
+        return _questions()(self._frame, *numbers.offer(epsilon, delta, rho, within, confidence, fresh, max_groups))
 
     def preview(
         self,
@@ -162,13 +166,14 @@ class Accessor(RowSteps[pd.DataFrame]):
         within: Any = None,
         confidence: Any = 0.95,
         fresh: bool = False,
+        max_groups: int | None = None,
         rows: int | None = None,
     ) -> PreviewFrame:
         """Say what one call would cost and how accurate its answer would be: nothing is read, charged or stored.
 
         Parameters
         ----------
-        epsilon, delta, rho, within, confidence, fresh
+        epsilon, delta, rho, within, confidence, fresh, max_groups
             As ``df.dp(...)`` takes them; with ``within`` a preview shows the epsilon it would buy.
         rows : int, optional
             Your own guess of about how many rows count (in each group), since the error of a mean depends on it: only this
@@ -208,8 +213,9 @@ class Accessor(RowSteps[pd.DataFrame]):
         from pandas_dp.questions.rows import Ahead  # importing the package shall cost little
 
         known = None if rows is None else numbers.positive_int(rows, "rows")
-        price, again = numbers.offer(epsilon, delta, rho, within, confidence, fresh)
-        return _questions()(self._frame, price, again, ahead=Ahead(known, str(price) if within is not None else None))
+        price, again, groups = numbers.offer(epsilon, delta, rho, within, confidence, fresh, max_groups)
+        ahead = Ahead(known, str(price) if within is not None else None)
+        return _questions()(self._frame, price, again, groups, ahead)
 
     @registry.noting_refusals  # a call that does not fit is refused as well
     @explained

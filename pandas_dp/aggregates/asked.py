@@ -24,6 +24,8 @@ class AskedQuery:
     price : Price
     notes : tuple of str
         What a reader of the answer should know of how it was asked, such as where its keys come from.
+    groups : int or None
+        In how many groups a unit counts in this question alone; None: in as many as its budget allows.
     """
 
     call: str
@@ -31,6 +33,7 @@ class AskedQuery:
     steps: tuple[Any, ...]
     price: Price
     notes: tuple[str, ...] = ()
+    groups: int | None = None
 
     def __str__(self) -> str:
         """Say it as the ledger records it."""

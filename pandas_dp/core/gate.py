@@ -67,7 +67,8 @@ class Request:
         Public texts for the ledger.
     loss : PrivacyLoss
         The declared price, in full.
-    unit : PrivacyUnit
+    unit, whole : PrivacyUnit
+        What counts of a unit in this query, and in all that the budget pays, of which the former is a part.
     recipe : callable
         Starts the recipe's generator.
     view : callable
@@ -86,6 +87,7 @@ class Request:
     price: str
     loss: PrivacyLoss
     unit: PrivacyUnit
+    whole: PrivacyUnit
     recipe: Recipe
     view: Callable[[], View]
     fresh: bool = False
@@ -159,7 +161,7 @@ def _release(request: Request) -> Given:
             transcript = kept.get(request.key, ()) if isinstance(kept, dict) else kept
             return Given(_replay(request.recipe(), transcript), found[0], False)
     sequence = request.ledger.reserve(
-        request.name, request.key, request.query, request.price, request.loss, request.unit
+        request.name, request.key, request.query, request.price, request.loss, request.whole
     )
     answer, transcript = _drawn(lambda: _answer(request))
     result = None if request.key is None else json.dumps({request.key: transcript})
@@ -221,7 +223,7 @@ class OpenRecipe:
         self._closed, self._process = False, os.getpid()
         self.reply, self.unit = Reply(None), request.unit
         with closed(), _door:
-            request.ledger.reserve(request.name, None, request.query, request.price, request.loss, request.unit)
+            request.ledger.reserve(request.name, None, request.query, request.price, request.loss, request.whole)
             _drawn(lambda: self._resume(_Run(request), None))
 
     def ask(self, question: Any) -> Reply:

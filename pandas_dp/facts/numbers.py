@@ -111,13 +111,13 @@ def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -
 
 
 def offer(
-    epsilon: Any, delta: Any, rho: Any, within: Any, confidence: Any, fresh: Any
-) -> tuple[Price | Accuracy, bool]:
-    """Price or wanted error of one call, and whether it shall be a new draw."""
-    again = flag(fresh, "fresh")
+    epsilon: Any, delta: Any, rho: Any, within: Any, confidence: Any, fresh: Any, max_groups: Any
+) -> tuple[Price | Accuracy, bool, int | None]:
+    """Price or wanted error of one call, whether it shall be a new draw, and in how many groups a unit counts there."""
+    again, groups = flag(fresh, "fresh"), None if max_groups is None else positive_int(max_groups, "max_groups")
     if within is not None:
-        return accuracy(within, confidence, epsilon, delta, rho), again
-    return price(epsilon, delta, rho), again
+        return accuracy(within, confidence, epsilon, delta, rho), again, groups
+    return price(epsilon, delta, rho), again, groups
 
 
 def flag(value: Any, argument: str) -> bool:

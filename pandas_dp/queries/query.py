@@ -290,12 +290,13 @@ def query(
     within: Any = None,
     confidence: Any = 0.95,
     fresh: bool = False,
+    max_groups: int | None = None,
 ) -> Query:
     """Start a question without a frame: ``query(epsilon=0.5).mean("cost", bounds=(0, 100))``.
 
     Parameters
     ----------
-    epsilon, delta, rho, within, confidence, fresh
+    epsilon, delta, rho, within, confidence, fresh, max_groups
         As ``df.dp(...)`` takes them.
 
     Returns
@@ -313,7 +314,7 @@ def query(
     >>> pandas_dp.query(epsilon=0.5).query("age > 30").mean("cost", bounds=(0, 100))
     pandas_dp.query(epsilon=0.5).query('age > 30').mean('cost', bounds=(0, 100))
     """
-    given = dict(zip(DEFAULTS, (epsilon, delta, rho, within, confidence, fresh), strict=True))
+    given = dict(zip(DEFAULTS, (epsilon, delta, rho, within, confidence, fresh, max_groups), strict=True))
     return Query({name: value for name, value in given.items() if value is not DEFAULTS[name]})
 
 
@@ -471,7 +472,7 @@ def _least(frame: pd.DataFrame, query: Query, error: Any) -> Fraction:
 
 def _at(query: Query, **terms: Any) -> Query:
     """The same query at another price."""
-    kept = {name: value for name, value in query._terms.items() if name in ("confidence", "fresh")}
+    kept = {name: value for name, value in query._terms.items() if name in ("confidence", "fresh", "max_groups")}
     return Query(kept | terms, query._calls)
 
 

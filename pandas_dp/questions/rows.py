@@ -54,15 +54,22 @@ class Known(NamedTuple):
 class PreparedFrame(RowSteps["PricedFrame"]):
     """A protected frame, the steps that were asked for, and the price of one question about the rows they give."""
 
-    __slots__ = ("_ahead", "_call", "_frame", "_fresh", "_known", "_made", "_notes", "_price", "_steps")
+    __slots__ = ("_ahead", "_call", "_frame", "_fresh", "_groups", "_known", "_made", "_notes", "_price", "_steps")
     _before = ""  # what stands before the call of a question
 
     def __init_subclass__(cls) -> None:
         """Every class of questions says what to type where arguments do not fit, and takes public ones alone."""
         explain(cls, public=True)
 
-    def __init__(self, frame: pd.DataFrame, price: Price | Accuracy, fresh: bool, ahead: Ahead | None = None) -> None:
-        self._frame, self._price, self._fresh = frame, price, fresh
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        price: Price | Accuracy,
+        fresh: bool,
+        groups: int | None = None,
+        ahead: Ahead | None = None,
+    ) -> None:
+        self._frame, self._price, self._fresh, self._groups = frame, price, fresh, groups
         self._ahead = ahead  # where queries are only previewed
         self._steps: tuple[Step, ...] = ()
         # for what names and dtypes steps and groups were made
@@ -243,9 +250,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         table, price = table_of(self._frame), self._price
         self._check_kept(table)
         if isinstance(price, Accuracy):
-            terms = table.terms(self._steps, Price(), table.session.unit)
+            terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
-        query = AskedQuery(call, aggregate, self._steps, price, self._notes)
+        query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups)
         if self._ahead is not None:
             preview: Release = self._ahead(table, query, columns, self._fresh)
             return preview

@@ -371,7 +371,7 @@ def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -
             f"within must be a list of {len(asked)} errors, one for each answer in its order: within=[{example}]"
         )
     wanted = [numbers.accuracy(error, LEVEL, None, 0, None) for error in within]
-    terms = table.terms(frame._steps, price, table.session.unit)
+    terms = table.terms(frame._steps, price, table.counted(frame._groups, table.session.unit))
 
     def least(factor: float) -> list[Fraction]:
         return [

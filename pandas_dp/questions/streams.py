@@ -189,7 +189,7 @@ class StreamQuestions(PreparedFrame):
         if isinstance(self._price, Accuracy):
             line = f"df.dp(epsilon=1).{call.split('(')[0]}(...)"
             raise ArgumentTypeError(f"a stream takes a price, not within=: {line}")
-        query, table = AskedQuery(call, aggregate, self._steps, self._price), table_of(self._frame)
+        query, table = AskedQuery(call, aggregate, self._steps, self._price, groups=self._groups), table_of(self._frame)
         self._check_kept(table)
         if self._ahead is not None:
             preview: S = self._ahead(table, query, tuple(table.source.columns), False)

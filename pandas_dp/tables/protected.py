@@ -18,7 +18,7 @@ from pandas_dp.aggregates.base import Terms
 from pandas_dp.core import gate
 from pandas_dp.core.privacy import Price, PrivacyUnit
 from pandas_dp.engines.pandas import PandasView
-from pandas_dp.errors import ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_of, kind_or_none, without_rows
 from pandas_dp.facts.schema import Schema
 from pandas_dp.steps.changes import applied, check_units
@@ -130,11 +130,26 @@ class Table:
         given = self.public_rows if public else None
         return Terms(unit, price, self.session._rule.budget.pure, given, given is not None and self.rows_public is True)
 
+    def counted(self, groups: int | None, unit: PrivacyUnit) -> PrivacyUnit:
+        """What counts of a unit in one question: it may ask for fewer groups than its budget allows."""
+        if groups is None:
+            return unit
+        if unit.column is None:
+            raise ArgumentTypeError(
+                "max_groups= needs units of several rows: df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
+            )
+        if groups > unit.groups:
+            raise ArgumentValueError(
+                f"max_groups of one question may be at most that of its budget: max_groups={unit.groups}"
+            )
+        return replace(unit, groups=groups)
+
     def request(self, query: AskedQuery, columns: Iterable[str], fresh: bool) -> gate.Request:
         """Write a query about the rows as they were protected as the gate takes it."""
         session = self.session
         session._open()
-        unit = session.unit  # read once: should another thread replace it from here on, the ledger refuses the charge
+        whole = session.unit  # read once: should another thread replace it from here on, the ledger refuses the charge
+        unit = self.counted(query.groups, whole)
         steps = self.steps + query.steps
         self.check_steps(steps)
         read = {*columns, *(c for step in query.steps for c in step.reads), *filter(None, [unit.column])}
@@ -149,6 +164,7 @@ class Table:
         # where a public number of rows decides how many blocks there are, integers of other blocks are read in another way
         known = query.aggregate.by_rows and terms.public_rows is not None
         drawn = (terms.public_rows, *(() if terms.counted else ("typed",))) if known else ()
+        groups = "" if query.groups is None else f", max_groups={query.groups}"
         drawn += ("not pure",) if query.aggregate.by_purity and not terms.pure else ()
         return gate.Request(
             ledger=session._ledger,
@@ -156,9 +172,10 @@ class Table:
             rule=session._rule,
             key=None if not loss.parts else query.key(repr(content + drawn), unit, steps),
             query=str(replace(query, steps=steps) if self.steps else query),
-            price=str(query.price) if loss.parts else "nothing",
+            price=str(query.price) + groups if loss.parts else "nothing",
             loss=loss,
             unit=unit,
+            whole=whole,
             recipe=lambda: query.aggregate.steps(terms),
             view=lambda: open_view(self, query.steps, schema, frozenset(read)),
             fresh=fresh,

@@ -64,7 +64,7 @@ class Door:
             return answers
 
         rule = self.ledger.rule("data")
-        return gate.Request(self.ledger, "data", rule, key, "q", "p", declared, UNIT, recipe, lambda: None)
+        return gate.Request(self.ledger, "data", rule, key, "q", "p", declared, UNIT, UNIT, recipe, lambda: None)
 
     def release(self, declared, *looks, key="key"):
         return gate.release(self.request(declared, looks, key)).answer
