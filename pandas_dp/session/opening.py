@@ -34,6 +34,8 @@ ANOTHER = (
 )
 # budgets that this process opened, whose terms it may type anew
 _opened_here: set[tuple[str | None, str, int]] = set()
+# of which unit the number of rows was said to be public: previews show it, and no other terms may hide it afterwards
+_counted: dict[tuple[str | None, str], PrivacyUnit] = {}
 _warned: set[tuple[str | None, str]] = set()  # budgets of which it was said that another object is other content
 
 
@@ -94,7 +96,8 @@ def protect(
         session = find(opened, name)
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
-        if opened.open(name, budget, unit, here in _opened_here, check=partial(check_name, name)):
+        mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
+        if opened.open(name, budget, unit, mistaken, check=partial(check_name, name)):
             _opened_here.add(here)
         if session is None:
             session = enter(Session(opened, name, unit))
@@ -133,6 +136,8 @@ def _content(
 def _taken_on(frame: pd.DataFrame, session: Session, lineage: str, reason: str | None, content: Content) -> bool:
     """Let a session answer for a frame, with what is to be said of it on record; see `SessionTables`."""
     registry.carry(session, mark_of(frame))
+    if content.rows is True:
+        _counted[session._ledger.path, session.name] = session.unit
     if lineage == "vouched":
         session._ledger.note(session.name, "adopt", reason or "made by pandas from a table of this budget")
     elif reason is not None:

@@ -45,3 +45,23 @@ def test_what_was_said_of_the_first_holds_for_all(read):
     third.dp.protect(name=name, rows=False, **ONE, **typed)
     third.dp(epsilon=1).count()
     assert third.dp.session.spent == "epsilon=1"
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_number_that_previews_show_is_not_hidden_afterwards(joined):
+    """Nothing was asked, so other terms could be typed: those which promise that the number stays private cannot."""
+    name, df, other = fresh(), pd.DataFrame({"age": range(200)}), pd.DataFrame({"age": range(100)})
+    session = df.dp.protect(name=name, rows=None if joined else True, **ONE)
+    if joined:
+        other.dp.protect(session=session, table="other", rows=True)
+    assert "rows" in (other if joined else df).dp.preview(epsilon=1).mean("age", bounds=(0, 200)).error
+    with pytest.raises(pandas_dp.LedgerError, match="replace_one"):
+        df.dp.protect(epsilon=3, name=name)
+    df.dp.protect(name=name, neighbors="replace_one", epsilon=5)  # another total still may be typed
+    assert session.budget.epsilon == 5
+
+
+def test_other_terms_may_be_typed_where_no_number_was_said():
+    name, df = fresh(), pd.DataFrame({"age": range(200)})
+    df.dp.protect(name=name, **ONE)
+    assert df.dp.protect(epsilon=3, name=name).unit.add_remove
