@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pandas_dp.errors import ArgumentValueError, DataFileError
-from pandas_dp.release.csv import BEGUN, UNFINISHED, distinct, guarded, one_name, replace_file
+from pandas_dp.release.csv import BEGUN, UNFINISHED, distinct, guarded, is_ledger, one_name, replace_file
 from pandas_dp.release.values import Release
 
 FORMATS = ("json", "csv", "parquet")
@@ -57,7 +57,7 @@ class AnswerFiles:
             for file in found:
                 if file.name.startswith(BEGUN) and file.name.endswith(UNFINISHED):
                     with contextlib.suppress(OSError):  # another job was faster
-                        if time.time() - file.stat(follow_symlinks=False).st_mtime > LONG:
+                        if not is_ledger(file.path) and time.time() - file.stat(follow_symlinks=False).st_mtime > LONG:
                             os.unlink(file.path)
                             removed += 1
         return removed

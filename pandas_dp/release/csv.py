@@ -128,6 +128,12 @@ BEGUN, UNFINISHED = ".pandas-dp-", ".part"  # the name of a file that is being w
 LEDGER = b"SQLite format 3\0"  # as every ledger starts
 
 
+def is_ledger(path: str) -> bool:
+    """Whether a file starts as ledgers do, whatever its name."""
+    with open(path, "rb") as file:
+        return file.read(len(LEDGER)) == LEDGER
+
+
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file beside its place and move it there at one stroke: readers never see half of it.
 
@@ -146,8 +152,8 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     if os.path.exists(name):
         if not os.path.isfile(name):
             raise ArgumentValueError("path must be the name of a file, not of a folder or device: 'report.html'")
-        with suppress(OSError), open(name, "rb") as file:
-            if file.read(len(LEDGER)) == LEDGER:
+        with suppress(OSError):
+            if is_ledger(name):
                 raise ArgumentValueError("path names a ledger, which would be lost: type another name, 'report.html'")
     temporary = os.path.join(os.path.dirname(name), f"{BEGUN}{uuid.uuid4().hex}{UNFINISHED}")
     try:

@@ -324,7 +324,7 @@ class Explode(Step):
         array, dtype = frame[self.column].array, frame[self.column].dtype
         if not holds_lists(dtype):
             raise ArgumentTypeError(
-                f"{quote(self.column)} has dtype {dtype}, which holds no lists. Of text they are made before the table is "
+                f"the dtype of {quote(self.column)} holds no lists. Of text they are made before the table is "
                 f"protected: df[{quote(self.column)}] = df[{quote(self.column)}].str.split(',')"
             )
         arrow = isinstance(array, pd.arrays.ArrowExtensionArray)

@@ -28,6 +28,7 @@ Mask = npt.NDArray[np.bool_]
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 NAT = np.iinfo(np.int64).min
+LONGEST = 10_000  # characters of a text constant
 
 # by number: the class of a cell's class has code of its own, which looking it up would run
 _INEXACT = frozenset(map(id, {float, complex, *(k for k in np.sctypeDict.values() if issubclass(k, np.inexact))}))
@@ -291,6 +292,8 @@ def plain(value: Any) -> ConstantValue:
     if isinstance(value, str):
         if not legible(value):
             raise ArgumentValueError("a text constant has to be valid Unicode")
+        if len(value) > LONGEST:  # each row that gets it copies it: whether memory is enough would follow from one row
+            raise ArgumentValueError(f"a text constant may have {LONGEST:,} characters")
         return str.__str__(value)
     raise ArgumentTypeError(
         f"{type(value).__name__} is no constant: that is true or false, a number, text, a pd.Timestamp or a "

@@ -58,6 +58,16 @@ BAD = {
     ),
     "merge nothing": (ArgumentValueError, "columns besides 'city'", lambda x: x.merge(TOWNS[["city"]], on="city")),
     "merge empty": (ArgumentValueError, "has no values", lambda x: x.merge({"city": ["x"], "town": [None]}, on="city")),
+    "assign a long text": (
+        ArgumentValueError,
+        "may have 10,000 characters",
+        lambda x: x.assign(z=lambda d: d.city.where(d.age > 30, "a" * 10_001)),
+    ),
+    "merge a long text": (
+        ArgumentValueError,
+        "may have 10,000 characters",
+        lambda x: x.merge({"city": ["x"], "town": ["a" * 10_001]}, on="city"),
+    ),
     "merge lists": (ArgumentTypeError, "is no constant", lambda x: x.merge({"city": ["x"], "town": [[1]]}, on="city")),
     "merge odd lists": (ArgumentTypeError, "one length", lambda x: x.merge({"city": ["x"], "town": []}, on="city")),
     "merge no table": (ArgumentTypeError, "public DataFrame", lambda x: x.merge(3, on="city")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -14,6 +15,7 @@ from support.commands import PLAN, SECRET, command, entries, spent, visits
 
 from pandas_dp.commands.plans import PipelinePlan
 from pandas_dp.commands.run import EXAMPLE
+from pandas_dp.release.csv import BEGUN, UNFINISHED
 
 KILLED = """
 import os
@@ -128,6 +130,17 @@ def test_what_a_killed_job_had_begun_to_write_is_removed_later(job):
     done = job()
     assert done.stdout.startswith("removed 1 file that a killed job had begun to write\n3 answers; ")
     assert [name for name in os.listdir(out) if name.endswith(".part")] == [".of-somebody-else.part"]
+
+
+def test_a_ledger_of_such_a_name_stays(job):
+    """Without it the next run would have the whole budget again."""
+    out = job.path / "out"
+    assert job().returncode == 0
+    named = out / f"{BEGUN}y{UNFINISHED}"
+    shutil.copy(job.path / "books", named)
+    os.utime(named, (10**9, 10**9))
+    assert job().returncode == 0
+    assert named.read_bytes() == (job.path / "books").read_bytes()
 
 
 @pytest.mark.parametrize("data", ["visits.csv", "visits.parquet", "visits.feather"])
