@@ -241,7 +241,7 @@ def test_the_step_is_frozen_data_and_shows_what_one_types():
         (["x", "u"], 3, ArgumentTypeError, r"takes one column, .*df = df\.explode\(\['tags', 'prices'\]\)"),
         ("u", 3, ArgumentTypeError, r"the dtype of 'u' holds no lists.*\.str\.split"),
         ("s", 3, ArgumentTypeError, r"df\['s'\] = df\['s'\]\.str\.split\(','\)"),
-        ("c", 3, ArgumentTypeError, "dtype category"),
+        ("c", 3, ArgumentTypeError, "the dtype of 'c'"),
         ("x", 2.0, ArgumentTypeError, r"whole number.*explode\('x', max=5\)"),
         ("x", True, ArgumentTypeError, "whole number"),
         ("x", None, ArgumentTypeError, "whole number"),
