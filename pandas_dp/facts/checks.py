@@ -15,7 +15,7 @@ from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.kinds import DAY, Kind, is_missing
+from pandas_dp.facts.kinds import DAY, Kind, is_missing, of_text
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import flag
 from pandas_dp.facts.public_only import entries, listed, python
@@ -230,7 +230,8 @@ def bins(
     example = BINS.get(kind.name, BINS["number"])
     line = line or Line(f"{call}({column!r}, bins={example})", "bins", example)
     if not kind.numeric:
-        raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
+        keyed = f"for keys type {call}({column!r}, keys=[...]){of_text(kind, column)}"
+        raise ArgumentTypeError(f"bins need a column of numbers or dates; {keyed}")
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
     edges = edges_of(edges)

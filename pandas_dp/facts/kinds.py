@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -227,6 +228,13 @@ def kind_of(dtype: Any) -> Kind:
     if letter in names and getattr(dtype, "itemsize", 8) <= 8:
         return Kind(names[letter])
     raise ArgumentTypeError(REFUSED.format(dtype=dtype if letter == "c" else type(dtype).__name__, hint=""))
+
+
+def of_text(kind: Kind, column: str) -> str:
+    """The end of a refusal of a column of text, objects or categories: the step that makes numbers of it."""
+    named = f"{column}=" if column.isidentifier() and not iskeyword(column) else f"**{{{column!r}: "
+    made = f'{named}lambda d: d[{column!r}].astype("float64"){"" if named.endswith("=") else "}"}'
+    return f"; of numbers that are written as text make some before: .assign({made})" if kind.name == "key" else ""
 
 
 def unit_of(dtype: Any) -> Fraction | None:

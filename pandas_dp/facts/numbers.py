@@ -137,18 +137,18 @@ def positive_int(value: Any, argument: str) -> int:
 
 
 def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
-    """Exact quantile levels with at most six decimals, and whether a single one was asked."""
+    """Exact quantile levels, rounded to six decimals, and whether a single one was asked."""
     scalar = not listed(q) or not isinstance(q, Sequence | np.ndarray | pd.Series | pd.Index)
     levels = [q] if scalar else list(q)
     if not 1 <= len(levels) <= 1000:
         raise ArgumentValueError("q must hold between 1 and 1,000 levels, such as q=[0.25, 0.5, 0.75]")
-    exact = tuple(exact_number(level, "q") for level in levels)
+    exact = tuple(
+        round(exact_number(level, "q"), 6) for level in levels
+    )  # np.arange(0.1, 1, 0.1) holds 0.30000000000000004
     if any(not 0 <= level <= 1 for level in exact):
         raise ArgumentValueError("q must lie between 0 and 1, such as q=0.9")
-    if any(level.denominator > 10**6 for level in exact):
-        raise ArgumentValueError("q may have at most six decimals, such as q=0.333333")
     if len(set(exact)) != len(exact):
-        raise ArgumentValueError("q must not hold a level twice")
+        raise ArgumentValueError("q must not hold a level twice, rounded to six decimals")
     return exact, scalar
 
 

@@ -14,6 +14,7 @@ from pandas_dp.aggregates.smooth import TrimmedMeanOf
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
 from pandas_dp.questions.choices import ChoiceQuestions
@@ -138,7 +139,7 @@ class PricedFrame(
                 "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by .agg(...); "
                 "rows are chosen by df.dp.query('age >= 65')"
             )
-        self._kind(column)
+        self._dtype(column)
         return PricedColumn(self, column)
 
     def count(self, column: str | None = None) -> Release:
@@ -175,7 +176,10 @@ class PricedFrame(
         """
         if column is None:
             return self._ask(self._text(), Count(), ())
-        self._kind(column)
+        if (
+            kind_or_none(self._dtype(column)) is None
+        ):  # such as lists: whether a row has one is known without reading it
+            return self.filter(lambda d: d[column].notna()).count()
         return self._ask(self._text(), Count(column), (column,))
 
     def size(self) -> Release:
