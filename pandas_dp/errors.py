@@ -109,7 +109,8 @@ class UnverifiedFrameError(PandasDPError):
 
     TEXT = (
         "this DataFrame object is not protected: a session answers the very object that was protected, as its rows were "
-        "then, and frames made from it by df.dp steps, such as df.dp.query('age >= 65') in place of df[df['age'] >= 65]. "
+        "then, and frames made from it by df.dp steps, such as df.dp.query('age >= 65') in place of df[df['age'] >= 65]; "
+        "df.pipe hands on a copy, df.dp.pipe the frame. "
         "What is written into a frame later changes no answer: make it a step, too. For a frame made in another way type "
         "session.adopt(frame, reason='...'); for another whole table about the same people, "
         "frame.dp.protect(session=session); for unrelated data, frame.dp.protect(epsilon=3, name='other')"

@@ -516,3 +516,13 @@ def dp(frame: pd.DataFrame) -> Accessor:
 
 
 pd.api.extensions.register_dataframe_accessor("dp")(Accessor)
+
+
+@pd.api.extensions.register_series_accessor("dp")
+class SeriesAccessor:
+    """Says where the questions of a column are: a Series is an object of its own, and nobody knows of what rows it was made."""
+
+    def __init__(self, column: pd.Series[Any]) -> None:
+        raise AttributeError(
+            "ask the protected frame, which knows its rows: df.dp(epsilon=0.5)['age'].mean(bounds=(0, 100))"
+        )

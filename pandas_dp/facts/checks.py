@@ -15,14 +15,15 @@ from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.kinds import DAY, Kind, is_missing
+from pandas_dp.facts.kinds import DAY, Kind, is_missing, of_text
 from pandas_dp.facts.labels import Labels
-from pandas_dp.facts.numbers import flag
+from pandas_dp.facts.numbers import flag, positive_int
 from pandas_dp.facts.public_only import entries, listed, python
 from pandas_dp.facts.schema import ColumnFacts
 
 MOST_PARTS = 10_000_000
 PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64")
+REVERSED = "bounds must have the lower end first and below the upper"
 MOST_KEPT = 10_000  # longer lists of keys or edges are not kept from call to call
 KEYS = {"key": "['A', 'B']", "number": "[0, 1, 2]", "bool": "[False, True]", "datetime": "['2013-01-31']"}
 BINS = {
@@ -57,9 +58,20 @@ def lattice(
 
     Without a step its points are multiples of `unit`, which those values are that the column can hold: see `held_step`.
     """
+    line = line or Line(f"{call}({column!r}, bounds=(lower, upper))", "bounds", "(lower, upper)")
+    lower, upper = ends(bounds, kind, facts, call, line)
+    step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
+    if step is None and unit is not None:
+        lower, upper, exact_step = held_step(lower, upper, unit, kind)
+    else:
+        exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
+    return _lattice(lower, upper, exact_step, bits, line)
+
+
+def ends(bounds: Any, kind: Kind, facts: ColumnFacts, call: str, line: Line) -> list[Fraction]:
+    """Exact ends of bounds=, or of the schema's, or of the natural ones of a bool column."""
     if bounds is None:
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
-    line = line or Line(f"{call}({column!r}, bounds=(lower, upper))", "bounds", "(lower, upper)")
     if bounds is None:
         bought = kind.name == "number" and call in BUYING
         otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
@@ -71,13 +83,7 @@ def lattice(
         raise line.refuse("bounds must be a pair of numbers", ArgumentValueError)
     if any(bound is None for bound in bounds):
         raise line.refuse(f"{call}() needs both bounds; median() and quantile() take None for an end")
-    lower, upper = _ends(bounds, kind, line)
-    step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
-    if step is None and unit is not None:
-        lower, upper, exact_step = held_step(lower, upper, unit, kind)
-    else:
-        exact_step = None if step is None else Kind.number(_step_kind(kind), step, "step")
-    return _lattice(lower, upper, exact_step, bits, line)
+    return _ends(bounds, kind, line)
 
 
 def held_step(
@@ -112,7 +118,7 @@ def _ends(bounds: Iterable[Any], kind: Kind, line: Line) -> list[Fraction]:
 def _lattice(lower: Fraction, upper: Fraction, exact_step: Fraction | None, bits: int, line: Line) -> Lattice:
     """Check ends and step, all exact, and make the lattice; kept, since a session asks with few of them."""
     if not lower < upper:
-        raise line.refuse("bounds must have the lower end first and below the upper", ArgumentValueError)
+        raise line.refuse(REVERSED, ArgumentValueError)
     if upper - lower < max(NARROWEST, max(abs(lower), abs(upper)) / 2**40):
         raise ArgumentValueError("bounds lie too close together; round them outwards")
     if exact_step is not None and (exact_step <= 0 or (upper - lower) / exact_step > MOST_CELLS):
@@ -230,7 +236,8 @@ def bins(
     example = BINS.get(kind.name, BINS["number"])
     line = line or Line(f"{call}({column!r}, bins={example})", "bins", example)
     if not kind.numeric:
-        raise ArgumentTypeError(f"bins need a column of numbers or dates; for keys type {call}({column!r}, keys=[...])")
+        keyed = f"for keys type {call}({column!r}, keys=[...]){of_text(kind, column)}"
+        raise ArgumentTypeError(f"bins need a column of numbers or dates; {keyed}")
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
     edges = edges_of(edges)
@@ -249,6 +256,23 @@ def bins(
         raise line.refuse("bins must rise from edge to edge", ArgumentValueError)
     make = _binned if len(raw) <= MOST_KEPT else _binned.__wrapped__
     return make(column, raw, isinstance(raw[0], int), other, null, kind)
+
+
+def equal(bins: Any, bounds: Any, kind: Kind, facts: ColumnFacts, call: str, column: str) -> Any:
+    """Edges of a number of equal bins between public bounds; edges that are listed, as they are."""
+    line = Line(f"{call}({column!r}, bins=10, bounds=(0, 100))", "bounds", "(lower, upper)")
+    if not isinstance(bins, int | np.integer) or isinstance(bins, bool):
+        if bounds is not None:
+            raise ArgumentTypeError(f"bounds= goes with a number of bins, which are equal then: {line.text}")
+        return bins
+    count = positive_int(bins, "bins")
+    if count > MOST_KEPT:
+        raise ArgumentValueError(f"at most {MOST_KEPT:,} equal bins are made of bounds; of more list the edges")
+    lower, upper = ends(bounds, kind, facts, call, line) if kind.numeric else (Fraction(0), Fraction(1))
+    if lower >= upper:
+        raise line.refuse(REVERSED, ArgumentValueError)
+    edges = [lower + (upper - lower) * i / count for i in range(count + 1)]
+    return edges if kind.name in ("number", "bool") else [kind.value(edge) for edge in edges]
 
 
 def edges_of(bins: Any) -> Any:

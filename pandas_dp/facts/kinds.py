@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, told
 
 FARTHEST = 2**62
 DAY = 86_400 * 10**9
@@ -94,20 +95,25 @@ class Kind:
             raise ArgumentTypeError(
                 f"{argument} must be single dates; periods are bins: bins=pd.period_range('2013-01', '2013-12', freq='M')"
             )
-        hint = f"{argument} must be dates with the year first: {DATES.get(argument, DATES['one'])}"
-        if isinstance(value, bool | int | float | np.number) or (isinstance(value, str) and not DATE.fullmatch(value)):
-            raise ArgumentTypeError(hint)
+        line = DATES.get(argument, DATES["one"])
+        bare = isinstance(value, numbers.Number | np.bool_) and not is_missing(value)
+        stamp = None
         try:
-            stamp = pd.Timestamp(value)
-            if self.tz is not None:
-                stamp = stamp.tz_localize(self.tz) if stamp.tz is None else stamp.tz_convert(self.tz)
-            stamp = stamp.as_unit("ns")
+            if DATE.fullmatch(value) if isinstance(value, str) else not bare:
+                with told(f"{argument}: "):
+                    stamp = placed(pd.Timestamp(value).as_unit("ns"), self.tz)
+        except PandasDPError:
+            raise
+        except pd.errors.OutOfBoundsDatetime:
+            ends = "lie between '1677-09-22' and '2262-04-11', all that nanoseconds count"
+            raise ArgumentValueError(f"{argument} must {ends}: {line}") from None
         except (ValueError, TypeError, OverflowError):
-            raise ArgumentTypeError(hint) from None
-        if self.tz is None and stamp.tz is not None:
-            raise ArgumentTypeError(f"{argument} has a time zone and the column has none")
+            if isinstance(value, str):
+                raise ArgumentValueError(f"{argument}: {value!r} is no date of the calendar: {line}") from None
+        if stamp is None:
+            raise ArgumentTypeError(f"{argument} must be dates with the year first: {line}")
         if pd.isna(stamp):
-            raise ArgumentTypeError(hint)
+            raise ArgumentValueError(f"{argument} must be dates, and none of them missing: {line}")
         return stamp
 
     def ratio(self, numerator: int, denominator: int) -> Any:
@@ -131,6 +137,38 @@ class Kind:
             seconds = min(max(round(number / 10**9), -FARTHEST), FARTHEST)  # beyond 292 years
             return pd.Timedelta(np.timedelta64(seconds, "s"))
         return float(number)
+
+
+def placed(stamp: pd.Timestamp, zone: Any) -> pd.Timestamp:
+    """A date as a column in this time zone, or in none, has it: without a zone of its own it is what clocks there show.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For a date with a time zone beside a column without one.
+    ArgumentValueError
+        For what clocks in the zone show twice, or never.
+    """
+    if zone is None and stamp.tz is not None:
+        bare = str(stamp.tz_localize(None))
+        raise ArgumentTypeError(f"{str(stamp)!r} has a time zone and the column has none: leave it out, {bare!r}")
+    if zone is None or stamp.tz is not None:
+        return stamp if zone is None else stamp.tz_convert(zone)
+    try:
+        return stamp.tz_localize(zone)
+    except pd.errors.OutOfBoundsDatetime:
+        raise
+    except ValueError:
+        pass
+    # PEP 495: of what is shown twice these are the first and the second; of what is skipped the later and the earlier
+    rules: Any = pd.Timestamp(0, tz=zone).tzinfo
+    clock = stamp.to_pydatetime(warn=False)
+    moments = [
+        (stamp - rules.utcoffset(clock.replace(fold=fold))).tz_localize("UTC").tz_convert(zone) for fold in (0, 1)
+    ]
+    once, again = (str(m) if DATE.fullmatch(str(m)) else str(m.tz_convert("UTC")) for m in sorted(moments))
+    happens = "comes twice" if moments[0] < moments[1] else "does not exist"
+    raise ArgumentValueError(f"{str(stamp)!r} {happens} on clocks of {zone}: write {once!r} or {again!r}")
 
 
 def exact_number(value: Any, argument: str) -> Fraction:
@@ -190,6 +228,13 @@ def kind_of(dtype: Any) -> Kind:
     if letter in names and getattr(dtype, "itemsize", 8) <= 8:
         return Kind(names[letter])
     raise ArgumentTypeError(REFUSED.format(dtype=dtype if letter == "c" else type(dtype).__name__, hint=""))
+
+
+def of_text(kind: Kind, column: str) -> str:
+    """The end of a refusal of a column of text, objects or categories: the step that makes numbers of it."""
+    named = f"{column}=" if column.isidentifier() and not iskeyword(column) else f"**{{{column!r}: "
+    made = f'{named}lambda d: d[{column!r}].astype("float64"){"" if named.endswith("=") else "}"}'
+    return f"; of numbers that are written as text make some before: .assign({made})" if kind.name == "key" else ""
 
 
 def unit_of(dtype: Any) -> Fraction | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -19,6 +21,7 @@ from pandas_dp.facts.kinds import Kind, exact_number
 from pandas_dp.facts.public_only import listed
 
 Checked = TypeVar("Checked")
+DECIMAL = re.compile(r"\d{1,20}(\.\d{1,300})?([eE][-+]?\d{1,3})?", re.ASCII)
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 
 
@@ -41,10 +44,15 @@ class Accuracy:
         return f"within={amount}, confidence={self.level:.12g}" + (f", delta={show(self.delta)}" if self.delta else "")
 
 
+def _typed(value: Any) -> Any:
+    """A price as it may be typed: also a decimal in quotes, which is exact as well; its exponent has three digits at most."""
+    return Decimal(value) if type(value) is str and DECIMAL.fullmatch(value) else value
+
+
 def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
     """Exact epsilon within 1e-9..1e6."""
     with told(behind=f", such as {argument}=0.5"):
-        exact = exact_number(value, argument)
+        exact = exact_number(_typed(value), argument)
     if not SMALLEST_EPSILON <= exact <= LARGEST_EPSILON:
         raise ArgumentValueError(f"{argument} must lie between 1e-9 and 1e6, such as {argument}=0.5")
     return exact
@@ -79,7 +87,7 @@ def _planned(check: Callable[[Any, str], Checked], value: Any, what: str, line: 
 def small_delta(value: Any, argument: str = "delta") -> Fraction:
     """Exact delta within [0, 1)."""
     with told(behind=f", such as {argument}=1e-6"):
-        exact = exact_number(value, argument)
+        exact = exact_number(_typed(value), argument)
     if not 0 <= exact < 1 or 0 < exact < Fraction(1, 10**100):
         raise ArgumentValueError(f"{argument} must be 0 or lie between 1e-100 and 1, such as {argument}=1e-6")
     return exact
@@ -137,18 +145,18 @@ def positive_int(value: Any, argument: str) -> int:
 
 
 def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
-    """Exact quantile levels with at most six decimals, and whether a single one was asked."""
+    """Exact quantile levels, rounded to six decimals, and whether a single one was asked."""
     scalar = not listed(q) or not isinstance(q, Sequence | np.ndarray | pd.Series | pd.Index)
     levels = [q] if scalar else list(q)
     if not 1 <= len(levels) <= 1000:
         raise ArgumentValueError("q must hold between 1 and 1,000 levels, such as q=[0.25, 0.5, 0.75]")
-    exact = tuple(exact_number(level, "q") for level in levels)
+    exact = tuple(
+        round(exact_number(level, "q"), 6) for level in levels
+    )  # np.arange(0.1, 1, 0.1) holds 0.30000000000000004
     if any(not 0 <= level <= 1 for level in exact):
         raise ArgumentValueError("q must lie between 0 and 1, such as q=0.9")
-    if any(level.denominator > 10**6 for level in exact):
-        raise ArgumentValueError("q may have at most six decimals, such as q=0.333333")
     if len(set(exact)) != len(exact):
-        raise ArgumentValueError("q must not hold a level twice")
+        raise ArgumentValueError("q must not hold a level twice, rounded to six decimals")
     return exact, scalar
 
 

@@ -16,7 +16,7 @@ from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.kinds import Kind
+from pandas_dp.facts.kinds import Kind, of_text
 from pandas_dp.facts.public_only import legible
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.function_trial import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
@@ -288,8 +288,10 @@ class BlockQuestions(PreparedFrame):
             raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {line}")
         names, centres = tuple(columns), numbers.positive_int(k, "k")
         for column in names:
-            if self._kind(column).name != "number":
-                raise ArgumentTypeError(f"kmeans() needs columns of numbers; {column!r} holds something else")
+            kind = self._kind(column)
+            if kind.name != "number":
+                other = f"{column!r} holds something else{of_text(kind, column)}"
+                raise ArgumentTypeError(f"kmeans() needs columns of numbers; {other}")
         if len(set(names)) != len(names) or set(bounds or ()) - set(names):
             raise ArgumentValueError(f"columns must differ, and bounds be of these columns alone: {line}")
         if centres * len(names) > MOST_OUTPUTS:

@@ -21,7 +21,7 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, told
 from pandas_dp.facts import numbers
 from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
-from pandas_dp.facts.kinds import exact_number, is_missing
+from pandas_dp.facts.kinds import exact_number, is_missing, of_text
 from pandas_dp.facts.public_only import listed, python
 from pandas_dp.questions.function_trial import ZERO, made_up, no_number, rehearse
 from pandas_dp.questions.rows import PreparedFrame
@@ -170,7 +170,8 @@ class ChoiceQuestions(PreparedFrame):
         """
         kind = self._kind(column)
         if kind.name != "number":
-            raise ArgumentTypeError(f"best_price() needs a column of numbers, and {column!r} holds none")
+            none = f"{column!r} holds none{of_text(kind, column)}"
+            raise ArgumentTypeError(f"best_price() needs a column of numbers, and {none}")
         sold = None if supply is None else numbers.positive_int(supply, "supply")
         line = PRICES.format(column=column)
         if prices is not None and bounds is not None:

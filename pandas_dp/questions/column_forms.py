@@ -82,14 +82,24 @@ class ColumnForms:
         return self._frame.max(self._column, bounds=bounds, q=q, step=step, error_bar=error_bar)
 
     def histogram(
-        self, *, bins: Any = None, keys: Any = None, other: bool = False, null: bool = False, workload: str = "bins"
+        self,
+        *,
+        bins: Any = None,
+        keys: Any = None,
+        other: bool = False,
+        null: bool = False,
+        workload: str = "bins",
+        bounds: Any = None,
+        range: Any = None,
     ) -> Release:
         """See `PricedFrame.histogram`."""
-        return self._frame.histogram(self._column, bins=bins, keys=keys, other=other, null=null, workload=workload)
+        return self._frame.histogram(
+            self._column, bins=bins, keys=keys, other=other, null=null, workload=workload, bounds=bounds, range=range
+        )
 
-    def ecdf(self, *, bins: Any) -> Release:
+    def ecdf(self, *, bins: Any, bounds: Any = None) -> Release:
         """See `PricedFrame.ecdf`."""
-        return self._frame.ecdf(self._column, bins=bins)
+        return self._frame.ecdf(self._column, bins=bins, bounds=bounds)
 
     def value_counts(
         self, *, keys: Any = None, normalize: bool = False, sort: bool = True, other: bool = False, null: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
@@ -14,10 +14,12 @@ from pandas_dp.aggregates.smooth import TrimmedMeanOf
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
 from pandas_dp.questions.choices import ChoiceQuestions
 from pandas_dp.questions.column_forms import ColumnForms
+from pandas_dp.questions.columns import PricedColumns
 from pandas_dp.questions.keys import GroupQuestions
 from pandas_dp.questions.quantiles import smooth_method, trimmed_share
 from pandas_dp.questions.rows import PreparedFrame
@@ -131,14 +133,20 @@ class PricedFrame(
         name = "df.dp" if self._ahead is None else "df.dp.preview"
         return f"<{name} at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
 
-    def __getitem__(self, column: str) -> PricedColumn:
-        """Select one column, as in pandas."""
+    @overload
+    def __getitem__(self, column: str) -> PricedColumn: ...
+    @overload
+    def __getitem__(self, column: list[str]) -> PricedColumns: ...
+    def __getitem__(self, column: str | list[str]) -> PricedColumn | PricedColumns:
+        """Select one column, or several by their list, as in pandas."""
+        if isinstance(column, list):
+            return PricedColumns(self, column)
         if not isinstance(column, str):
             raise ArgumentTypeError(
-                "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by .agg(...); "
-                "rows are chosen by df.dp.query('age >= 65')"
+                "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "
+                "names; rows are chosen by df.dp.query('age >= 65')"
             )
-        self._kind(column)
+        self._dtype(column)
         return PricedColumn(self, column)
 
     def count(self, column: str | None = None) -> Release:
@@ -175,7 +183,10 @@ class PricedFrame(
         """
         if column is None:
             return self._ask(self._text(), Count(), ())
-        self._kind(column)
+        if (
+            kind_or_none(self._dtype(column)) is None
+        ):  # such as lists: whether a row has one is known without reading it
+            return self.filter(lambda d: d[column].notna()).count()
         return self._ask(self._text(), Count(column), (column,))
 
     def size(self) -> Release:

@@ -159,8 +159,8 @@ class QuantileQuestions(PreparedFrame):
         ----------
         column : str
         q : float or list of float
-            Several levels share the price. Three or more are asked together, which costs about log2(levels) shares
-            instead of one for each level, wherever that is the more accurate way.
+            Rounded to six decimals. Several levels share the price. Three or more are asked together, which costs about
+            log2(levels) shares instead of one for each level, wherever that is the more accurate way.
         bounds : (lower, upper), (lower, None), (None, upper), (None, None) or "private", optional
             In the column's unit; values beyond count at the ends. From the schema where left out. With None for an end
             the distance of the candidates from the known end (or 0) grows by 1 % from each to the next, up to 1e300 or

@@ -19,11 +19,11 @@ from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
-from pandas_dp.facts.kinds import Kind, kind_of, unit_of, without_rows
+from pandas_dp.facts.kinds import Kind, kind_of, of_text, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
@@ -135,6 +135,13 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         return frames.late(self._frame, name)
 
     def _kind(self, column: str) -> Kind:
+        dtype = self._dtype(column)
+        with told(
+            behind=f"; .count({column!r}) counts its values, .filter(lambda d: d[{column!r}].notna()) keeps their rows"
+        ):
+            return kind_of(dtype)
+
+    def _dtype(self, column: str) -> Any:
         if not isinstance(column, str):
             raise ArgumentTypeError(
                 "name one column by its text and first, such as .mean('cost', bounds=(0, 100)) or .quantile('cost', 0.5, ...), "
@@ -154,7 +161,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             raise ArgumentValueError(self._late(column) or known)
         # taken out of a frame again and again it would cost more than many queries
         held = frame[column] if table is None or self._steps else table.column(column)
-        return kind_of(held.dtype)
+        return held.dtype
 
     def _facts(self, column: str) -> ColumnFacts:
         if not isinstance(column, str):
@@ -196,7 +203,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         if not kind.numeric:
             raise ArgumentTypeError(
                 f"{name}() needs a column of numbers or dates; {column!r} holds text or objects, which serve as keys: "
-                f"histogram({column!r}, keys=[...])"
+                f"histogram({column!r}, keys=[...]){of_text(kind, column)}"
             )
         unit = self._unit(column) if held else None
         return kind, checks.lattice(bounds, step, bits, kind, self._facts(column), name, column, unit=unit)

@@ -22,6 +22,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
+from pandas_dp.facts.kinds import of_text
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import full
@@ -233,6 +234,7 @@ class SeveralQuestions(PreparedFrame):
         if kind.name != "number":
             raise ArgumentTypeError(
                 f"describe() needs columns of numbers; of {column!r} ask .count(...), .value_counts(...), .quantile(...)"
+                + of_text(kind, column)
             )
         facts = self._facts(column)
         unit = self._unit(column)

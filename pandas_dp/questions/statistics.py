@@ -23,7 +23,7 @@ from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.kinds import Kind, is_missing
+from pandas_dp.facts.kinds import Kind, is_missing, of_text
 from pandas_dp.facts.public_only import listed
 from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
 from pandas_dp.questions.rows import PreparedFrame
@@ -329,7 +329,8 @@ class StatisticQuestions(QuantileQuestions):
         kinds = {column: self._kind(column) for column in names}
         for column, kind in kinds.items():
             if kind.name not in ("number", "bool"):
-                raise ArgumentTypeError(f"{name}() needs columns of numbers; {column!r} holds something else")
+                other = f"{column!r} holds something else{of_text(kind, column)}"
+                raise ArgumentTypeError(f"{name}() needs columns of numbers; {other}")
         if len(kinds) != len(names) or set(given) - set(names):
             raise ArgumentValueError(f"columns must differ, and bounds be of these columns alone: {line}")
         if not 2 <= len(names) <= MOST_COLUMNS:
@@ -415,7 +416,7 @@ class GraphQuestions(PreparedFrame):
             raise ArgumentValueError("mst_cost() needs three columns: mst_cost('source', 'target', 'weight', ...)")
         if kinds[2].name not in ("number", "timedelta"):
             raise ArgumentTypeError(
-                f"mst_cost() needs weights that are numbers or durations, and {weight!r} holds none"
+                f"mst_cost() needs weights that are numbers or durations, and {weight!r} holds none{of_text(kinds[2], weight)}"
             )
         line = LINE.format(repr(source), repr(target), repr(weight))
         given = self._facts(source).keys if vertices is None else vertices

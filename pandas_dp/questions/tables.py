@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.count import CountBy
@@ -14,7 +15,7 @@ from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import example
-from pandas_dp.facts.call import LEFT_OUT
+from pandas_dp.facts.call import LEFT_OUT, argument_text
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.questions.partition import Parts, parts_of
 from pandas_dp.questions.rows import PreparedFrame
@@ -28,6 +29,12 @@ PIVOT = (
     "pivot_table('cost', 'ward', 'sex', aggfunc='mean', keys={'ward': [...], 'sex': [...]}, bounds=(0, 100)); by one column "
     "alone it is groupby('ward', keys=[...])['cost'].mean(bounds=(0, 100))"
 )
+
+
+def last_edge(bins: Any, labels: Labels) -> tuple[str, ...]:
+    """Say of equal bins that nobody listed where the last of them ends."""
+    whole = isinstance(bins, int | np.integer)
+    return (f"values at {argument_text(labels.edges[-1])}, where the last bin ends, lie in none",) if whole else ()
 
 
 class TableQuestions(PreparedFrame):
@@ -44,21 +51,26 @@ class TableQuestions(PreparedFrame):
         other: bool = False,
         null: bool = False,
         workload: str = "bins",
+        bounds: Any = None,
+        range: Any = None,
     ) -> Release:
         """Count rows by bin of a numeric column, or by listed key of any column.
 
         Parameters
         ----------
         column : str
-        bins : sequence of numbers or dates, optional
+        bins : sequence of numbers or dates, or int, optional
             Edges, or the index of another histogram: each bin holds its left edge and not its right one, as in
-            ``pandas.cut(..., right=False)``; values at the last edge lie outside.
+            ``pandas.cut(..., right=False)``; values at the last edge lie outside. A number makes so many equal bins between
+            ``bounds``.
         keys : list, optional
             Listed values, in the order wanted; from the schema where left out. Never from the data: see ``unique``.
         other, null : bool
             One more part for values outside the bins or keys, and for missing ones.
         workload : {"bins", "ranges"}
             What shall be accurate: each count, or sums over neighbouring bins, which ``range_sum`` then gives.
+        bounds, range : (lower, upper), optional
+            Ends of a number of bins, in the column's unit, under pandas' or NumPy's name; from the schema where left out.
 
         Returns
         -------
@@ -97,21 +109,30 @@ class TableQuestions(PreparedFrame):
             )
         if bins is not None and keys is not None:
             raise ArgumentTypeError("give either bins= or keys=, not both")
-        if bins is None:
+        if bounds is not None and range is not None:
+            raise ArgumentTypeError("bounds= and range= are two names of one argument: give one of them")
+        edges = self._edges("histogram", column, bins, range if bounds is None else bounds)
+        if edges is None:
             keyed, labels = self._keys("histogram", column, keys, other, null)
             return self._ask(self._text(keys=keyed.keys), CountBy(keyed, labels, name="count"), (column,))
-        binned, labels = checks.bins(bins, other, null, self._kind(column), "histogram", column)
+        binned, labels = checks.bins(edges, other, null, self._kind(column), "histogram", column)
         question = RangeCounts(binned, labels) if workload == "ranges" else CountBy(binned, labels, name="count")
-        return self._ask(self._text(bins=labels.edges), question, (column,))
+        text = self._text(bins=labels.edges, bounds=LEFT_OUT, range=LEFT_OUT)
+        return self._noting(last_edge(bins, labels))._ask(text, question, (column,))
 
-    def ecdf(self, column: str, *, bins: Any) -> Release:
+    def _edges(self, name: str, column: str, bins: Any, bounds: Any) -> Any:
+        return checks.equal(bins, bounds, self._kind(column), self._facts(column), name, column)
+
+    def ecdf(self, column: str, *, bins: Any, bounds: Any = None) -> Release:
         """Cumulative distribution of a column at public edges.
 
         Parameters
         ----------
         column : str
-        bins : sequence of numbers or dates
-            Edges, as for ``histogram``.
+        bins : sequence of numbers or dates, or int
+            Edges, as for ``histogram``, or a number of equal bins between ``bounds``.
+        bounds : (lower, upper), optional
+            Of a number of bins, in the column's unit; from the schema where left out.
 
         Returns
         -------
@@ -140,8 +161,9 @@ class TableQuestions(PreparedFrame):
         [0.0, 0.0, 0.3, 0.7, 1.0, 1.0]
         """
         kind = self._kind(column)
-        binned, labels = checks.bins(bins, False, False, kind, "ecdf", column)
-        return self._ask(self._text(bins=labels.edges), Ecdf(binned, Labels(column, labels.edges)), (column,))
+        binned, labels = checks.bins(self._edges("ecdf", column, bins, bounds), False, False, kind, "ecdf", column)
+        text, question = self._text(bins=labels.edges, bounds=LEFT_OUT), Ecdf(binned, Labels(column, labels.edges))
+        return self._noting(last_edge(bins, labels))._ask(text, question, (column,))
 
     def crosstab(
         self,

@@ -14,7 +14,7 @@ from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.facts.kinds import Kind
+from pandas_dp.facts.kinds import Kind, of_text
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import refuse_dates
 from pandas_dp.tables import frames
@@ -39,6 +39,7 @@ def bounded(
     if kind.name != "number":
         raise ArgumentTypeError(
             f"bounds='private' works for columns of numbers; here type {name}({column!r}, bounds=(lower, upper))"
+            + of_text(kind, column)
         )
     if step is not None:
         raise ArgumentValueError(
@@ -91,7 +92,8 @@ def grid(frame: PreparedFrame, name: str, column: str, bounds: Any, step: Any) -
     """Candidates from the known end (or 0) to as far as numbers of the column's dtype go."""
     kind, (lower, upper) = frame._kind(column), bounds
     if not kind.numeric:
-        raise ArgumentTypeError(f"{name}() needs a column of numbers or dates; {column!r} holds text or objects")
+        holds = f"{column!r} holds text or objects{of_text(kind, column)}"
+        raise ArgumentTypeError(f"{name}() needs a column of numbers or dates; {holds}")
     if kind.name == "datetime" and lower is None and upper is None:
         raise ArgumentTypeError(f"give one end at least: {name}({column!r}, bounds=('2013-01-01', None))")
     dated = kind.name in ("datetime", "timedelta")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import replace
@@ -182,12 +183,9 @@ def _kind(bound: Any) -> Kind:
     if isinstance(bound, dt.timedelta | np.timedelta64):
         return Kind("timedelta")
     if isinstance(bound, str | np.datetime64 | dt.date):
-        try:
+        zone = None
+        with contextlib.suppress(ValueError):  # what is no date says so where it is read
             zone = pd.Timestamp(bound).tzinfo
-        except ValueError:
-            raise ArgumentTypeError(
-                "bounds must be dates with the year first: {'bounds': ('2013-01-01', '2014-01-01')}"
-            ) from None
         return Kind("datetime", None if zone is None else "UTC")
     return Kind("number")
 

@@ -25,7 +25,9 @@ INF, NAN = float("inf"), float("nan")
         pytest.param(INF, ValueError, id="B4"),
         pytest.param(1e-320, ValueError, id="B5"),
         pytest.param(1e308, ValueError, id="B6"),
-        pytest.param("1", TypeError, id="B7"),
+        pytest.param("one", TypeError, id="B7"),
+        pytest.param("1_0", TypeError, id="B7 as Python reads it"),
+        pytest.param("1e999999999", TypeError, id="B7 too long"),
         pytest.param(True, TypeError, id="B8"),
         pytest.param(1 + 0j, TypeError, id="B9 complex"),
         pytest.param(np.array([1, 2]), TypeError, id="B9 array"),
@@ -78,6 +80,14 @@ NUMBERS = {  # and text that pandas or NumPy would read as one
 }
 
 
+PRICES = ["protect epsilon", "plan price", "rho", "allot", "partition", "extend to", "query epsilon"]
+
+
+@pytest.mark.parametrize("place", PRICES)
+def test_a_price_may_be_a_decimal_in_quotes(place):
+    NUMBERS[place]("12.5" if place == "extend to" else "0.5")
+
+
 @pytest.mark.parametrize(
     "odd", ["1", " 1 ", "0x1", b"1", True, np.True_, np.str_("1"), 1 + 0j, np.array(1), pd.NA], ids=repr
 )
@@ -85,11 +95,13 @@ NUMBERS = {  # and text that pandas or NumPy would read as one
 def test_b7_b8_b9_wherever_a_number_is_typed(place, odd):
     if place == "protect rows" and odd is True:
         return  # that their number is public
+    if place in PRICES and type(odd) is str and odd == "1":
+        odd = "-1"
     with pytest.raises((ArgumentTypeError, ArgumentValueError)):
         NUMBERS[place](odd)
 
 
-@pytest.mark.parametrize("epsilon", [Decimal("0.1"), Fraction(1, 10), 0.1], ids=repr)
+@pytest.mark.parametrize("epsilon", [Decimal("0.1"), Fraction(1, 10), 0.1, "0.1", "1e-1", "0.10"], ids=repr)
 def test_b10_one_exact_rational_is_charged_and_calibrates(epsilon):
     df = protected()
     release = df.dp(epsilon=epsilon).count()

@@ -99,8 +99,18 @@ def swapped(made: Made) -> Iterator[tuple[str, Made]]:
             yield f"{place} = {odd!r}", made._replace(args=args, options=options)
 
 
+IN_QUOTES = {  # prices: a decimal of Python's own text is one exact number
+    *(f"Accessor.{call}: epsilon" for call in ("__call__", "protect", "allot", "partition")),
+    *("Accessor.preview: 0", "Accessor.protect: delta", "Session.extend: 0", "query: 0", "split: 0"),
+    *("local.estimate: epsilon", "local.randomize: epsilon", "accounting.compose: delta", "accounting.epsilon_for: 1"),
+    *(f"{call}(): 0" for call in ("Loss", "Laplace", "Exponential", "Gaussian")),
+    *(f"accounting.{call}: 0" for call in ("gaussian_sigma", "group_privacy", "queries_for", "subsampled")),
+    *(f"accounting.{call}: 1" for call in ("gaussian_sigma", "queries_for", "subsampled")),
+}
+
+
 def test_b7_b8_no_number_is_text_or_a_truth_value():
-    """Both count as numbers to Python or to NumPy, so that a slip would be a price or a bound."""
+    """Both count as numbers to Python or to NumPy, so that a slip would be a bound."""
     made = [*calls.recorded(), *((name, make()) for name, each in HELPERS.items() for make in each)]
     met, taken = 0, []
     for name, call in made:
@@ -115,4 +125,4 @@ def test_b7_b8_no_number_is_text_or_a_truth_value():
             ):  # candidates, which may be any public values
                 taken.append(f"{name}: {what}")
     assert met > 500
-    assert taken == []
+    assert {place.partition(" = '")[0] for place in taken} == IN_QUOTES

@@ -35,7 +35,7 @@ def test_durations_need_their_unit(monkeypatch, bound):
     df.dp(epsilon=1).mean("stay", bounds=("0 min", pd.Timedelta("5h")))
 
 
-@pytest.mark.parametrize("bound", ["03/04/2013", "3.4.2013", "Jan 3 2013", "today", "now", "04-03-2013", "2013-13-01"])
+@pytest.mark.parametrize("bound", ["03/04/2013", "3.4.2013", "Jan 3 2013", "today", "now", "04-03-2013", "13.2013"])
 def test_dates_have_the_year_first(monkeypatch, bound):
     df = protected(days())
     with refused(monkeypatch, df, ArgumentTypeError, r"year first: bounds=\('2013-01-01', '2014-01-01'\)"):

@@ -53,6 +53,28 @@ def test_several_quantiles(ask, adult):
     assert answer.to_numpy() == pytest.approx(adult["age"].quantile(levels).to_numpy(), abs=0.01)
 
 
+def test_levels_are_rounded_to_six_decimals(ask, adult):
+    exact = ask().quantile("age", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+    computed = ask().quantile("age", np.arange(0.1, 1, 0.1))  # 0.30000000000000004, 0.7000000000000001
+    assert list(computed.index) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    assert computed.equals(exact)  # the same question
+    assert ask().quantile("age", 1 / 3) == ask().quantile("age", 0.333333)
+    assert list(ask().quantile("age", np.linspace(0, 1, 7)).index) == [
+        0,
+        0.166667,
+        0.333333,
+        0.5,
+        0.666667,
+        0.833333,
+        1,
+    ]
+    with pytest.raises(ArgumentValueError, match="twice, rounded to six decimals"):
+        ask().quantile("age", [0.3, 0.1 + 0.2])
+    for wrong in (1.000001, -0.000001, float("nan")):
+        with pytest.raises(ArgumentValueError):
+            ask().quantile("age", wrong)
+
+
 def test_histograms(ask, adult):
     edges = [0, 20, 40, 60, 100]
     histogram = ask().histogram("age", bins=edges)
