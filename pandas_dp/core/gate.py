@@ -186,15 +186,33 @@ def _drawn(work: Callable[[], T]) -> T:
     return drawn
 
 
+_tell = warnings._showwarnmsg  # type: ignore[attr-defined]  # which Python calls with every warning that filters let through
+
+
+def _told(message: Any) -> None:
+    """Pass a warning on, but for those of data that this thread looks at."""
+    if not getattr(_inside, "guarded", False):
+        _tell(message)
+
+
+warnings._showwarnmsg = _told  # type: ignore[attr-defined]
+
+
 def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFailedError]) -> T:
     """Run work that touches data: no warning of it escapes, and every exception becomes one constant text.
+
+    Filters of warnings belong to the process, and any other thread may put those of before back meanwhile: see `_told`.
 
     A KeyboardInterrupt comes out only where a signal came, for one that was merely raised may tell of a row.
     """
     results: list[T] = []
-    with contextlib.suppress(BaseException), watched(), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        results.append(work())
+    before, _inside.guarded = getattr(_inside, "guarded", False), True
+    try:
+        with contextlib.suppress(BaseException), watched(), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            results.append(work())
+    finally:
+        _inside.guarded = before
     # raised here, outside the handler, so that neither cause nor context nor inner frames are attached
     stop(failure.TEXT)
     if not results:

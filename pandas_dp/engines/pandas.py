@@ -318,9 +318,12 @@ def _read(array: Any) -> list[Any]:
 
 
 def _cell(cell: Any) -> Any:
-    """A copy of a cell that shares nothing with the table; None for what is missing or cannot be copied."""
+    """A copy of a cell that shares nothing with the table; None for what is missing or cannot be copied.
+
+    Texts as well: Python keeps other forms of a text inside it, which a function of one block could leave to the next.
+    """
     if type(cell) is str:
-        return cell
+        return cell.encode("utf-32", "surrogatepass").decode("utf-32", "surrogatepass")
     with suppress(BaseException):  # of a cell of a class of the user's own
         return None if is_missing(cell) or not shallow(cell, copied=True) else copy.deepcopy(cell)
     stop()

@@ -1,0 +1,72 @@
+"""Another thread's warnings, and what a function of one block could leave to the next."""
+
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tests.support.frames import protected
+
+
+def test_no_warning_of_data_is_told_while_another_thread_changes_the_filters():
+    """Filters belong to the process: leaving `catch_warnings` puts those of before back, in the middle of a question."""
+    entered, asked, left = threading.Event(), threading.Event(), threading.Event()
+    seen = []
+
+    def other():
+        with warnings.catch_warnings():
+            entered.set()
+            assert asked.wait(20)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            left.set()
+            assert not thread_done.wait(0.3)
+            seen.extend(found)
+
+    def told(block):
+        if not (block["x"] == 7.25).any():  # rows that are made up for a trial
+            return 1.0
+        asked.set()
+        assert left.wait(20)
+        warnings.warn(f"a cell: {block['x'].max()}", UserWarning, stacklevel=1)
+        return float(np.nanmean(block["x"].to_numpy()[:0]))
+
+    thread_done = threading.Event()
+    frame = protected(pd.DataFrame({"x": [7.25] * 200}), epsilon=10)
+    thread = threading.Thread(target=other)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        thread.start()
+        assert entered.wait(20)
+        frame.dp(epsilon=1).sample_and_aggregate(told, bounds=(0, 10), blocks=100, aggregator="mean")
+        thread.join()
+    assert asked.is_set()
+    assert not seen
+
+
+def test_threads_that_are_not_inside_are_told_as_ever():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warnings.warn("told", UserWarning, stacklevel=1)
+    assert [str(one.message) for one in seen] == ["told"]
+
+
+def test_blocks_share_no_text():
+    """Python keeps the UTF-8 form of a text inside it once somebody asked for it, and its size shows that."""
+    shared = "".join(["éa"] * 20)
+    frame = protected(pd.DataFrame({"c": pd.Series([shared] * 301, dtype=object), "x": [1] + [0] * 300}), epsilon=10**5)
+    plain = float(sys.getsizeof("".join(["éa"] * 20)))
+
+    def sized(block):
+        if (block["x"] == 1).any():
+            pa.array(block["c"].tolist())
+        return max((sys.getsizeof(cell) for cell in block["c"]), default=plain)
+
+    ask = frame.dp(epsilon=10**4, fresh=True)
+    for _ in range(2):
+        found = ask.sample_and_aggregate(sized, bounds=(0, 1000), blocks=100, aggregator="median")
+        assert abs(found - plain) < 1
+    assert sys.getsizeof(shared) == plain
