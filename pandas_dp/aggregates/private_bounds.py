@@ -26,7 +26,7 @@ from pandas_dp.facts.checks import MOST_WHOLE
 SHARE = Fraction(3, 20)  # of the price, for the bounds
 CHANCE = 1e-6  # that any bin without rows is taken for one with rows
 BESIDE = 0.90  # two-sided: an empty bin beside those that are found passes with 5 %, and doubles the noise
-CUT = 0.95  # two-sided: where no row is cut, the caution that some are comes with 5 %, 2.5 % a side
+CUT = 0.95  # two-sided: where no row is cut, the caution that some are comes with 5 % (4.5 % seen), 2.5 % a side
 FIRST, LAST = -10, 40  # exponents of the bins
 POWERS = tuple(2.0**exponent for exponent in range(FIRST, LAST + 2))
 EDGES = (*(-power for power in reversed(POWERS)), 0.0, *POWERS)
@@ -169,7 +169,7 @@ def bounds(noisy: Noisy, least: int, beside: int, edges: tuple[float, ...] = EDG
 
 
 def _unseen(found: Ends | None, least: int, beside: int, edges: tuple[float, ...], terms: Terms) -> str:
-    """What the search cannot have seen, from public numbers and the bounds that were found: facts, also where they are cautions."""
+    """What the search cannot have seen, from public numbers and the bounds that were found: facts, also as cautions."""
     what = "rows" if terms.unit.column is None else "units"
     rare = f"fewer than {least:,} {what} between a power of two and the next"
     if found is None and terms.public_rows is not None and terms.public_rows <= least:

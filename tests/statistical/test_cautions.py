@@ -1,7 +1,7 @@
 """Cautions: every one there is states a fact, or is a guess whose rate of false alarms on healthy data is measured here.
 
-A limit is refused when the chance of so many alarms, at the limit, is below 5e-8: right rules fail the file with probability below
-1e-6. Power: of 1,500 draws a rate of twice 5 % has too many alarms with probability 0.97, one of three times 1 % with 0.8.
+A limit is refused when the chance of so many alarms, at the limit, is below 5e-8: right rules fail the file with probability
+below 1e-6. Power: of 1,500 draws a rate of twice 5 % has too many alarms with probability 0.97, of three times 1 % with 0.7.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """A census of intervals: every question there is, on tables of every shape, asked again and again: what is printed holds.
 
-An interval is refused when the chance of so few covers, at a coverage of 94.5 %, is below 1e-4, and is so once more, far smaller,
-among ten times as many new draws: by the whole grid a right interval fails with probability below 1e-6. There is no upper limit on
-coverage, for whole numbers, ladders and intervals that end at a bound cover more, but one on the width beside the error that is
-seen, see `support.census.WIDE`. Power: of 200 draws a coverage of 83 % has too few covers with probability 0.9, and where all
-intervals are a fifth too narrow all of them together have too few.
+An interval is refused when the chance of so few covers, at a coverage of 94.5 %, is below 1e-4, and is so once more, far
+smaller, among ten times as many new draws: right intervals fail the whole grid with probability below 1e-6. There is no upper
+limit on coverage, for whole numbers, ladders and intervals that end at a bound cover more, but one on the width beside the
+error that is seen, see `support.census.WIDE`. Power: of 120 draws a coverage of 80 % has too few covers with probability 0.9, a
+single draw whose interval is 2.5 times too wide too few large errors with 0.97; and where all intervals are a fifth too narrow,
+all of them together have too few covers.
 """
 
 from __future__ import annotations
@@ -38,19 +39,10 @@ from support.census import (
 )
 from support.each_kind import ONE
 
-DRAWS, DEAR_DRAWS, AGAIN = 200, 60, 10
+DRAWS, DEAR_DRAWS, AGAIN = 120, 40, 10
 JUDGED = [name for name in EVERY if name in TRUE or name in TOLD]
-SMALL = (
-    "count",
-    "sum",
-    "histogram",
-    "group sums",
-    "pivot table of sums",
-    "mean",
-    "group means",
-    "median with error bar",
-)
-INDEPENDENT = ("histogram", "group sums", "pivot table of sums", "group means")  # noise of their numbers
+SMALL = ("count", "sum", "histogram", "mean", "median with error bar")
+INDEPENDENT = ("group sums", "pivot table of sums", "group means")  # noise of their numbers
 
 Found = dict[tuple[str, str], Entry]
 
@@ -88,7 +80,7 @@ def chance(found: Iterable[Entry]) -> float:
 
 def test_every_question_is_judged_or_said_to_have_no_interval():
     named = [*TRUE, *TOLD, *NONE, *STREAMED, *BLOCKS]
-    assert sorted(named) == sorted(EVERY)
+    assert [name for name in EVERY if named.count(name) != 1] == []
 
 
 @pytest.mark.parametrize("name", NONE)
@@ -98,12 +90,12 @@ def test_no_interval_is_printed_where_none_is_known(name):
 
 
 def test_a_small_census():
-    """Right intervals fail it with probability below 1e-6, those that are a fifth too narrow do not with 1 %."""
-    found = asked("Adult, 400 rows", SMALL, 60)
-    assert refused("Adult, 400 rows", found, FALSE_ALARMS / 2) == []
-    both = [entry for (name, _), entry in found.items() if name in INDEPENDENT]
-    assert chance(both) > FALSE_ALARMS / 2
-    assert chance(entry.narrowed(0.8) for entry in both) < FALSE_ALARMS / 2
+    """Right intervals fail it with probability below 1e-6, and those that are three tenths too narrow pass it with 1e-5."""
+    case = "Adult, 400 rows"
+    several = asked(case, INDEPENDENT, 100)
+    assert refused(case, several | asked(case, SMALL, 50), FALSE_ALARMS / 2) == []
+    assert chance(several.values()) > FALSE_ALARMS / 2
+    assert chance(entry.narrowed(0.7) for entry in several.values()) < FALSE_ALARMS / 2
 
 
 @pytest.mark.nightly

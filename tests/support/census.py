@@ -28,6 +28,7 @@ LEAST = 0.945  # coverage of what is printed
 FLAGGED = 1e-4  # a chance of so few covers at that, below which a question is asked again
 FALSE_ALARMS = 1e-6  # of a whole test
 EMPTY = 0.015  # chance that something is printed where there are no rows
+OF_MEDIAN = math.log(20) / math.log(2)
 FACTOR = 1.25  # half-widths over the real 95 % error, more than which is too wide where `WIDE` has no other
 Truth = Callable[[pd.DataFrame], Any]
 EVERY = questions.EVERY | questions.FOUND
@@ -192,6 +193,8 @@ TRUE: dict[str, Truth] = {
     "pivot table of sums": lambda t: crossed(t, lambda g: cut(g, "cost").sum()),
     "histogram of groups": lambda t: by(t, lambda g: [*binned(g["cost"], (0, 50, 101)), 0]),
     "mean": lambda t: cut(t, "cost").mean(),
+    "mean of a population": lambda t: cut(t, "cost").mean(),
+    "group means of a population": lambda t: by(t, lambda g: cut(g, "cost").mean()),
     "mean day": lambda t: cut(t, "day").mean(),
     "group means": lambda t: by(t, lambda g: cut(g, "cost").mean()),
     "var": lambda t: cut(t, "cost").var(),
@@ -263,7 +266,9 @@ BLOCKS = (  # see `OF_BLOCKS`; their intervals are judged in tests/aggregates/te
     "median of blocks", "medians of a function of groups", "winsorized mean", "smooth blocks", "winsorized blocks",
     "groups by noisy size", "function of groups by noisy size",
 )  # fmt: skip
-LADDER = "cuts double from one to the next, and of many equal values the point hardly errs; tests/aggregates/test_ladder.py"
+LADDER = (
+    "cuts double from one to the next, and of many equal values the point hardly errs; tests/aggregates/test_ladder.py"
+)
 FITTED = "sums are fitted so that none falls, and err less than the noise that holds for all"
 WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     **dict.fromkeys(("median of groups", "quantiles of groups", "median with error bar"), (math.inf, LADDER)),
@@ -276,7 +281,13 @@ DEAR = (  # they take ten times as long as others
     "quantiles of groups", "quantiles with error bars", "agg", "agg by column", "agg by name", "agg of groups",
     "describe ranks", "describe", "describe two",
 )  # fmt: skip
-PURE_ONLY = (*DEAR, "median of groups", "min with error bar", "median with error bar", "smooth error bar")  # without a delta
+PURE_ONLY = (
+    *DEAR,
+    "median of groups",
+    "min with error bar",
+    "median with error bar",
+    "smooth error bar",
+)  # without a delta
 
 
 # ------------------------------------------------------------------------------------------------------------ judgement
@@ -319,13 +330,14 @@ class Entry:
         return float(binom.sf(len(self.values) - 1, self.asked, EMPTY))
 
     def wide(self, factor: float) -> float:
-        """Chance of so few errors as large as an interval that is this factor narrower, if it were not too wide.
+        """Chance of so few errors of some size, if the interval were at most this factor wider than the real 95 % error.
 
-        Whole numbers err by a step more than they do.
+        One Laplace draw is beyond 1 / `OF_MEDIAN` of its 95 % half-width in half of all cases, sums of them and normal noise in
+        more. Whole numbers err by a step more than they do.
         """
         half = (np.array(self.upper) - np.array(self.lower)) / 2
         errors = np.abs(np.array(self.values) - np.array(self.true)) + self.whole
-        return float(binom.cdf((errors * (1 + 1e-9) >= half / factor).sum(), len(half), 0.05))
+        return float(binom.cdf((errors * (1 + 1e-9) >= half / factor / OF_MEDIAN).sum(), len(half), 0.5))
 
 
 def number(x: Any) -> float:
