@@ -4,10 +4,11 @@ Usage: python -m benchmarks [--only WORD ...] [--rows N ...] [--calls N] [--quic
 
 Parts: `ratios` of CPU time to plain pandas (column "of") and to the fastest way by numpy or pyarrow ("fastest x"); `memory`,
 the peak on top of the columns that are read; `fixed` costs of calls, ledgers and the import; `noise` per entry; `growth`, the
-slope of cost in powers of ten; `cores`, two threads at once. With --big also `scans` of Parquet files beside pandas, and Dask
-on a `cluster` of two processes beside plain Dask: these take minutes and some GB. "floor" is the most that "value" may be;
-verdicts are met, MISSED, or small: a ratio below 100,000 rows, where the fixed cost of a call rules. With `--rows 1000000` all
-but these takes under five minutes on two quiet cores.
+slope of cost in powers of ten; `cores`, two threads at once; `coverage`, whether intervals hold and are narrow. With --big
+also `scans` of Parquet files beside pandas, and Dask on a `cluster` of two processes beside plain Dask: these take minutes and
+some GB. "floor" is the most that "value" may be; verdicts are met, MISSED, or small: a ratio below 100,000 rows, where the
+fixed cost of a call rules. With `--rows 1000000` all but these takes some ten minutes on two quiet cores, half of them
+`coverage`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import cluster, cores, fixed, growth, memory, noise, ratios, rows, scans
+from benchmarks import cluster, cores, coverage, fixed, growth, memory, noise, ratios, rows, scans
 from benchmarks.timing import FULL, QUICK
 
 PARTS = {
@@ -30,6 +31,7 @@ PARTS = {
     "noise": lambda wanted, options: noise.measure(wanted, options.effort, options.quick),
     "growth": lambda wanted, options: growth.measure(wanted, max(options.rows), options.quick),
     "cores": lambda wanted, options: cores.measure(wanted, max(options.rows), options.effort),
+    "coverage": lambda wanted, options: coverage.measure(wanted, options.quick),
 }
 BIG = {
     "scans": lambda wanted, options: scans.measure(wanted, options.big, options.effort),

@@ -104,6 +104,22 @@ def test_the_other_parts(tmp_path):
 
 
 @pytest.mark.slow
+def test_whether_intervals_hold(tmp_path):
+    """All kinds of lines, each with its limit: of few draws a right one may be missed."""
+    _, kept = run(tmp_path, "--only", "coverage:")
+    lines = names(kept, "coverage")
+    assert {"mean, n=500, eps=1, replace_one", "var, n=500, eps=1, public n, Gaussian", "count, eps=3"} <= lines
+    assert {line.split(":")[0].split(",")[0] for line in lines} == {
+        "mean", "var", "std", "mean of equal values", "any interval", "empty", "count", "public n", "caution", "quantile",
+        "min", "max", "private bounds",
+    }  # fmt: skip
+    for row in kept["rows"]:
+        missed = "MISSED" if row["judged"] else "small"
+        assert row["verdict"] == ("met" if row["value"] <= row["floor"] else missed)
+    assert sum(row["unit"] == "% miss" for row in kept["rows"]) > len(kept["rows"]) / 3
+
+
+@pytest.mark.slow
 def test_the_parts_for_large_tables(tmp_path):
     _, kept = run(tmp_path, "--only", "scans: mean", "cluster: mean", "--big", "10000")
     assert kept["options"]["big"] == 10_000

@@ -111,7 +111,10 @@ class CountBy(Counts):
         return Additive(noise)
 
     def notes(self, noisy: Noisy, noise: HalfWidth) -> tuple[Caution, ...]:
-        """Say so where all listed parts may be empty: from released counts alone, so it is free."""
+        """Say so where all listed parts may be empty: from released counts alone, so it is free.
+
+        If they are it is said with 95 % or more; falsely, where one part has twice the rows that are asked for, with 1 or 2 %.
+        """
         counts = [count for count, wanted in zip(noisy, listed(self.by), strict=True) if wanted]
         if max(counts) > noise.half_width(1 - 0.05 / len(counts)):
             return ()

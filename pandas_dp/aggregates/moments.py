@@ -43,6 +43,7 @@ from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
 
+# false with 2.5 % at most, of all groups together, where means are 1 % of the bounds or more away from both: `at_ends`
 AT_END = "within 1 % of the {} bound: values lie at it or beyond, or the bounds are far too wide"
 
 

@@ -26,7 +26,7 @@ from pandas_dp.facts.checks import MOST_WHOLE
 SHARE = Fraction(3, 20)  # of the price, for the bounds
 CHANCE = 1e-6  # that any bin without rows is taken for one with rows
 BESIDE = 0.90  # two-sided: an empty bin beside those that are found passes with 5 %, and doubles the noise
-CUT = 0.95  # two-sided: where no row is cut, the caution that some are comes with 5 %
+CUT = 0.95  # two-sided: where no row is cut, the caution that some are comes with 5 % (4.5 % seen), 2.5 % a side
 FIRST, LAST = -10, 40  # exponents of the bins
 POWERS = tuple(2.0**exponent for exponent in range(FIRST, LAST + 2))
 EDGES = (*(-power for power in reversed(POWERS)), 0.0, *POWERS)
@@ -127,7 +127,7 @@ class PrivateBounds(Aggregate):
         noisy = yield look
         least, beside = threshold(look, len(noisy)), noise_of(look).half_width(BESIDE)
         found = bounds(noisy, least, beside, self.edges)
-        share, unseen = f"{show(100 * SHARE)} % of the price", _unseen(found, least, beside, terms)
+        share, unseen = f"{show(100 * SHARE)} % of the price", _unseen(found, least, beside, self.edges, terms)
         if found is None:
             answer = yield from self.question.steps(_rest(terms))
             none = Caution(f"no value, as {share} found no bounds: too few rows for the noise; {TYPE_THEM}")
@@ -168,15 +168,15 @@ def bounds(noisy: Noisy, least: int, beside: int, edges: tuple[float, ...] = EDG
     return Fraction(edges[first]), Fraction(edges[last + 1])
 
 
-def _unseen(found: Ends | None, least: int, beside: int, terms: Terms) -> str:
-    """What the search cannot have seen, from public numbers and the bounds that were found."""
+def _unseen(found: Ends | None, least: int, beside: int, edges: tuple[float, ...], terms: Terms) -> str:
+    """What the search cannot have seen, from public numbers and the bounds that were found: facts, also as cautions."""
     what = "rows" if terms.unit.column is None else "units"
     rare = f"fewer than {least:,} {what} between a power of two and the next"
     if found is None and terms.public_rows is not None and terms.public_rows <= least:
         return Caution(
             f"useless: at this price {rare} go unseen, and there are {terms.public_rows:,} in all; {TYPE_THEM}"
         )
-    if found is not None and max(map(abs, found)) <= 1:
+    if found == (0, min(edge for edge in edges if edge > 0)):
         return Caution(f"these bounds hold little but 0, perhaps because {rare} go unseen; {TYPE_THEM}")
     return f"{rare} go unseen, or {beside:,} beside bounds that are found"
 

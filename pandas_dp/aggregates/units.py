@@ -67,7 +67,7 @@ class RowsPerUnit(Counts):
         noise = noise_of(look)
         index = pd.IntervalIndex.from_breaks([0.0, *self.edges, math.inf], name="rows")
         series = pd.Series(int64s(noisy), index=index, name="units")
-        if max(noisy) <= noise.half_width(1 - 0.05 / len(noisy)):
+        if max(noisy) <= noise.half_width(1 - 0.05 / len(noisy)):  # false with 1 or 2 % where a bin has twice as many
             notes: tuple[str, ...] = (
                 Caution("useless: no count is above what noise alone makes of 0; a larger epsilon"),
             )
