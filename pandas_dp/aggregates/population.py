@@ -29,7 +29,7 @@ from pandas_dp.core.mechanisms.noise import Noise
 
 Floats = NDArray[np.float64]
 GAP, LEAST_OF_LARGEST = 1e-3, 1e-3  # of scales, so that partial fractions keep their digits
-HIGHEST, STEPS_OF_NEWTON = 0.9999, 4
+STEPS_OF_NEWTON = 4
 DIRECT, TERMS = 5.0, 20  # up to where `erfc` has all its digits, and of its continued fraction beyond
 MANY, REACH, POINTS = 100.0, 40.0, 801
 ENOUGH = 6  # standard deviations of the noisy number of rows: of fewer rows the spread is not known
@@ -83,14 +83,15 @@ def with_normal(law: Law, weights: Floats, spread: Floats, level: float) -> Floa
     `DiscreteLaplace.half_widths`, and so with a normal error of standard deviation s the tail is 2 Phi(-x/s) + sum c_i (P_i -
     M_i) and its derivative -sum c_i (P_i + M_i) / a_i, where P_i, M_i = exp(-x^2 / 2s^2) / 2 times erfcx((s/a_i -+ x/s) /
     sqrt(2)). Of a negative argument, P_i = exp(s^2 / 2a_i^2 - x / a_i) less its mirror image, which is no large number. The
-    tail is log-concave, so each of Newton's steps ends where it is small enough. Beyond a level of 0.9999 the root of the
-    squares of both half-widths is wider; with Gaussian noise it is the law itself.
+    tail is log-concave, so each of Newton's steps ends where it is small enough. Scales that are equal are moved apart upwards,
+    as there, by so much that partial fractions keep their digits at every level. Gaussian noise has the root of the squares of
+    both half-widths.
     """
     noise: Any = law
     if isinstance(law, Made):
         noise, weights = law.noise, law.released(weights)
     root: Floats = np.hypot(noise.half_widths(weights, level), normal(level) * spread)
-    if not isinstance(noise, DiscreteLaplace) or level > HIGHEST:
+    if not isinstance(noise, DiscreteLaplace):
         return root
     sizes = np.abs(weights)
     largest = np.where(sizes.max(axis=0) > 0, sizes.max(axis=0), 1)
@@ -231,7 +232,10 @@ def of_population(error: Any) -> ErrorModel | None:
         models: Any = tuple(one for one in known if one[-1] is not None)
         return replace(error, models=models) if models else None
     found = sampled(error)
-    return found if found is not None and found.spread else None
+    if found is None:
+        other: ErrorModel | None = getattr(error, "population", None)
+        return other
+    return found if found.spread else None
 
 
 @dataclass(frozen=True)
