@@ -247,20 +247,23 @@ class Release:
             return None
         return error.at(level) if isinstance(error, Guarantee) else self._ends(error, level)
 
-    def _population(self) -> ErrorModel:
-        """The error of the answer as one about the population."""
-        owner, error = self.unit.column, self._provenance.error
-        if owner is not None:
+    def _check_draws(self) -> None:
+        """Refuse rows of units."""
+        if (owner := self.unit.column) is not None:
             raise ArgumentTypeError(
                 f"rows of one {owner!r} are no independent draws, so nothing is known of a population of rows: make one row of "
                 "each before the table is protected, and leave unit= out"
             )
+
+    def _population(self) -> ErrorModel:
+        """The error of the answer as one about the population."""
+        self._check_draws()
         if self._provenance.found is not None:
             raise ArgumentTypeError(
                 "the data chose the bounds that values were cut to, so this is no mean of a population: type bounds=(lower, "
                 "upper), population=True"
             )
-        known: ErrorModel | None = population_of(error)
+        known: ErrorModel | None = population_of(self._provenance.error)
         if known is None:
             raise ArgumentTypeError(
                 "this answer does not tell how far rows spread. These do: mean('age', bounds=(0, 120), population=True), "

@@ -179,7 +179,7 @@ def share_covered(rows: int, share: float, scale: float, law: str) -> int:
     error = Ratio(features, noise, FINE, Kind("bool"), False, FINE.cells)
     values = pd.Series([a / (a + b) for a, b in features]).clip(0, 1)
     found = of_population(error).bounds(values, LEVEL)
-    assert ((found[0] <= values) & (values <= found[1]) & (0 <= found[0]) & (found[1] <= 1)).all()
+    assert ((found[0] <= values) & (values <= found[1]) & (found[0] >= 0) & (found[1] <= 1)).all()
     return hits(*found, share)
 
 

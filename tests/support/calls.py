@@ -295,6 +295,10 @@ MEANS = ASKING.groupby("ward", keys=KEYS)["cost"].mean(bounds=(0, 100), populati
 right("Vector.difference", lambda: Made(MEANS.difference, ("A", "B")))
 right("SeriesRelease.table", lambda: Made(VECTOR.table, (), LEVELLED))
 right("FrameRelease.table", lambda: Made(CROSS.table, (), LEVELLED))
+right(
+    "FrameRelease.independence",
+    lambda: Made(ASKING.crosstab("ward", "to", keys={"ward": KEYS, "to": KEYS}).independence),
+)
 right("Schema.__getitem__", lambda: Made(pandas_dp.Schema(SCHEMA).__getitem__, ("cost",)))
 right("teaching.sensitivities", lambda: Made(teaching.sensitivities, ([1, 2, 9], (0, 10)), {"q": 0.5, "beta": 0.1}))
 right("Sensitivities.table", lambda: Made(TAUGHT.table))
