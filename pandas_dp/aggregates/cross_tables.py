@@ -223,6 +223,15 @@ class CrossTable(SingleLook):
         """That of the question: each cell is as accurate as wanted."""
         return super().epsilon_for(wanted, terms) if self.normalize else self.question.epsilon_for(wanted, terms)
 
+    def cells(self, table: pd.DataFrame, error: Any) -> tuple[NDArray[np.int64], Noise] | None:
+        """Counts of an answer without its margins, and their noise; None of what are no counts."""
+        if self.normalize is not None or not isinstance(self.question, CountBy):
+            return None
+        first: Any = error.models[0][0] if isinstance(error, CellErrors) else error
+        noise = first.noise
+        body = table.iloc[: len(self.rows), : len(self.columns)].to_numpy(dtype=np.int64)
+        return body, noise.noise if isinstance(noise, SumOf) else noise
+
     @property
     def _summed(self) -> tuple[int, ...]:
         """Axes along which there are margins: as in pandas, shares of rows have no column of them, since it would be 1."""

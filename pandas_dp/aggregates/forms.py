@@ -31,9 +31,13 @@ class Made:
     noise: Noise
     of: Weights
 
+    def released(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weights of what was released in weighted sums of the features."""
+        return np.tensordot(np.array(self.of, dtype=np.float64).T, weights, axes=1)
+
     def half_widths(self, weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
         """See `Noise`."""
-        return self.noise.half_widths(np.tensordot(np.array(self.of, dtype=np.float64).T, weights, axes=1), level)
+        return self.noise.half_widths(self.released(weights), level)
 
     def tail(self, level: float) -> float:
         """See `Noise`: half-widths are convex in the weights."""

@@ -83,7 +83,7 @@ class Mean(SingleLook):
         """Return the ratio, within the public bounds whatever the noise was."""
         form, noise = self.form(terms), noise_of(look)
         pairs, law = form.features(noisy), form.law(noise)
-        error = Ratio(pairs, law, self.lattice, self.kind, scalar=self.labels is None)
+        error = Ratio(pairs, law, self.lattice, self.kind, self.labels is None, form.row)
         values = [self.of_cell(pair, form.row) for pair in pairs]
         value, notes = of_known(values, pairs, form.row, law, self.labels, self.column)
         return Answer(value, noise.name, error, (*notes, *self.notes(pairs, law)))

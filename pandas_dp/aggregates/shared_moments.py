@@ -57,7 +57,10 @@ class Weighted:
 
 @dataclass(frozen=True)
 class RotatedMean:
-    """Means from the three sums of a variance, F1 - F2 over N = F1 + F2 + F3 from the middle of the bounds."""
+    """Means from the three sums of a variance, F1 - F2 over N = F1 + F2 + F3 from the middle of the bounds.
+
+    The features, and what those of a row add up to, are told for `population`; not of answers that were pickled earlier.
+    """
 
     noise: Law
     difference: int | tuple[int, ...]  # of one mean, or of each
@@ -65,6 +68,8 @@ class RotatedMean:
     middle: float
     half: float
     rounding: float = 0.0  # of each row
+    features: tuple[Features, ...] = ()
+    row: int = 0
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends inside the bounds."""
@@ -173,7 +178,7 @@ class SharedMoments(SingleLook):
             value, notes = of_known(values, parts, row, law, labels, column)
             return value, question.error(tuple(parts), law, row), notes
         value, notes = of_known([self._mean(f, row) for f in parts], parts, row, law, labels, column)
-        return value, self._mean_error(parts, law), (*notes, *question.notes(parts, law))
+        return value, self._mean_error(parts, row, law), (*notes, *question.notes(parts, law))
 
     def _sum(self, f: Features, row: int) -> Any:
         top, bottom = self.lattice.step.as_integer_ratio()
@@ -202,15 +207,16 @@ class SharedMoments(SingleLook):
             return tuple(map(float, self._weights)), self.lattice.step / (2 * row)
         return (1.0,) * (self.degree + 1), Fraction(1, row)
 
-    def _mean_error(self, parts: Sequence[Features], noise: Law) -> ErrorModel:
+    def _mean_error(self, parts: Sequence[Features], row: int, noise: Law) -> ErrorModel:
         scalar = self._bounded.labels is None
         if self.degree == 1:
-            return Ratio(tuple((f[0], f[1]) for f in parts), noise, self.lattice, self.kind, scalar)
+            return Ratio(tuple((f[0], f[1]) for f in parts), noise, self.lattice, self.kind, scalar, row)
         half = self.lattice.width / 2
         middle, rounding = self.lattice.lower + half, self.lattice.step / 2
         differences, totals = tuple(f[0] - f[1] for f in parts), tuple(map(sum, parts))
         difference, total = (differences[0], totals[0]) if scalar else (differences, totals)
-        return RotatedMean(noise, difference, total, float(middle), float(half), float(rounding))
+        known = tuple(map(tuple, parts)), row
+        return RotatedMean(noise, difference, total, float(middle), float(half), float(rounding), *known)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Of all its questions."""

@@ -205,13 +205,17 @@ class Additive:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A rotated mean: noisy features F1, F2 >= 0 in exact data, mean = lower + width F1 / (F1 + F2); see `mean_of_two`."""
+    """A rotated mean: noisy features F1, F2 >= 0 in exact data, mean = lower + width F1 / (F1 + F2); see `mean_of_two`.
+
+    What the features of a row add up to is told for `population`; 0 of answers that were pickled earlier.
+    """
 
     features: tuple[tuple[int, ...], ...]
     noise: Law
     lattice: Lattice
     kind: Kind = NUMBER
     scalar: bool = True
+    row: int = 0
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends for each mean."""

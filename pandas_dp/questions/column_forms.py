@@ -32,9 +32,18 @@ class ColumnForms:
         trim: Any = None,
         noise: str | None = None,
         error_bar: bool = False,
+        population: bool = False,
     ) -> Release:
         """See `PricedFrame.mean`."""
-        return self._frame.mean(self._column, bounds=bounds, method=method, trim=trim, noise=noise, error_bar=error_bar)
+        return self._frame.mean(
+            self._column,
+            bounds=bounds,
+            method=method,
+            trim=trim,
+            noise=noise,
+            error_bar=error_bar,
+            population=population,
+        )
 
     def var(self, *, bounds: Any = None, ddof: int = 1) -> Release:
         """See `PricedFrame.var`."""

@@ -18,7 +18,7 @@ from pandas_dp.facts.call import LEFT_OUT, columns_text
 from pandas_dp.questions.partition import Parts, few
 from pandas_dp.questions.quantiles import of_rounded, with_bar
 from pandas_dp.questions.rows import PreparedFrame
-from pandas_dp.questions.unknown_bounds import asked, bounded, is_private, rank_lattice, square_lattice
+from pandas_dp.questions.unknown_bounds import asked, bounded, is_private, mean_asked, rank_lattice, square_lattice
 from pandas_dp.questions.unknown_names import ONE_COLUMN, missing_question, refuse_dates
 from pandas_dp.release.values import Release
 
@@ -156,7 +156,7 @@ class GroupStatistics:
         question = Sum(column, lattice, kind, self._parts.by, self._parts.labels)
         return self._ask(asked(self._frame, question, bounds, SUM_BITS), column)
 
-    def mean(self, column: str | None = None, *, bounds: Any = None) -> Release:
+    def mean(self, column: str | None = None, *, bounds: Any = None, population: bool = False) -> Release:
         """Mean of a column in each group; see `PricedFrame.mean`. Rows beyond a unit's bounds are dropped at random.
 
         Notes
@@ -173,9 +173,8 @@ class GroupStatistics:
         [10.0, 40.0]
         """
         column = self._named(column, "mean")
-        kind, lattice = bounded(self._frame, "mean", column, bounds, SUM_BITS)
-        question = Mean(column, lattice, kind, self._parts.by, self._parts.labels)
-        return self._ask(asked(self._frame, question, bounds, SUM_BITS), column)
+        question = partial(Mean, by=self._parts.by, labels=self._parts.labels)
+        return self._ask(mean_asked(self._frame, question, column, bounds, population), column)
 
     def var(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Variance of a column in each group; see `PricedFrame.var`.

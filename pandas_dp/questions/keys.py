@@ -11,6 +11,7 @@ from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import Shares
 from pandas_dp.aggregates.keys import ByFoundKey, FoundCounts, FoundKeys, KeyColumn, KeyColumns
 from pandas_dp.aggregates.moments import Mean, Sum
+from pandas_dp.aggregates.population import MeanOfPopulation
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts import checks, numbers
@@ -305,6 +306,8 @@ class FoundGroups(PricedGroups):
             return ByFoundKey(self._keys, aggregate)
         name = self._call[0].name
         needs = f"bounds: .{self._groups}[{column!r}].{name}(bounds=(lower, upper))"
-        if name not in ("sum", "mean"):
+        if isinstance(aggregate, MeanOfPopulation):
+            needs = f"listed keys for population=True: {self._listed}"
+        elif name not in ("sum", "mean"):
             needs = f"listed keys, {self._listed}: found ones take size(), count(), sum() and mean()"
         raise ArgumentTypeError(f"{name}() of groups that are found needs {needs}")

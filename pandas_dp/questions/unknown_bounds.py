@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
+from pandas_dp.aggregates.population import MeanOfPopulation
 from pandas_dp.aggregates.private_bounds import WIDEST, PrivateBounds
 from pandas_dp.aggregates.quantiles import QuantileOf
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts import numbers
 from pandas_dp.facts.kinds import Kind, of_text
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import refuse_dates
@@ -55,6 +57,21 @@ def asked(frame: PreparedFrame, question: Sum | Mean | Variance | QuantileOf, bo
     if not is_private(bounds):
         return question
     return PrivateBounds(question, bits, frame._unit(question.column) is not None)
+
+
+def mean_asked(
+    frame: PreparedFrame, question: Callable[..., Mean], column: str, bounds: Any, population: Any
+) -> Aggregate:
+    """A mean, of numbers with the squares that an interval for the population needs where they are wanted."""
+    wanted, of = numbers.flag(population, "population"), frame._kind(column).name
+    if wanted and (is_private(bounds) or of not in ("number", "bool")):
+        raise ArgumentTypeError(
+            "an interval for the population goes with public bounds of numbers: "
+            f"mean({column!r}, bounds=(lower, upper), population=True), or leave population= out"
+        )
+    kind, lattice = bounded(frame, "mean", column, bounds, SUM_BITS)
+    found = asked(frame, question(column, lattice, kind), bounds, SUM_BITS)
+    return MeanOfPopulation(found) if wanted and of == "number" and isinstance(found, Mean) else found
 
 
 def full(frame: PreparedFrame, column: str) -> bool:

@@ -79,6 +79,16 @@ class Along:
         return self.step(lower, value.name, np.floor), self.step(upper, value.name, np.ceil)
 
 
+def population_of(error: Any) -> Any:
+    """The error of an answer as that of the population; None where nothing is known of that."""
+    if isinstance(error, Along):
+        before = population_of(error.error)
+        return None if before is None else replace(error, error=before)
+    from pandas_dp.aggregates.population import of_population  # here, so that importing the package costs little
+
+    return of_population(error)
+
+
 class FirstSteps:
     """Steps of pandas after which an answer is one still, with its error bars."""
 

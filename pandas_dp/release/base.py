@@ -20,6 +20,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.numbers import as_float
 from pandas_dp.facts.public_only import comparable
+from pandas_dp.release.along import population_of
 from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
 from pandas_dp.release.plots import PLOT, Column, Curve, draw
@@ -99,8 +100,8 @@ def checked_level(level: float) -> float:
 class Release:
     """What every release has beside its value.
 
-    Intervals are for the noiseless statistic, not for a population; those of a vector hold for each entry
-    by itself.
+    Intervals are for the noiseless statistic unless that of the population is asked for; those of a vector hold for each
+    entry by itself.
 
     Examples
     --------
@@ -186,13 +187,16 @@ class Release:
     def _charged(self, amount: Fraction | None) -> float | None:
         return None if amount is None else 0.0 if self.spent == "nothing" else as_float(amount)
 
-    def interval(self, level: float = LEVEL) -> Any:
+    def interval(self, level: float = LEVEL, of: str = "noise") -> Any:
         """Return what is known of the error.
 
         Parameters
         ----------
         level : float
             Confidence, between 0 and 1.
+        of : {"noise", "population"}
+            Where the exact answer about these rows lies, or that about the population of which they are a random sample: for
+            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools.
 
         Returns
         -------
@@ -205,6 +209,18 @@ class Release:
         ------
         ArgumentValueError
             For a level that is not between 0 and 1.
+        ArgumentTypeError
+            For the population where a unit may own several rows, which are no independent draws, where the data chose the
+            bounds, and for answers that do not tell how far rows spread.
+
+        Notes
+        -----
+        The interval for the population adds sampling to the noise, for nothing: it is computed from the same noisy sums, by
+        Student's t. It holds where rows are a simple random sample (a census has no such interval), of the mean of values as
+        they are cut to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
+        of the total, it can be far too short; noise hides this, it does not cure it. Ends are missing where there are too few
+        rows to tell.
+        Source: Du, Foot, Moniot, Bray, Groce 2020; shares: Wilson 1927.
 
         Examples
         --------
@@ -216,12 +232,44 @@ class Release:
         (18, 0.99)
         >>> df.dp(epsilon=0.5).histogram("age", bins=[0, 40, 100]).interval().columns.tolist()
         ['lower', 'upper']
+        >>> mean = df.dp(epsilon=1).mean("age", bounds=(0, 100), population=True)
+        >>> narrow, wide = mean.interval(), mean.interval(of="population")
+        >>> wide.lower < narrow.lower < narrow.upper < wide.upper
+        True
         """
         checked_level(level)
+        if not isinstance(of, str) or of not in ("noise", "population"):
+            raise ArgumentValueError("of must be 'noise' or 'population': .interval(0.95, of='population')")
+        if of == "population":
+            return self._ends(self._population(), level)
         error = self._provenance.error
         if error is None:
             return None
         return error.at(level) if isinstance(error, Guarantee) else self._ends(error, level)
+
+    def _check_draws(self) -> None:
+        """Refuse rows of units."""
+        if (owner := self.unit.column) is not None:
+            raise ArgumentTypeError(
+                f"rows of one {owner!r} are no independent draws, so nothing is known of a population of rows: make one row of "
+                "each before the table is protected, and leave unit= out"
+            )
+
+    def _population(self) -> ErrorModel:
+        """The error of the answer as one about the population."""
+        self._check_draws()
+        if self._provenance.found is not None:
+            raise ArgumentTypeError(
+                "the data chose the bounds that values were cut to, so this is no mean of a population: type bounds=(lower, "
+                "upper), population=True"
+            )
+        known: ErrorModel | None = population_of(self._provenance.error)
+        if known is None:
+            raise ArgumentTypeError(
+                "this answer does not tell how far rows spread. These do: mean('age', bounds=(0, 120), population=True), "
+                "agg({'age': ['mean', 'std']}, ...) where that is one look, and means of bools"
+            )
+        return known
 
     def _ends(self, error: ErrorModel, level: float) -> Any:
         return Interval(*error.bounds(self._released, level), level)

@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates import tidy
-from pandas_dp.aggregates.base import Answer
+from pandas_dp.aggregates.base import Answer, Caution
 from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.argument_help import example, explained
-from pandas_dp.release.along import FirstSteps, Unstacked
+from pandas_dp.facts.call import shown as written
+from pandas_dp.release.along import Along, FirstSteps, Unstacked
 from pandas_dp.release.base import Provenance, checked_level
 from pandas_dp.release.base import Release as Release
 from pandas_dp.release.csv import CSV, write_csv
@@ -54,6 +55,17 @@ class FloatRelease(Scalar, float):
     """A number."""
 
     _plain = float
+
+
+class DifferenceRelease(FloatRelease):
+    """A difference of two means."""
+
+    @property
+    def p_value(self) -> float:
+        """How likely so large a difference is where the means of the population are equal: noise and sampling together."""
+        known: Any = self._population()
+        found: float = known.chance(self._released)
+        return found
 
 
 class IntRelease(Scalar, int):
@@ -106,6 +118,8 @@ class ObjectRelease(Release):
 
 
 if TYPE_CHECKING:
+    from pandas_dp.aggregates.independence import Independence
+
     Series = pd.Series[Any]
 else:
     Series = pd.Series
@@ -182,6 +196,60 @@ class Vector(FirstSteps, Release):
         scales = asked.scale_of if asked.mixed else None
         shown = self._released.set_axis(asked.labelled(self._released.index))
         return draw_vector(asked.drawing, self._drawn(known), shown, line, ax, y, scales)
+
+    def difference(self, first: Any, second: Any, column: Any = None) -> DifferenceRelease:
+        """Difference of the means of two groups: free, with an interval and a p-value of its own.
+
+        Parameters
+        ----------
+        first, second : label of a group
+            As in the index; the mean of the second is taken from that of the first.
+        column : label, optional
+            Of tables of several answers with more than one mean.
+
+        Returns
+        -------
+        Release
+            A float; NaN where one of the groups has too few rows to tell. Its privacy is that of this answer: it is computed
+            from it. ``interval(of="population")`` and ``p_value`` need ``population=True``, or "std" beside "mean" in ``agg``.
+
+        Raises
+        ------
+        ArgumentTypeError
+            For any answer but means of numbers by group.
+        ArgumentValueError
+            For what are no two groups.
+
+        Notes
+        -----
+        The noise of different groups is independent, and rows of one are no rows of another. Intervals and p-values are
+        approximate, checked by simulation: see `interval` for what a population is and when rows speak for it. Of many pairs
+        of groups one in twenty has a p-value below 0.05 by chance alone.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40, 20, 50] * 1000})
+        >>> session = df.dp.protect(epsilon=3, name="difference example")
+        >>> costs = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])["cost"].mean(bounds=(0, 100), population=True)
+        >>> more = costs.difference("B", "A")
+        >>> bool(29 < more < 31), more.p_value < 0.001  # without noise 30
+        (True, True)
+        """
+        error: Any = self._provenance.error
+        value = self._released
+        while isinstance(error, Along) and not isinstance(error.step, Unstacked):
+            error, value = error.error, error.value
+        from pandas_dp.aggregates import differences  # here, so that importing the package costs little
+
+        between, known = differences.difference_of(error, value, first, second, column)
+        few = () if known.enough else (Caution(differences.FEW),)
+        notes = (*self.notes, "free: a difference of means that were paid for", *few)
+        named = "" if column is None else f", column={written(column)}"
+        asked = replace(self.query, call=f"{self.query.call}.difference({written(first)}, {written(second)}{named})")
+        origin = replace(self._provenance, query=asked, error=known, notes=notes, extras=())
+        made: DifferenceRelease = DifferenceRelease(between, origin)
+        return made
 
     def _changed(self) -> bool:
         return not self._current().equals(self._released)
@@ -327,6 +395,54 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
             lower, upper = known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]
             parts += [(name, "value", values), (name, "lower", lower), (name, "upper", upper)]
         return self._with_extras(side_by_side(parts))
+
+    def independence(self) -> Independence:
+        """Test whether rows and columns of a crosstab are independent, by chi-square: free.
+
+        Returns
+        -------
+        Independence
+            ``statistic, p_value``. Where the two are independent a p-value below 0.05 comes in 5 of 100 cases. It is simulated,
+            so that asked again it may differ in its last digits.
+
+        Raises
+        ------
+        ArgumentTypeError
+            For any answer but a crosstab of counts as it was released, and where a unit may own several rows, which are no
+            independent draws.
+        ArgumentValueError
+            For tables of one row or column, or of more than 1,000 cells, and where the noise is too large for the rows.
+
+        Notes
+        -----
+        The statistic takes the noise of the cells into account, and so do the simulated tables that it is compared with: of
+        noise and sampling at once, computed from released counts alone. From 3
+        scales of the noise a cell on it is right (of independent tables 3 to 7 of 100 have p-values below 0.05); with fewer
+        rows it is refused.
+        Source: Gaboardi, Lim, Rogers, Vadhan 2016; Kifer, Rogers 2017.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"state": ["NY", "CA"] * 1500, "sex": ["f", "m", "m", "f", "f", "m"] * 500})
+        >>> session = df.dp.protect(epsilon=2, name="independence example")
+        >>> found = df.dp(epsilon=2).crosstab("state", "sex", keys={"state": ["CA", "NY"], "sex": ["f", "m"]})
+        >>> statistic, p_value = found.independence()
+        >>> statistic > 100, p_value < 0.001  # two of three in NY are women
+        (True, True)
+        """
+        asked, error = self.query.aggregate, self._provenance.error
+        from pandas_dp.aggregates import cross_tables, independence  # here, so that importing the package costs little
+
+        table = isinstance(asked, cross_tables.CrossTable) and not isinstance(error, Along)
+        known = asked.cells(self._released, error) if table else None  # type: ignore[attr-defined]  # of a CrossTable
+        if known is None:
+            raise ArgumentTypeError(
+                "independence() is of counts by two columns, as they were released: crosstab('state', 'sex', keys={...})"
+            )
+        self._check_draws()
+        found: Independence = independence.chi_square(*known)
+        return found
 
     def _drawn(self, known: Any) -> list[Column]:
         bars = isinstance(known, pd.DataFrame)

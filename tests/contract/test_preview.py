@@ -191,8 +191,10 @@ def test_errors_that_shrink_with_the_rows(name):
             "std of groups": table().groupby("ward")["cost"].std().min(),
         }
         assert half <= number / deviation[name] * 1.01
-    elif name.startswith(("mean", "group")):  # in the middle of the bounds 0.687 of what it is at an end
-        assert 0.65 < half / preview.half_width <= 1.01
+    elif name.startswith(
+        ("mean", "group")
+    ):  # in the middle of the bounds 0.687 of what it is at an end, 0.628 of three sums
+        assert 0.62 < half / preview.half_width <= 1.01
     else:
         assert 0.2 < half / preview.half_width <= 1.01
 

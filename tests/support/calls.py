@@ -291,8 +291,14 @@ right("SeriesRelease.isotonic", lambda: Made(VECTOR.isotonic, (False,)))
 for _whole in (VECTOR, CROSS):
     right("Vector.plot", lambda r=_whole: Made(r.plot, (), LEVELLED, odd=FEW_ODD))
     right("Vector.to_csv", lambda r=_whole: Made(r.to_csv, (), LEVELLED, odd=FEW_ODD))
+MEANS = ASKING.groupby("ward", keys=KEYS)["cost"].mean(bounds=(0, 100), population=True)
+right("Vector.difference", lambda: Made(MEANS.difference, ("A", "B")))
 right("SeriesRelease.table", lambda: Made(VECTOR.table, (), LEVELLED))
 right("FrameRelease.table", lambda: Made(CROSS.table, (), LEVELLED))
+right(
+    "FrameRelease.independence",
+    lambda: Made(ASKING.crosstab("ward", "to", keys={"ward": KEYS, "to": KEYS}).independence),
+)
 right("Schema.__getitem__", lambda: Made(pandas_dp.Schema(SCHEMA).__getitem__, ("cost",)))
 right("teaching.sensitivities", lambda: Made(teaching.sensitivities, ([1, 2, 9], (0, 10)), {"q": 0.5, "beta": 0.1}))
 right("Sensitivities.table", lambda: Made(TAUGHT.table))

@@ -123,6 +123,10 @@ GUARANTEED: dict[str, Question] = {  # ranks and gaps of scores
 BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
     "mean": lambda d: d.mean("cost", bounds=(0, 100)),
     "mean day": lambda d: d["day"].mean(bounds=DAYS),
+    "mean of a population": lambda d: d.mean("cost", bounds=(0, 100), population=True),
+    "group means of a population": lambda d: d.groupby("ward", keys=KEYS)["cost"].mean(
+        bounds=(0, 100), population=True
+    ),
     "group means": lambda d: d.groupby("ward", keys=KEYS)["cost"].mean(bounds=(0, 100)),
     "var": lambda d: d.var("cost", bounds=(0, 100)),
     "var by column": lambda d: d["age"].var(bounds=(0, 120)),
