@@ -26,6 +26,7 @@ from pandas_dp.aggregates.base import (
     unit_of,
 )
 from pandas_dp.aggregates.blocks import (
+    IN_ONE_BLOCK,
     REMEDY,
     ROWS_A_BLOCK,
     TUKEY,
@@ -39,6 +40,7 @@ from pandas_dp.aggregates.blocks import (
     look_at,
     middle,
     refuse_drowned,
+    results_of,
     size_note,
 )
 from pandas_dp.aggregates.count import int64s
@@ -93,7 +95,7 @@ class GroupsOfBlocks(Aggregate):
     tried: tuple[str, ...] = ()
 
     name = "groupby_mean_sa"
-    of = "block means"
+    in_blocks = f"{IN_ONE_BLOCK} of each of at most {{}} groups"
 
     @property
     def column(self) -> str | None:
@@ -142,7 +144,7 @@ class GroupsOfBlocks(Aggregate):
         """Read the integers of the look at the blocks, and say how it was done."""
         found = combined(values, look, noisy, self.kind, "give more blocks or a larger epsilon")
         found = replace(found, notes=(*found.notes, *self.tried))
-        return found, f"{values.blocks:,} blocks a group, {aggregator} of the {self.of}"
+        return found, f"{values.blocks:,} blocks a group, {aggregator} of the {results_of(values)}"
 
     def steps(self, terms: Terms) -> Steps:
         """Sizes first, then one look at the blocks."""
@@ -155,7 +157,7 @@ class GroupsOfBlocks(Aggregate):
         extras = (size, (size >= ROWS_A_BLOCK * values.blocks).rename("enough_rows"))
         series = pd.Series([self.kind.value(point) for point in found.points], index=index, name=self.column)
         note = f"{how}; sizes: {noise_of(first).name}, a tenth of the price"
-        return Answer(series, found.mechanism, found.error, (note, *found.notes), extras)
+        return Answer(series, found.mechanism, found.error, (note, *found.notes), extras, found=found.of)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the look at the blocks, of a group with about so many rows."""
@@ -182,7 +184,6 @@ class GroupsOfFunction(GroupsOfBlocks):
     """The same from a user's function, which has no identity: the answer is not stored."""
 
     name = "sample_and_aggregate"
-    of = "block results"
     stored = False
 
     def check(self, terms: Terms) -> None:
@@ -243,7 +244,8 @@ class SampleAndAggregate(FromBlocks):
         found = combined(results, look, noisy, NUMBER, REMEDY)
         notes = (f"{blocks:,} blocks, {NAMES.get(aggregator, aggregator)} of the results", *found.notes)
         sizes = size_note(blocks, terms.about(self.rows))
-        return Answer(NUMBER.value(found.points[0]), found.mechanism, found.error, (*notes, *sizes, *self.tried))
+        value, notes = NUMBER.value(found.points[0]), (*notes, *sizes, *self.tried)
+        return Answer(value, found.mechanism, found.error, notes, found=found.of)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the combination."""
@@ -297,7 +299,7 @@ class VoteOfBlocks(FromBlocks):
         mechanism, blocks = look.mechanism, self.number(terms)
         if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
             raise TypeError("a vote is a selection")
-        error = gap_of(mechanism, self.keys.count)
+        error = gap_of(mechanism, self.keys.count, blocks)
         sizes = size_note(blocks, terms.about(self.rows))
         notes = (f"{blocks:,} blocks, vote of the results", *sizes, *self.tried)
         return f"sample and aggregate, {mechanism.name}", error, notes
@@ -310,10 +312,10 @@ class VoteOfBlocks(FromBlocks):
 
 @dataclass(frozen=True)
 class WinsorizedMean(SingleLook):
-    """Mean of a column by the Winsorized mean, of Tukey's widening, of the means of ceil(800 / epsilon) random blocks.
+    """Mean of a column by the Winsorized mean, of Tukey's widening, of the means of ceil(810 / epsilon) random blocks.
 
-    The quartiles need about 32/epsilon (ln(width of the bounds / spread of the block means) + 3) blocks: 800/epsilon are
-    enough up to a ratio of e^20. A mean over few rows is as unbiased as one over many, so only blocks without any row,
+    Both quartiles are among the block means with 95 % from 32/epsilon (ln(points of the lattice) + ln 40) blocks on, of at most
+    2^31 points from 806/epsilon on. A mean over few rows is as unbiased as one over many, so only blocks without any row,
     which count as the middle of the bounds, ask for a least number of rows; where their number is public it raises that
     of the blocks to its 2/5th power as in `choose`.
     """
@@ -323,6 +325,8 @@ class WinsorizedMean(SingleLook):
     kind: Kind
 
     by_rows = True
+    in_blocks = IN_ONE_BLOCK
+    version = 2
 
     def look(self, terms: Terms) -> Measurement:
         """Private quartiles and the clipped mean, in one look."""
@@ -340,7 +344,8 @@ class WinsorizedMean(SingleLook):
         if isinstance(found.error, Additive) and found.error.noise.half_width(LEVEL):
             notes += (f"method='rotated' has less noise from about {self._even(found.error, terms):,} rows on",)
         sizes = size_note(blocks, terms.public_rows)
-        return Answer(self.kind.value(found.points[0]), found.mechanism, found.error, (*notes, *found.notes, *sizes))
+        value, notes = self.kind.value(found.points[0]), (*notes, *found.notes, *sizes)
+        return Answer(value, found.mechanism, found.error, notes, found=found.of)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Nothing of its size."""

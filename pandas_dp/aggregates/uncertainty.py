@@ -93,25 +93,32 @@ class RankBound:
     Attributes
     ----------
     rows : float
-        For all data.
+        For all data; block results where there are `blocks`.
     level : float
     typical : float or None
         Where values are spread, so that a rank farther away is a value farther away: exceeded with ties and wide gaps.
+    blocks : int or None
+        How many results of blocks the rank is one among; None: among rows.
+    of : str
+        What these results are.
     """
 
     rows: float
     level: float
     typical: float | None = None
+    blocks: int | None = None
+    of: str = "block results"
 
     @property
     def words(self) -> str:
         """The bound in words, without its level."""
         typical = "" if self.typical is None else f", typically within {math.ceil(self.typical):,}"
-        return f"its rank is within {math.ceil(self.rows):,} of the wanted one{typical}"
+        among = "" if self.blocks is None else f" among the {self.blocks:,} {self.of}"
+        return f"its rank{among} is within {math.ceil(self.rows):,} of the wanted one{typical}"
 
     @property
     def places(self) -> str:
-        """What that means, told of a number of rows that is no fact of the data.
+        """What that means, told of a number of rows that is no fact of the data, or of the public number of blocks.
 
         Examples
         --------
@@ -119,6 +126,10 @@ class RankBound:
         'rank: place among the sorted rows; of 1,000 rows 30 are 3 %, a median between percentiles 47 and 53'
         """
         off = math.ceil(self.rows)
+        if self.blocks is not None:
+            share = min(100 * off / self.blocks, 50)
+            percentiles = f"{50 - share:.3g} and {50 + share:.3g}"
+            return f"rank: place among the {self.blocks:,} sorted {self.of}; a median between percentiles {percentiles}"
         rows = 10 ** max(len(f"{off:d}") + 1, 3)
         share = 100 * off / rows
         return (

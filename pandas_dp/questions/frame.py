@@ -266,7 +266,7 @@ class PricedFrame(
             two, with 15 % of the price.
         method : {"rotated", "winsorized", "trimmed"}
             "rotated", the default, is best with bounds that fit: the ratio of two noisy sums, see the notes.
-            "winsorized" is a Winsorized mean of the means of 800 / epsilon random blocks, for bounds that are very wide
+            "winsorized" is a Winsorized mean of the means of 810 / epsilon random blocks, for bounds that are very wide
             because nobody knows better. "trimmed" leaves out the lowest and the highest rows, with noise scaled to how far
             one unit could move what is left.
         trim : number, optional
@@ -295,7 +295,7 @@ class PricedFrame(
         weighs as much as max_rows rows, so that the mean leans to the lighter units.
         The error of "winsorized" does not grow with the bounds but shrinks with the square root of the rows alone. It is
         worse than the default unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations of the
-        column, and useless with fewer than about 8000 / epsilon rows.
+        column, and useless with fewer than about 8,100 / epsilon rows.
         The noise of "trimmed" is about as large as 1.5 max_rows (range of the rows that are kept) / (rows epsilon), often less,
         seldom 10 times that, once there are some 100 / epsilon rows, but at least 1e-7 (upper - lower) / epsilon: else it does
         not grow with the bounds. Where values are skewed a trimmed mean is another number than the mean.

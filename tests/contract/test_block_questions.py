@@ -111,7 +111,7 @@ def test_a_winsorized_mean_says_when_it_loses_and_is_stored():
     one, two = (df.dp(epsilon=1)["age"].mean(bounds=(0, 120), method="winsorized") for _ in range(2))
     assert one.value == two.value
     assert df.dp.session.spent == "epsilon=1"
-    assert "Winsorized mean of 800 block means: made for at least 8,000 rows" in one.notes
+    assert "Winsorized mean of 810 block means: made for at least 8,100 rows" in one.notes
     assert any("worse than method='rotated' unless" in note for note in one.notes)
     assert "method='winsorized'" in one.query.call
 
