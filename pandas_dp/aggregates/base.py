@@ -207,6 +207,7 @@ class Answer:
 ROWS = "rows"  # the unit of a count
 BAR_SHARE = Fraction(1, 2)  # of the price, where an error bar is bought
 BAR_NOTE = "half of the price bought the error bar"
+NO_SIZE = "; size not asked"
 ERROR_BAR = "; error_bar=True buys an interval in values"
 
 
@@ -235,7 +236,7 @@ class Aggregate(ABC):
     counts_rows = False
     own_unit = False
     without_interval = "no interval known"
-    buying = ""  # what buys a single number its interval
+    buying = ""  # of a single number without interval: what buys one, and whether nothing says how many rows there are
 
     @property
     def totals(self) -> bool:

@@ -25,7 +25,7 @@ from pandas_dp.aggregates.base import (
     noisy,
 )
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, RankBound, ScoreGap, percent
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, RankBound, ScoreGap, percent
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import Quantile
@@ -148,7 +148,7 @@ class Combined:
 
     points: list[Fraction]
     mechanism: str
-    error: Additive | Guarantee | None
+    error: Additive | EachOf | Guarantee | None
     notes: tuple[str, ...]
     of: str | None = None
 
@@ -290,8 +290,10 @@ def rank_note(error: Guarantee, blocks: int, remedy: str) -> tuple[str, ...]:
 
 
 def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
-    """Say so where blocks are known to be small."""
-    if rows is None or rows >= ENOUGH_ROWS * blocks:
+    """Say so where blocks are known to be small, or nothing is known of it."""
+    if rows is None:
+        return ("size not asked: a block without rows counts as what the function gives for none",)
+    if rows >= ENOUGH_ROWS * blocks:
         return ()
     return (
         Caution(f"about {rows / blocks:.3g} rows a block: small blocks bias estimates, empty ones count as the middle"),

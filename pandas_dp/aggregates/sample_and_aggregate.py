@@ -9,6 +9,7 @@ from fractions import Fraction
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import (
@@ -25,6 +26,7 @@ from pandas_dp.aggregates.base import (
     pure_epsilon,
     unit_of,
 )
+from pandas_dp.aggregates.block_sizes import Sizes
 from pandas_dp.aggregates.blocks import (
     IN_ONE_BLOCK,
     REMEDY,
@@ -70,7 +72,7 @@ class GroupsOfBlocks(Aggregate):
 
     A tenth of the price buys the group sizes. With the epsilon that is left for one group and the median of the noisy
     sizes `choose` finds the number of blocks and the aggregator: one rule and one number for all groups, from public
-    numbers only.
+    numbers only. A group that may have too few rows for them has no value.
 
     Parameters
     ----------
@@ -96,6 +98,7 @@ class GroupsOfBlocks(Aggregate):
 
     name = "groupby_mean_sa"
     in_blocks = f"{IN_ONE_BLOCK} of each of at most {{}} groups"
+    version = 2
 
     @property
     def column(self) -> str | None:
@@ -148,20 +151,24 @@ class GroupsOfBlocks(Aggregate):
 
     def steps(self, terms: Terms) -> Steps:
         """Sizes first, then one look at the blocks."""
-        first = noised(Count(self.column, self.by), terms.price.share(SIZES_SHARE), terms.unit)
-        sizes = yield first
-        values, aggregator, look = self.plan(terms, max(int(median(sizes)), 0))
+        first = noised(Count(self.column, self.by, units=True), terms.price.share(SIZES_SHARE), terms.unit)
+        noisy = yield first
+        values, aggregator, look = self.plan(terms, max(int(median(noisy)), 0))
         found, how = self.read(values, aggregator, look, (yield look))
+        sizes = Sizes(noisy, noise_of(first).half_width(LEVEL), "rows" if terms.unit.column is None else "units")
+        found, known = sizes.known(found, values)
         index = self.labels.index()
-        size = pd.Series(int64s(sizes), index=index, name="size")
-        extras = (size, (size >= ROWS_A_BLOCK * values.blocks).rename("enough_rows"))
-        series = pd.Series([self.kind.value(point) for point in found.points], index=index, name=self.column)
+        enough = pd.Series(sizes.have(ROWS_A_BLOCK * values.blocks), index=index, name="enough_rows")
+        extras = (pd.Series(int64s(noisy), index=index, name="size"), enough)
+        points = pd.Series([self.kind.value(point) for point in found.points], index=index, name=self.column)
+        series = points.where(np.array(known))
         note = f"{how}; sizes: {noise_of(first).name}, a tenth of the price"
         return Answer(series, found.mechanism, found.error, (note, *found.notes), extras, found=found.of)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the look at the blocks, of a group with about so many rows."""
-        notes = (f"{show(100 * SIZES_SHARE)} % of the price buys the sizes of the groups",)
+        missing = "a group that may have too few for its blocks has no value"
+        notes = (f"{show(100 * SIZES_SHARE)} % of the price buys the sizes of the groups; {missing}",)
         if self.blocks is None and rows is None:
             unknown = "not known in advance: noisy sizes decide the number of blocks; rows= says about how many rows"
             return ExpectedError("sample and aggregate", None, f"{unknown} a group has", None, (*notes, *self.tried))

@@ -185,14 +185,14 @@ class Additive:
     within: tuple[Fraction, Fraction] | None = None
 
     def bounds(self, value: Any, level: float) -> Ends:
-        """Value minus and plus the half-width, inside the public range of the statistic."""
+        """Value minus and plus the half-width, inside the public range of the statistic; all of it where there is no value."""
         lower, upper = self._around(value, level)
         if self.within is None:
             return lower, upper
         least, most = map(self.kind.value, self.within)
         if isinstance(value, pd.Series):
-            return lower.clip(lower=least), upper.clip(upper=most)
-        return max(lower, least), min(upper, most)
+            return lower.clip(lower=least).fillna(least), upper.clip(upper=most).fillna(most)
+        return (least, most) if pd.isna(value) else (max(lower, least), min(upper, most))
 
     def _around(self, value: Any, level: float) -> Ends:
         half = self.noise.half_width(level) * self.step
@@ -205,7 +205,7 @@ class Additive:
         return series_of([self._ends(entry, half) for entry in value.tolist()], value)
 
     def _ends(self, value: Any, half: Fraction) -> Ends:
-        if isinstance(value, pd.Timestamp | pd.Timedelta):
+        if isinstance(value, pd.Timestamp | pd.Timedelta) and value is not pd.NaT:
             exact = self.kind.number(value, "value")
             lower, upper = max(exact - half, -MOST_NANOSECONDS), min(exact + half, MOST_NANOSECONDS)
             return self.kind.value(lower), self.kind.value(upper)

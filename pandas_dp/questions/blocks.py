@@ -62,8 +62,9 @@ class BlockQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A Series over all listed groups. ``table()`` adds the noisy sizes, bought with a tenth of the price, and
-            whether a group has enough rows for its blocks.
+            A Series over all listed groups. ``table()`` adds the noisy sizes (of units, where these own several rows),
+            bought with a tenth of the price, and whether a group has 5 rows a block. One that may have fewer has no value,
+            a noisy mean only below 3: down to there the expected share of empty blocks is taken out of it.
 
         Raises
         ------
