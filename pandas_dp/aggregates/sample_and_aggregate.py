@@ -1,8 +1,7 @@
-"""Sample and aggregate: an estimate on each of many small blocks, combined privately, also by Winsorized means."""
+"""Sample and aggregate: an estimate on each of many small blocks, combined privately."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,7 +16,6 @@ from pandas_dp.aggregates.base import (
     Answer,
     ExpectedError,
     Guarantee,
-    SingleLook,
     Steps,
     Terms,
     Unit,
@@ -46,8 +44,8 @@ from pandas_dp.aggregates.blocks import (
     size_note,
 )
 from pandas_dp.aggregates.count import int64s
-from pandas_dp.aggregates.moments import Mean
-from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive
+from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER
+from pandas_dp.aggregates.winsorized_mean import WinsorizedMean as WinsorizedMean  # pickled answers name it here
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
@@ -315,55 +313,3 @@ class VoteOfBlocks(FromBlocks):
         """How many blocks."""
         epsilon = pure_epsilon(terms.price, SAA)
         return choose(self.blocks, "vote", epsilon, terms.about(self.rows))[0]
-
-
-@dataclass(frozen=True)
-class WinsorizedMean(SingleLook):
-    """Mean of a column by the Winsorized mean, of Tukey's widening, of the means of ceil(810 / epsilon) random blocks.
-
-    Both quartiles are among the block means with 95 % from 32/epsilon (ln(points of the lattice) + ln 40) blocks on, of at most
-    2^31 points from 806/epsilon on. A mean over few rows is as unbiased as one over many, so only blocks without any row,
-    which count as the middle of the bounds, ask for a least number of rows; where their number is public it raises that
-    of the blocks to its 2/5th power as in `choose`.
-    """
-
-    column: str
-    lattice: Lattice
-    kind: Kind
-
-    by_rows = True
-    in_blocks = IN_ONE_BLOCK
-    version = 2
-
-    def look(self, terms: Terms) -> Measurement:
-        """Private quartiles and the clipped mean, in one look."""
-        return look_at(self._means(terms), "winsorized", pure_epsilon(terms.price, "a Winsorized mean"), terms.unit)
-
-    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
-        """Return a value within the bounds."""
-        means = self._means(terms)
-        blocks = means.blocks
-        found = combined(means, look, noisy, self.kind, "give a larger epsilon, or leave method= out")
-        notes: tuple[str, ...] = (
-            f"Winsorized mean of {blocks:,} block means: made for at least {10 * blocks:,} rows",
-            "worse than method='rotated' unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations",
-        )
-        if isinstance(found.error, Additive) and found.error.noise.half_width(LEVEL):
-            notes += (f"method='rotated' has less noise from about {self._even(found.error, terms):,} rows on",)
-        sizes = size_note(blocks, terms.public_rows)
-        value, notes = self.kind.value(found.points[0]), (*notes, *found.notes, *sizes)
-        return Answer(value, found.mechanism, found.error, notes, found=found.of)
-
-    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
-        """Nothing of its size."""
-        return WINSORIZED
-
-    def _even(self, error: Additive, terms: Terms) -> int:
-        """Rows at which the rotated mean has as much noise as this answer turned out to have: a fact of noisy numbers."""
-        rotated = Mean(self.column, self.lattice, self.kind).error_of_one_row(terms, LEVEL)
-        return math.ceil(rotated / float(error.noise.half_width(LEVEL) * error.step))
-
-    def _means(self, terms: Terms) -> BlockMeans:
-        epsilon = pure_epsilon(terms.price, "a Winsorized mean")
-        blocks, _ = choose(None, "winsorized", epsilon, terms.public_rows)
-        return BlockMeans(self.column, self.lattice, None, blocks)

@@ -115,7 +115,6 @@ def test_of_units_all_rows_are_told_to_count():
     assert told in ask(unit="uid").notes
     df = protected(table(), unit="uid", max_rows=4, max_groups=2)
     for answer in (
-        df.dp(epsilon=1).mean("cost", bounds=(0, 10**6), method="winsorized"),
         df.dp(epsilon=1).sample_and_aggregate(ward, keys=KEYS, aggregator="vote"),
         df.dp(epsilon=1).kmeans(["age"], k=1, bounds={"age": (0, 120)}),
     ):

@@ -95,7 +95,7 @@ def test_the_price_is_what_is_then_charged(name, terms):
     assert (before.call, before.price) == (entry.query, entry.price)
     assert entry.charge == before.charge
     assert (before.left == left) == (before.price == "nothing")
-    if name not in STREAMS and "groups by noisy size" not in name:
+    if name not in STREAMS and "groups by noisy size" not in name and name != "winsorized mean":  # noisy numbers decide
         assert before.mechanism == answer.mechanism
         assert before.epsilon == answer.epsilon
     after = ask(df.dp.preview(epsilon=1))
