@@ -207,6 +207,7 @@ class Answer:
 ROWS = "rows"  # the unit of a count
 BAR_SHARE = Fraction(1, 2)  # of the price, where an error bar is bought
 BAR_NOTE = "half of the price bought the error bar"
+NO_SIZE = "; size not asked"
 ERROR_BAR = "; error_bar=True buys an interval in values"
 
 
@@ -235,7 +236,7 @@ class Aggregate(ABC):
     counts_rows = False
     own_unit = False
     without_interval = "no interval known"
-    buying = ""  # what buys a single number its interval
+    buying = ""  # of a single number without interval: what buys one, and whether nothing says how many rows there are
 
     @property
     def totals(self) -> bool:
@@ -250,7 +251,12 @@ class Aggregate(ABC):
     @property
     def keeps_rows(self) -> bool:
         """Whether it leaves out rows of a unit with more than count."""
-        return not self.sums
+        return not self.sums and self.in_blocks is None
+
+    @property
+    def in_blocks(self) -> str | None:
+        """Where all rows of a unit are, if it is answered from blocks of whole units."""
+        return None
 
     @property
     def counting(self) -> frozenset[Hashable]:
@@ -306,6 +312,8 @@ def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
         c, together = min(unit.rows_per_group, unit.rows), unit.rows_in_parts
         groups = "" if c == together == unit.rows else f" (in groups {together:,}, at most {c:,} in one)"
         notes.append(f"a sum counts of one {who} at most what {most} at a bound come to{groups}, nothing {rest}")
+    if asked.in_blocks is not None:
+        notes.append(f"all rows of one {who} count, {asked.in_blocks.format(unit.groups)}, none {rest}")
     if asked.keeps_rows:
         notes.append(f"at most {most} of one {who} count, none {rest}")
     return tuple(map(Caution, notes)) if asked.totals else tuple(notes)

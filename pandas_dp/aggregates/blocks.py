@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from pandas_dp.aggregates.base import (
     FITS,
@@ -24,7 +25,7 @@ from pandas_dp.aggregates.base import (
     noisy,
 )
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, RankBound, ScoreGap, percent
+from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, RankBound, ScoreGap, percent
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.quantiles import Quantile
@@ -41,7 +42,8 @@ FEW_BLOCKS, MORE_BLOCKS, MOST_BLOCKS = 25, 50, 100_000
 ROWS_A_BLOCK = 5  # with fewer, empty blocks (which count as the middle of the bounds) pull the answer
 ENOUGH_ROWS = 10  # in a block, for a private median instead of a noisy mean
 LEAST_FOR_MEDIAN = 50  # blocks times epsilon
-WANTED = {"winsorized": 800}  # blocks times epsilon
+EACH_QUARTILE = (1 + LEVEL) / 2  # of two, which then hold together with `LEVEL`
+WANTED = {"winsorized": 810}  # blocks times epsilon: what two quartiles among 2^31 points need
 WANTED_ELSE = 100
 HALF = Fraction(1, 2)
 TUKEY = Fraction(3, 2)
@@ -49,6 +51,7 @@ REMEDY = "give rows=, more blocks or a larger epsilon"
 MORE_OR_ROWS = "more blocks=, or rows= (about how many there are, if that is public)"
 WORTH_A_NOTE = Fraction(1, 10)  # of the bounds
 ALONE = "noise alone: "
+IN_ONE_BLOCK = "in one block"
 WINSORIZED = ExpectedError(
     f"sample and aggregate, {WinsorizedSum.name}",
     None,
@@ -64,6 +67,7 @@ class FromBlocks(SingleLook):
 
     rows: int | None
     by_rows = True
+    in_blocks = IN_ONE_BLOCK
 
     @property
     @abstractmethod
@@ -114,31 +118,39 @@ def drowned(look: Measurement) -> bool:
     """
     statistic, mechanism = look.statistic, look.mechanism
     if isinstance(statistic, BlockVotes) and isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
-        return gap_of(mechanism, len(statistic.keys)).within(LEVEL) >= statistic.blocks
+        return gap_of(mechanism, len(statistic.keys), statistic.blocks).within(LEVEL) >= statistic.blocks
     if isinstance(statistic, BlockSums):
         return noise_of(look).half_width(LEVEL) >= statistic.means.blocks * statistic.means.lattice.cells
     if isinstance(statistic, BlockPoints) and isinstance(mechanism, Quantile | WinsorizedSum):
-        return rank_of(mechanism, statistic.means.lattice).within(LEVEL) >= statistic.means.blocks
+        return rank_of(mechanism, statistic.means).within(LEVEL) >= statistic.means.blocks
     return False
 
 
-def rank_of(mechanism: Quantile | WinsorizedSum, lattice: Lattice) -> Guarantee:
-    """How far the rank of a median, or of the quartiles, may be off."""
+def rank_of(mechanism: Quantile | WinsorizedSum, values: BlockMeans | BlockResults) -> Guarantee:
+    """How far the rank of a median, or of the quartiles, among block results may be off."""
     rate = mechanism.rate if isinstance(mechanism, Quantile) else mechanism.epsilon / 8
-    return Guarantee(RankBound, math.log(lattice.cells + 1), float(rate))
+    make = partial(RankBound, blocks=values.blocks, of=results_of(values))
+    return Guarantee(make, math.log(values.lattice.cells + 1), float(rate))
+
+
+def results_of(values: BlockMeans | BlockResults) -> str:
+    """What blocks give, in words."""
+    return "block means" if isinstance(values, BlockMeans) else "block results"
 
 
 @dataclass(frozen=True)
 class Combined:
     """Noisy aggregates of block values, one for each part: points between the ends of the lattice.
 
-    ``error`` is in units of the lattice; ``notes`` say where public numbers alone show that the answer is useless.
+    ``error`` is in units of the lattice; ``notes`` say where public numbers alone show that the answer is useless. ``of`` says
+    what an interval is about: no more than these blocks, whatever their size does to what they give.
     """
 
     points: list[Fraction]
     mechanism: str
-    error: Additive | Guarantee | None
+    error: Additive | EachOf | Guarantee | None
     notes: tuple[str, ...]
+    of: str | None = None
 
 
 def choose(blocks: int | None, aggregator: str, epsilon: Fraction, rows: int | None) -> tuple[int, str]:
@@ -146,7 +158,7 @@ def choose(blocks: int | None, aggregator: str, epsilon: Fraction, rows: int | N
 
     With n about the number of rows, K = ceil(max(n^0.4, 100 / epsilon)) blocks and their private median where n >= 10 K;
     otherwise 50 blocks and their noisy mean, 25 where n is unknown or below 250. A median (smooth or not) or a vote that is
-    asked for gets K blocks in any case, a Winsorized mean 800 / epsilon instead of 100 / epsilon.
+    asked for gets K blocks in any case, a Winsorized mean 810 / epsilon instead of 100 / epsilon.
 
     Parameters
     ----------
@@ -216,13 +228,13 @@ def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy,
     step = lattice.step / blocks
     points = [lattice.lower + min(max(total, 0), blocks * lattice.cells) * step for total in noisy]
     error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
-    note = noise_note(error, remedy)
-    return Combined(points, f"sample and aggregate, {noise.name}", error, note)
+    of = f"of the mean of {blocks:,} {results_of(values)}{'' if values.by is None else ' of each group'}"
+    return Combined(points, f"sample and aggregate, {noise.name}", error, noise_note(error, remedy), of)
 
 
 def _medians(values: BlockMeans | BlockResults, mechanism: Quantile, noisy: Noisy, remedy: str) -> Combined:
-    error = rank_of(mechanism, values.lattice)
-    note = rank_note("median", error, values.blocks, HALF, remedy)
+    error = rank_of(mechanism, values)
+    note = rank_note(error, values.blocks, remedy)
     points = [values.lattice.point(offset) for offset in noisy]
     return Combined(points, f"sample and aggregate, {mechanism.name}", error, note)
 
@@ -237,17 +249,21 @@ def _winsorized(
     step = lattice.step / blocks
     point = lattice.point(low) + min(max(total, 0), blocks * (high - low)) * step
     noise = mechanism.noise(a, b)
-    notes = rank_note("quartiles", rank_of(mechanism, lattice), blocks, Fraction(1, 4), remedy)
+    off = rank_of(mechanism, values).within(EACH_QUARTILE)
+    few: tuple[str, ...] = ()
+    if off >= blocks / 4:
+        known = f"whose ranks are known to {math.ceil(off):,} of {blocks:,}"
+        few = (Caution(f"no interval: too few blocks for their quartiles, {known}; {remedy}"),)
     name = f"sample and aggregate, {mechanism.name}"
-    if noise is None:
-        return Combined(
-            [point], name, None, (*notes, Caution("both private quartiles are one point, which is the answer"))
-        )
     ends = (kind.value(lattice.point(end)) for end in (low, high))
     told = ", ".join(f"{end:.6g}" if isinstance(end, float) else str(end) for end in ends)
-    shown = f"clipped to about ({told}), chosen with half the price"
+    of = f"of the mean of {blocks:,} {results_of(values)} cut to about [{told}]"
+    if noise is None:
+        point_alone = Caution("both private quartiles are one point, which is the answer")
+        return Combined([point], name, None, (*few, point_alone), of)
     error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
-    return Combined([point], name, error, (*notes, *noise_note(error, remedy), shown))
+    notes = (*few, *noise_note(error, remedy), "half of the price chose where results were cut")
+    return Combined([point], name, None if few else error, notes, of)
 
 
 def noise_note(error: Additive, remedy: str) -> tuple[str, ...]:
@@ -263,35 +279,38 @@ def noise_note(error: Additive, remedy: str) -> tuple[str, ...]:
     )
 
 
-def rank_note(what: str, error: Guarantee, blocks: int, share: Fraction, remedy: str) -> tuple[str, ...]:
-    """Say so where a rank among the blocks can be off by the share of them that lies beyond it."""
+def rank_note(error: Guarantee, blocks: int, remedy: str) -> tuple[str, ...]:
+    """Say so where the rank of a median among the blocks can be off by all that lie beyond it."""
     bound = error.within(LEVEL)
-    if bound < share * blocks:
+    if 2 * bound < blocks:
         return ()
     return (
-        Caution(f"too few blocks for their {what}: its rank is known to {math.ceil(bound):,} of {blocks:,}; {remedy}"),
+        Caution(f"too few blocks for their median: its rank is known to {math.ceil(bound):,} of {blocks:,}; {remedy}"),
     )
 
 
 def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
-    """Say so where blocks are known to be small."""
-    if rows is None or rows >= ENOUGH_ROWS * blocks:
+    """Say so where blocks are known to be small, or nothing is known of it."""
+    if rows is None:
+        return ("size not asked: a block without rows counts as what the function gives for none",)
+    if rows >= ENOUGH_ROWS * blocks:
         return ()
     return (
         Caution(f"about {rows / blocks:.3g} rows a block: small blocks bias estimates, empty ones count as the middle"),
     )
 
 
-def gap_of(mechanism: PermuteAndFlip | ExponentialMechanism, keys: int) -> Guarantee:
+def gap_of(mechanism: PermuteAndFlip | ExponentialMechanism, keys: int, blocks: int) -> Guarantee:
     """How far the votes of the choice may be below the most."""
-    return Guarantee(ScoreGap, math.log(keys), float(mechanism.rate))
+    make = partial(ScoreGap, best=f"the largest, of {blocks:,} votes")
+    return Guarantee(make, math.log(keys), float(mechanism.rate))
 
 
 def expected_of(answer: Answer, look: Measurement, unit: Unit = PLAIN, each: str = "") -> ExpectedError:
     """The noise of the combination of block results; what the blocks differ by comes on top."""
     if isinstance(answer.error, Guarantee):
         found = answer.error.expected(answer.mechanism, Unit("blocks"), answer.notes)
-        return replace(found, error=f"{each}among the blocks, {found.error}")
+        return replace(found, error=f"{each}{found.error}")
     if isinstance(answer.error, Additive):
         found = noisy(noise_of(look), answer.error.step, unit, f"{ALONE}{each}")
         return replace(found, mechanism=answer.mechanism, notes=answer.notes)

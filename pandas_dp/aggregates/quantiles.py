@@ -13,6 +13,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.base import (
     ERROR_BAR,
+    NO_SIZE,
     Answer,
     Caution,
     ExpectedError,
@@ -47,6 +48,7 @@ class Mode(Choice):
     by: Keys
 
     name = "mode"
+    buying = NO_SIZE
 
     @property
     def statistic(self) -> Count:
@@ -132,7 +134,7 @@ class QuantileOf(Guaranteed):
     by: Partition | None = None
     labels: Labels | CrossLabels | None = None
 
-    buying = ERROR_BAR
+    buying = NO_SIZE + ERROR_BAR
 
     @once
     def _mechanisms(self, terms: Terms) -> tuple[Quantile, ...] | tuple[RecursiveQuantiles]:

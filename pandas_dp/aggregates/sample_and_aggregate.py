@@ -1,14 +1,14 @@
-"""Sample and aggregate: an estimate on each of many small blocks, combined privately, also by Winsorized means."""
+"""Sample and aggregate: an estimate on each of many small blocks, combined privately."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import (
@@ -16,7 +16,6 @@ from pandas_dp.aggregates.base import (
     Answer,
     ExpectedError,
     Guarantee,
-    SingleLook,
     Steps,
     Terms,
     Unit,
@@ -25,7 +24,9 @@ from pandas_dp.aggregates.base import (
     pure_epsilon,
     unit_of,
 )
+from pandas_dp.aggregates.block_sizes import Sizes
 from pandas_dp.aggregates.blocks import (
+    IN_ONE_BLOCK,
     REMEDY,
     ROWS_A_BLOCK,
     TUKEY,
@@ -39,11 +40,12 @@ from pandas_dp.aggregates.blocks import (
     look_at,
     middle,
     refuse_drowned,
+    results_of,
     size_note,
 )
 from pandas_dp.aggregates.count import int64s
-from pandas_dp.aggregates.moments import Mean
-from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER, Additive
+from pandas_dp.aggregates.uncertainty import LEVEL, NUMBER
+from pandas_dp.aggregates.winsorized_mean import WinsorizedMean as WinsorizedMean  # pickled answers name it here
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
@@ -68,7 +70,7 @@ class GroupsOfBlocks(Aggregate):
 
     A tenth of the price buys the group sizes. With the epsilon that is left for one group and the median of the noisy
     sizes `choose` finds the number of blocks and the aggregator: one rule and one number for all groups, from public
-    numbers only.
+    numbers only. A group that may have too few rows for them has no value.
 
     Parameters
     ----------
@@ -93,7 +95,8 @@ class GroupsOfBlocks(Aggregate):
     tried: tuple[str, ...] = ()
 
     name = "groupby_mean_sa"
-    of = "block means"
+    in_blocks = f"{IN_ONE_BLOCK} of each of at most {{}} groups"
+    version = 2
 
     @property
     def column(self) -> str | None:
@@ -142,24 +145,28 @@ class GroupsOfBlocks(Aggregate):
         """Read the integers of the look at the blocks, and say how it was done."""
         found = combined(values, look, noisy, self.kind, "give more blocks or a larger epsilon")
         found = replace(found, notes=(*found.notes, *self.tried))
-        return found, f"{values.blocks:,} blocks a group, {aggregator} of the {self.of}"
+        return found, f"{values.blocks:,} blocks a group, {aggregator} of the {results_of(values)}"
 
     def steps(self, terms: Terms) -> Steps:
         """Sizes first, then one look at the blocks."""
-        first = noised(Count(self.column, self.by), terms.price.share(SIZES_SHARE), terms.unit)
-        sizes = yield first
-        values, aggregator, look = self.plan(terms, max(int(median(sizes)), 0))
+        first = noised(Count(self.column, self.by, units=True), terms.price.share(SIZES_SHARE), terms.unit)
+        noisy = yield first
+        values, aggregator, look = self.plan(terms, max(int(median(noisy)), 0))
         found, how = self.read(values, aggregator, look, (yield look))
+        sizes = Sizes(noisy, noise_of(first).half_width(LEVEL), "rows" if terms.unit.column is None else "units")
+        found, known = sizes.known(found, values)
         index = self.labels.index()
-        size = pd.Series(int64s(sizes), index=index, name="size")
-        extras = (size, (size >= ROWS_A_BLOCK * values.blocks).rename("enough_rows"))
-        series = pd.Series([self.kind.value(point) for point in found.points], index=index, name=self.column)
+        enough = pd.Series(sizes.have(ROWS_A_BLOCK * values.blocks), index=index, name="enough_rows")
+        extras = (pd.Series(int64s(noisy), index=index, name="size"), enough)
+        points = pd.Series([self.kind.value(point) for point in found.points], index=index, name=self.column)
+        series = points.where(np.array(known))
         note = f"{how}; sizes: {noise_of(first).name}, a tenth of the price"
-        return Answer(series, found.mechanism, found.error, (note, *found.notes), extras)
+        return Answer(series, found.mechanism, found.error, (note, *found.notes), extras, found=found.of)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the look at the blocks, of a group with about so many rows."""
-        notes = (f"{show(100 * SIZES_SHARE)} % of the price buys the sizes of the groups",)
+        missing = "a group that may have too few for its blocks has no value"
+        notes = (f"{show(100 * SIZES_SHARE)} % of the price buys the sizes of the groups; {missing}",)
         if self.blocks is None and rows is None:
             unknown = "not known in advance: noisy sizes decide the number of blocks; rows= says about how many rows"
             return ExpectedError("sample and aggregate", None, f"{unknown} a group has", None, (*notes, *self.tried))
@@ -182,7 +189,6 @@ class GroupsOfFunction(GroupsOfBlocks):
     """The same from a user's function, which has no identity: the answer is not stored."""
 
     name = "sample_and_aggregate"
-    of = "block results"
     stored = False
 
     def check(self, terms: Terms) -> None:
@@ -243,7 +249,8 @@ class SampleAndAggregate(FromBlocks):
         found = combined(results, look, noisy, NUMBER, REMEDY)
         notes = (f"{blocks:,} blocks, {NAMES.get(aggregator, aggregator)} of the results", *found.notes)
         sizes = size_note(blocks, terms.about(self.rows))
-        return Answer(NUMBER.value(found.points[0]), found.mechanism, found.error, (*notes, *sizes, *self.tried))
+        value, notes = NUMBER.value(found.points[0]), (*notes, *sizes, *self.tried)
+        return Answer(value, found.mechanism, found.error, notes, found=found.of)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the combination."""
@@ -297,7 +304,7 @@ class VoteOfBlocks(FromBlocks):
         mechanism, blocks = look.mechanism, self.number(terms)
         if not isinstance(mechanism, PermuteAndFlip | ExponentialMechanism):
             raise TypeError("a vote is a selection")
-        error = gap_of(mechanism, self.keys.count)
+        error = gap_of(mechanism, self.keys.count, blocks)
         sizes = size_note(blocks, terms.about(self.rows))
         notes = (f"{blocks:,} blocks, vote of the results", *sizes, *self.tried)
         return f"sample and aggregate, {mechanism.name}", error, notes
@@ -306,52 +313,3 @@ class VoteOfBlocks(FromBlocks):
         """How many blocks."""
         epsilon = pure_epsilon(terms.price, SAA)
         return choose(self.blocks, "vote", epsilon, terms.about(self.rows))[0]
-
-
-@dataclass(frozen=True)
-class WinsorizedMean(SingleLook):
-    """Mean of a column by the Winsorized mean, of Tukey's widening, of the means of ceil(800 / epsilon) random blocks.
-
-    The quartiles need about 32/epsilon (ln(width of the bounds / spread of the block means) + 3) blocks: 800/epsilon are
-    enough up to a ratio of e^20. A mean over few rows is as unbiased as one over many, so only blocks without any row,
-    which count as the middle of the bounds, ask for a least number of rows; where their number is public it raises that
-    of the blocks to its 2/5th power as in `choose`.
-    """
-
-    column: str
-    lattice: Lattice
-    kind: Kind
-
-    by_rows = True
-
-    def look(self, terms: Terms) -> Measurement:
-        """Private quartiles and the clipped mean, in one look."""
-        return look_at(self._means(terms), "winsorized", pure_epsilon(terms.price, "a Winsorized mean"), terms.unit)
-
-    def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
-        """Return a value within the bounds."""
-        means = self._means(terms)
-        blocks = means.blocks
-        found = combined(means, look, noisy, self.kind, "give a larger epsilon, or leave method= out")
-        notes: tuple[str, ...] = (
-            f"Winsorized mean of {blocks:,} block means: made for at least {10 * blocks:,} rows",
-            "worse than method='rotated' unless the bounds are wider than about 15 sqrt(rows / blocks) standard deviations",
-        )
-        if isinstance(found.error, Additive) and found.error.noise.half_width(LEVEL):
-            notes += (f"method='rotated' has less noise from about {self._even(found.error, terms):,} rows on",)
-        sizes = size_note(blocks, terms.public_rows)
-        return Answer(self.kind.value(found.points[0]), found.mechanism, found.error, (*notes, *found.notes, *sizes))
-
-    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
-        """Nothing of its size."""
-        return WINSORIZED
-
-    def _even(self, error: Additive, terms: Terms) -> int:
-        """Rows at which the rotated mean has as much noise as this answer turned out to have: a fact of noisy numbers."""
-        rotated = Mean(self.column, self.lattice, self.kind).error_of_one_row(terms, LEVEL)
-        return math.ceil(rotated / float(error.noise.half_width(LEVEL) * error.step))
-
-    def _means(self, terms: Terms) -> BlockMeans:
-        epsilon = pure_epsilon(terms.price, "a Winsorized mean")
-        blocks, _ = choose(None, "winsorized", epsilon, terms.public_rows)
-        return BlockMeans(self.column, self.lattice, None, blocks)

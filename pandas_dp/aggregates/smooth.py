@@ -16,6 +16,7 @@ from pandas_dp.aggregates.base import (
     BAR_SHARE,
     ERROR_BAR,
     FITS,
+    NO_SIZE,
     Aggregate,
     Answer,
     ExpectedError,
@@ -119,7 +120,7 @@ class Smoothed(Aggregate):
     noise: str
     error_bar: bool
 
-    buying = ERROR_BAR
+    buying = NO_SIZE + ERROR_BAR
 
     @property
     def version(self) -> int:  # type: ignore[override]

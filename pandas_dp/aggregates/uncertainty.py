@@ -93,25 +93,32 @@ class RankBound:
     Attributes
     ----------
     rows : float
-        For all data.
+        For all data; block results where there are `blocks`.
     level : float
     typical : float or None
         Where values are spread, so that a rank farther away is a value farther away: exceeded with ties and wide gaps.
+    blocks : int or None
+        How many results of blocks the rank is one among; None: among rows.
+    of : str
+        What these results are.
     """
 
     rows: float
     level: float
     typical: float | None = None
+    blocks: int | None = None
+    of: str = "block results"
 
     @property
     def words(self) -> str:
         """The bound in words, without its level."""
         typical = "" if self.typical is None else f", typically within {math.ceil(self.typical):,}"
-        return f"its rank is within {math.ceil(self.rows):,} of the wanted one{typical}"
+        among = "" if self.blocks is None else f" among the {self.blocks:,} {self.of}"
+        return f"its rank{among} is within {math.ceil(self.rows):,} of the wanted one{typical}"
 
     @property
     def places(self) -> str:
-        """What that means, told of a number of rows that is no fact of the data.
+        """What that means, told of a number of rows that is no fact of the data, or of the public number of blocks.
 
         Examples
         --------
@@ -119,6 +126,10 @@ class RankBound:
         'rank: place among the sorted rows; of 1,000 rows 30 are 3 %, a median between percentiles 47 and 53'
         """
         off = math.ceil(self.rows)
+        if self.blocks is not None:
+            share = min(100 * off / self.blocks, 50)
+            percentiles = f"{50 - share:.3g} and {50 + share:.3g}"
+            return f"rank: place among the {self.blocks:,} sorted {self.of}; a median between percentiles {percentiles}"
         rows = 10 ** max(len(f"{off:d}") + 1, 3)
         share = 100 * off / rows
         return (
@@ -174,14 +185,14 @@ class Additive:
     within: tuple[Fraction, Fraction] | None = None
 
     def bounds(self, value: Any, level: float) -> Ends:
-        """Value minus and plus the half-width, inside the public range of the statistic."""
+        """Value minus and plus the half-width, inside the public range of the statistic; all of it where there is no value."""
         lower, upper = self._around(value, level)
         if self.within is None:
             return lower, upper
         least, most = map(self.kind.value, self.within)
         if isinstance(value, pd.Series):
-            return lower.clip(lower=least), upper.clip(upper=most)
-        return max(lower, least), min(upper, most)
+            return lower.clip(lower=least).fillna(least), upper.clip(upper=most).fillna(most)
+        return (least, most) if pd.isna(value) else (max(lower, least), min(upper, most))
 
     def _around(self, value: Any, level: float) -> Ends:
         half = self.noise.half_width(level) * self.step
@@ -194,7 +205,7 @@ class Additive:
         return series_of([self._ends(entry, half) for entry in value.tolist()], value)
 
     def _ends(self, value: Any, half: Fraction) -> Ends:
-        if isinstance(value, pd.Timestamp | pd.Timedelta):
+        if isinstance(value, pd.Timestamp | pd.Timedelta) and value is not pd.NaT:
             exact = self.kind.number(value, "value")
             lower, upper = max(exact - half, -MOST_NANOSECONDS), min(exact + half, MOST_NANOSECONDS)
             return self.kind.value(lower), self.kind.value(upper)

@@ -92,7 +92,8 @@ class VectorOfBlocks(FromBlocks):
             how = "the central one, with noise that fits them"
         error = self._scaled(found.error) if isinstance(found.error, Additive) else found.error
         sizes = size_note(blocks, terms.about(self.rows))
-        return Answer(value, found.mechanism, error, (f"{blocks:,} blocks, {how}", *notes, *found.notes, *sizes))
+        notes = (f"{blocks:,} blocks, {how}", *notes, *found.notes, *sizes)
+        return Answer(value, found.mechanism, error, notes, found=found.of)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the combination, in the units of each name where it is added."""

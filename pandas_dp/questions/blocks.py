@@ -62,8 +62,9 @@ class BlockQuestions(PreparedFrame):
         Returns
         -------
         Release
-            A Series over all listed groups. ``table()`` adds the noisy sizes, bought with a tenth of the price, and
-            whether a group has enough rows for its blocks.
+            A Series over all listed groups. ``table()`` adds the noisy sizes (of units, where these own several rows),
+            bought with a tenth of the price, and whether a group has 5 rows a block. One that may have fewer has no value,
+            a noisy mean only below 3: down to there the expected share of empty blocks is taken out of it.
 
         Raises
         ------
@@ -126,7 +127,7 @@ class BlockQuestions(PreparedFrame):
         keys : list, optional
             Public list of the results that a vote counts.
         blocks : int, optional
-            How many; where left out with e for epsilon and n for rows: max(n^0.4, 100/e) for a median or a vote, 800/e
+            How many; where left out with e for epsilon and n for rows: max(n^0.4, 100/e) for a median or a vote, 810/e
             instead of 100/e for a Winsorized mean; for a mean 50, or 25 where n is unknown or below 250. At most n.
         aggregator : {"auto", "median", "mean", "smooth", "winsorized", "vote"}
             ``auto`` takes the median where blocks times epsilon is at least 50 (and, without ``blocks``, n at least 10 times

@@ -163,9 +163,9 @@ class PricedGroups(GroupStatistics):
         Returns
         -------
         Release
-            A Series over all listed groups, within the bounds; a group without rows has what noise makes of empty blocks. It
-            is not stored: asking again is charged again. ``table()`` adds the noisy sizes, bought with a tenth of the price,
-            and whether a group has enough rows for its blocks.
+            A Series over all listed groups, within the bounds; a group that may have fewer than 5 rows a block has no value.
+            It is not stored: asking again is charged again. ``table()`` adds the noisy sizes (of units, where these own
+            several rows), bought with a tenth of the price, and whether a group has enough rows for its blocks.
 
         Raises
         ------

@@ -187,7 +187,8 @@ def _parts(value: Any) -> dict[str, Any]:
     if isinstance(value, Interval):
         return {"level": value.level, "lower": value.lower, "upper": value.upper}
     if isinstance(value, RankBound):
-        return {"level": value.level, "rank_within": value.rows}
+        of = {} if value.blocks is None else {"of_blocks": value.blocks}
+        return {"level": value.level, "rank_within": value.rows, **of}
     return {"level": value.level, "score_within": value.score}
 
 

@@ -239,7 +239,7 @@ def test_b58_keys_without_rows_and_with_one():
     assert np.isfinite(means["z"])
     assert np.isnan(means["none"]) or 0 <= means["none"] <= 5000  # of 1 %
     sa = df.dp(epsilon=BIG).groupby_mean_sa("city", "pay", keys=["z", "none"], bounds=(0, 5000))
-    assert np.isfinite(sa.to_numpy()).all()
+    assert sa.isna().all()  # too few rows for 25 blocks
 
 
 def test_b59_missing_keys_are_one_part():
@@ -261,4 +261,4 @@ def test_b60_more_blocks_than_rows_and_one_block():
         answer = df.dp(epsilon=BIG).groupby_mean_sa(
             "city", "pay", keys=["x"], bounds=(0, 5000), blocks=blocks, aggregator="mean"
         )
-        assert 0 <= answer.iloc[0] <= 5000
+        assert np.isnan(answer.iloc[0]) == (blocks == 500)

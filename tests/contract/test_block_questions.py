@@ -107,28 +107,34 @@ def test_a_winsorized_mean_needs_bounds_that_are_typed(monkeypatch):
 
 
 def test_a_winsorized_mean_says_when_it_loses_and_is_stored():
-    df = protected()
+    df = protected(pd.DataFrame({"age": np.arange(9500) % 90}))
     one, two = (df.dp(epsilon=1)["age"].mean(bounds=(0, 120), method="winsorized") for _ in range(2))
     assert one.value == two.value
     assert df.dp.session.spent == "epsilon=1"
-    assert "Winsorized mean of 800 block means: made for at least 8,000 rows" in one.notes
+    assert one.notes[0] == "Winsorized mean of 853 block means"
     assert any("worse than method='rotated' unless" in note for note in one.notes)
     assert "method='winsorized'" in one.query.call
 
 
 def test_a_winsorized_mean_says_from_how_many_rows_on_it_loses():
-    """With that many rows, public here, the default has an interval as wide; its noise is not drawn but computed."""
+    """With that many rows, public here, the default has as much noise; it is not drawn but computed."""
     df = protected(pd.DataFrame({"x": np.arange(20_000) % 100}), epsilon=10**4)
     found = df.dp(epsilon=1).mean("x", bounds=(-5000, 5000), method="winsorized")
     (note,) = (note for note in found.notes if note.startswith("method='rotated' has less noise from about"))
     rows = int(note.split("about ")[1].split(" rows")[0].replace(",", ""))
-    half = (found.interval().upper - found.interval().lower) / 2
+    error = found._provenance.error
+    half = float(error.noise.noise.half_width(0.95) * error.step)
     assert half == pytest.approx(10_000 * np.log(20) / rows, rel=1e-3)
 
 
 def test_dates_have_a_winsorized_mean():
-    release = protected().dp(epsilon=1).mean("when", bounds=("2013-01-01", "2014-01-01"), method="winsorized")
-    assert pd.Timestamp("2013-01-01") <= release.value <= pd.Timestamp("2014-01-01")
+    bounds = pd.Timestamp("2013-01-01"), pd.Timestamp("2014-01-01")
+    table = pd.DataFrame({"when": pd.date_range(*bounds, periods=2000)})
+    release = protected(table, epsilon=100).dp(epsilon=10).mean("when", bounds=bounds, method="winsorized")
+    assert ", of the mean of 86 block means cut to about [2013-0" in repr(release)
+    assert bounds[0] <= release.interval().lower < release.value < release.interval().upper <= bounds[1]
+    few = protected().dp(epsilon=1).mean("when", bounds=bounds, method="winsorized")
+    assert few.value is pd.NaT or bounds[0] <= few.value <= bounds[1]
 
 
 # ------------------------------------------------------------------------------------------------- nothing but noise

@@ -34,7 +34,7 @@ def test_one_number_for_each_listed_group_in_their_order():
     assert answer.index.name == "sex"
     assert answer.name is None
     assert answer.dtype == np.float64
-    assert answer["nobody"] == pytest.approx(25, abs=0.1)  # NaN of empty blocks counts as the middle
+    assert np.isnan(answer["nobody"])
     exact = people(600).groupby("sex")["age"].mean()
     assert answer["m"] == pytest.approx(exact["m"], abs=3)  # blocks of about 48 rows
     assert answer["f"] == pytest.approx(exact["f"], abs=4)
@@ -189,7 +189,9 @@ def test_the_line_of_a_refusal_works():
     with pytest.raises(ArgumentValueError, match="noise as wide") as caught:
         ask(df, epsilon=1, bounds=(0, 50), blocks=2)
     epsilon = float(str(caught.value).partition("df.dp(epsilon=")[2].partition(")")[0])
-    assert ask(df, epsilon=epsilon, bounds=(0, 50), blocks=2).between(0, 50).all()
+    answer = ask(df, epsilon=epsilon, bounds=(0, 50), blocks=2)
+    assert answer.isna().all()  # of so few rows, which noisy sizes tell
+    assert "too few rows for 2 blocks" in repr(answer)
 
 
 def test_a_function_that_fails_on_some_rows_counts_as_the_middle():
@@ -205,7 +207,7 @@ def test_a_function_that_fails_on_some_rows_counts_as_the_middle():
 
 # ----------------------------------------------------------------------------------------------------------- previews
 def test_previews():
-    df = protected(people(), epsilon=10)
+    df = protected(people(3000), epsilon=10)
     ahead = df.dp.preview(epsilon=1).groupby("sex", keys=["f", "m"])
     unknown = ahead.sample_and_aggregate(age, bounds=(0, 50))
     assert "not known in advance" in unknown.error

@@ -95,7 +95,7 @@ def test_the_price_is_what_is_then_charged(name, terms):
     assert (before.call, before.price) == (entry.query, entry.price)
     assert entry.charge == before.charge
     assert (before.left == left) == (before.price == "nothing")
-    if name not in STREAMS and "groups by noisy size" not in name:
+    if name not in STREAMS and "groups by noisy size" not in name and name != "winsorized mean":  # noisy numbers decide
         assert before.mechanism == answer.mechanism
         assert before.epsilon == answer.epsilon
     after = ask(df.dp.preview(epsilon=1))
@@ -153,7 +153,7 @@ def test_the_noise_on_block_results_is_the_one_previewed(name, terms):
     halves = {key: float(model.noise.half_width(0.95) * model.step) for key, model in models.items()}
     assert preview.half_width == (halves if hasattr(error, "models") else halves[None])
     shown = [
-        note for note in answer.notes if "sizes:" not in note and "count, none" not in note
+        note for note in answer.notes if not any(word in note for word in ("sizes:", "count, none", "no value where"))
     ]  # of the groups, of units
     assert set(shown) <= set(preview.notes)
 

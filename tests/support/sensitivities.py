@@ -222,10 +222,10 @@ SMOOTH = {"S": 0.5, "beta": 0.3, "linf": 0.5, "l1": 0.5}
 
 STATISTICS: dict[type, list[Case]] = {
     counts.Count: [
-        Case(counts.Count(column, by, once), integers)
+        Case(counts.Count(column, by, **once), integers)
         for column in (None, "x")
         for by in (None, GROUPS)
-        for once in (False, True)
+        for once in ({}, {"once": True}, {"units": True})
     ],
     sums.Total: [
         Case(sums.Total("x", lattice, by), integers, {"l2_squared": 0.5, "linf": 0.5})

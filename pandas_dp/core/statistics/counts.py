@@ -28,12 +28,14 @@ class Count(AddsUp):
     `PrivacyUnit.squared_rows_in_parts` and entries at most min(c, k). Add/remove: the change is that vector, all
     entries in one direction. Replace-one: the change is v' - v with v, v' >= 0, so L1 at most doubles, and
     |v' - v|^2 <= |v|^2 + |v'|^2 doubles the squared L2; no entry exceeds min(c, k); directions may differ.
-    With `once` a unit counts with one row, chosen at random among its own that count: k = m = c = 1.
+    With `once` a unit counts with one row, chosen at random among its own that count: k = m = c = 1. With `units` with one in
+    each of its parts, of which there are at most k: c = 1 and k = min(k, m), 1 without a partition.
     """
 
     column: str | None = None
     by: Partition | None = None
     once: bool = False
+    units: bool = False
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """See the class notes."""
@@ -64,7 +66,8 @@ class Count(AddsUp):
         return Exact([int(np.minimum(counts, unit.rows).sum())])  # int64: at most the number of rows
 
     def _bounded(self, unit: PrivacyUnit) -> PrivacyUnit:
-        return replace(unit, rows=1, groups=1, rows_per_group=1) if self.once else unit
+        most = 1 if self.once or self.by is None else min(unit.rows, unit.groups)
+        return replace(unit, rows=most, groups=most, rows_per_group=1) if self.once or self.units else unit
 
 
 def count_parts(view: View, unit: PrivacyUnit, by: Partition, present: NDArray[np.bool_] | None) -> NDArray[np.int64]:
