@@ -295,9 +295,8 @@ def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
         return ("size not asked: a block without rows counts as what the function gives for none",)
     if rows >= ENOUGH_ROWS * blocks:
         return ()
-    return (
-        Caution(f"about {rows / blocks:.3g} rows a block: small blocks bias estimates, empty ones count as the middle"),
-    )
+    bias = "small blocks bias estimates, and empty ones tell nothing of the rows"
+    return (Caution(f"about {rows / blocks:.3g} rows a block: {bias}"),)
 
 
 def gap_of(mechanism: PermuteAndFlip | ExponentialMechanism, keys: int, blocks: int) -> Guarantee:

@@ -238,14 +238,14 @@ class SampleAndAggregate(FromBlocks):
     def look(self, terms: Terms) -> Measurement:
         """One look at the blocks."""
         blocks, aggregator = self._chosen(terms)
-        results = BlockResults(self.function, self.lattice, blocks)
+        results = BlockResults(self.function, self.lattice, blocks, equal=terms.counted)
         reach = TUKEY if self.widening == "tukey" else smith_reach(blocks)
         return look_at(results, aggregator, pure_epsilon(terms.price, SAA), terms.unit, reach)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a number within the bounds."""
         blocks, aggregator = self._chosen(terms)
-        results = BlockResults(self.function, self.lattice, blocks)
+        results = BlockResults(self.function, self.lattice, blocks, equal=terms.counted)
         found = combined(results, look, noisy, NUMBER, REMEDY)
         notes = (f"{blocks:,} blocks, {NAMES.get(aggregator, aggregator)} of the results", *found.notes)
         sizes = size_note(blocks, terms.about(self.rows))
@@ -285,7 +285,7 @@ class VoteOfBlocks(FromBlocks):
     def look(self, terms: Terms) -> Measurement:
         """One index."""
         epsilon = pure_epsilon(terms.price, SAA)
-        votes = BlockVotes(self.function, self.keys.keys, self.number(terms))
+        votes = BlockVotes(self.function, self.keys.keys, self.number(terms), terms.counted)
         family = PermuteAndFlip if terms.pure else ExponentialMechanism
         return Measurement(votes, family.calibrate(epsilon, votes.sensitivity(terms.unit)))
 

@@ -119,9 +119,8 @@ class VectorOfBlocks(FromBlocks):
 
     def _results(self, terms: Terms) -> BlockResults:
         lower, upper = (tuple(float(ends[side]) for ends in self.ranges) for side in (0, 1))
-        return BlockResults(
-            self.function(lower, upper), UNIT, self._chosen(terms)[0], self._outputs, self.shown_columns
-        )
+        function, blocks = self.function(lower, upper), self._chosen(terms)[0]
+        return BlockResults(function, UNIT, blocks, self._outputs, self.shown_columns, equal=terms.counted)
 
     @property
     def shown_columns(self) -> tuple[str, ...] | None:

@@ -146,7 +146,7 @@ class WinsorizedMean(Aggregate):
 
     def _means(self, rest: Terms) -> BlockMeans:
         blocks, _ = choose(None, "winsorized", pure_epsilon(rest.price, WHAT), rest.public_rows)
-        return BlockMeans(self.column, self.lattice, None, blocks)
+        return BlockMeans(self.column, self.lattice, None, blocks, rest.counted)
 
     def _needed(self, terms: Terms) -> int:
         return ENOUGH_ROWS * self._means(self._rest(terms)).blocks
@@ -167,7 +167,8 @@ class WinsorizedMean(Aggregate):
         error = found.error
         if isinstance(error, Additive) and error.noise.half_width(LEVEL):
             notes += (f"method='rotated' has less noise from about {self._even(error, terms):,} rows on", REACHING)
-            error = wider(error, noisy[1] - noisy[0], means.blocks, rows)
+            apart = uneven(rows, means.blocks) if self._known(terms) else 1 / math.sqrt(rows)
+            error = wider(error, noisy[1] - noisy[0], means.blocks, apart)
         value = self.kind.value(found.points[0])
         return Answer(value, found.mechanism, error, (*notes, *left_out(rest.unit, self)), found=found.of)
 
@@ -176,10 +177,17 @@ class WinsorizedMean(Aggregate):
         return math.ceil(self._mean.error_of_one_row(terms, LEVEL) / float(error.noise.half_width(LEVEL) * error.step))
 
 
-def wider(error: Additive, apart: int, blocks: int, rows: int) -> Additive:
+def uneven(rows: int, blocks: int) -> float:
+    """How far the mean of blocks that differ by a row is from that of all rows, in standard deviations of block means."""
+    size, more = divmod(rows, blocks)
+    weights = (size + 1) / rows - 1 / blocks, size / rows - 1 / blocks
+    return math.sqrt(more * weights[0] ** 2 + (blocks - more) * weights[1] ** 2)
+
+
+def wider(error: Additive, quartiles: int, blocks: int, apart: float) -> Additive:
     """The error of the mean of block means, wider by how far that may be from the mean of all rows.
 
-    Random blocks hold different numbers of rows, so that these weigh unequally: of n rows, with block means of standard
-    deviation s, both means differ by about s / sqrt(n); s as of a normal law whose quartiles are so many steps apart.
+    Random blocks hold different numbers of rows, so that these weigh unequally: of n rows both means differ by about
+    1 / sqrt(n) standard deviations of block means, which are as of a normal law whose quartiles are so many steps apart.
     """
-    return replace(error, noise=Wider(error.noise, apart / QUARTILES_APART * blocks / math.sqrt(rows)))
+    return replace(error, noise=Wider(error.noise, quartiles / QUARTILES_APART * blocks * apart))

@@ -54,6 +54,11 @@ def keep_at_most(owner: Codes, owners: int, most: int, fill: Fill = random_bytes
     return np.flatnonzero(keep)
 
 
+def random_order(items: int, fill: Fill = random_bytes) -> NDArray[np.intp]:
+    """A permutation of 0..items-1: for every number of items each one with equal probability."""
+    return _first_in_random_order(np.zeros(items, dtype=np.int64), items, fill) if items else np.arange(0)
+
+
 def _first_in_random_order(owner: Codes, most: int, fill: Fill) -> NDArray[np.intp]:
     """Sort items by (owner, random) and take the first `most` of each owner."""
     items = owner.size

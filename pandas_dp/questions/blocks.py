@@ -158,8 +158,9 @@ class BlockQuestions(PreparedFrame):
 
         Notes
         -----
-        One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. What
-        else it does (printing, writing files, taking its time) cannot be stopped. Inside, it may ask no other question.
+        One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. Blocks
+        are of equal size under replace_one with rows=True, one row a unit and no filter; else each unit is drawn by itself.
+        What else it does (printing, writing files, taking its time) cannot be stopped. Inside, it may ask no other question.
         With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
         epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
         epsilon / 4 each and Laplace noise on the clipped mean; vote, permute-and-flip of rate epsilon / 2 (exponential

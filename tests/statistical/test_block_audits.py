@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support.auditor import audit, observe
-from support.block_drawing import block_drawer
+from support.block_drawing import BlockDrawer, block_drawer
+from support.drawing import capture
+from support.frames import fresh
 from support.neighbours import ADD_REMOVE, HIGH, LOW, REPLACE_ONE, Pair, added, protected, replaced, several
 
 from pandas_dp.aggregates import winsorized_mean as of_columns
@@ -202,4 +204,23 @@ def test_public_call(relation: str):
         for table in tables
     ]
     result = audit(*calls, OBSERVED, claim=1, alpha=ALPHA)
+    assert not result.violated, str(result)
+
+
+FOUR = [("p", value, "a") for value in (LOW, LOW, HIGH, HIGH)]
+REPLACED = Pair("first row replaced", (FOUR, [("p", HIGH, "a"), *FOUR[1:]]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("aggregator", ["mean", "median", "winsorized"])
+def test_equal_blocks(aggregator: str):
+    """Of a public number of rows, of which the first is replaced: two in each of 2 blocks."""
+
+    drawers = []
+    for table in REPLACED.frames():
+        table.dp.protect(epsilon=10, name=fresh(), neighbors=REPLACE_ONE, rows=True)
+        dp, how = table.dp(epsilon=1), {"bounds": BOUNDS, "blocks": 2, "aggregator": aggregator}
+        drawers.append(BlockDrawer(capture(lambda dp=dp, how=how: dp.sample_and_aggregate(top, **how))))
+        assert next(drawers[-1].request.recipe()).statistic.means.equal
+    result = audit(*(drawer.transcripts for drawer in drawers), SAMPLES, 1, ALPHA, batch=True)
     assert not result.violated, str(result)

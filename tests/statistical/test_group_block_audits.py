@@ -89,6 +89,6 @@ def test_twin_that_keeps_all_groups_of_a_unit(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.slow
 def test_twin_that_counts_one_side_of_a_replacement(monkeypatch: pytest.MonkeyPatch):
     original, one_sided = blocks._touched, NeighboringRelation.ADD_REMOVE
-    monkeypatch.setattr(blocks, "_touched", lambda unit, by: original(replace(unit, relation=one_sided), by))
+    monkeypatch.setattr(blocks, "_touched", lambda unit, *more: original(replace(unit, relation=one_sided), *more))
     broken = audit(*sides(mean_of_two, ROW, neighbors=REPLACE_ONE), MANY, 1, ALPHA, batch=True)
     assert broken.violated, str(broken)

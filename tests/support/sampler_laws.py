@@ -89,6 +89,11 @@ def kept(bound: Callable[..., NDArray[np.intp]], *args: Any) -> Callable[[int], 
     return draw
 
 
+def orders(n: int) -> Drawn:
+    """Orders of three items, each as the number of its digits."""
+    return np.array([bounding.random_order(3) @ np.array([100, 10, 1]) for _ in range(n)])
+
+
 TWO_ROWS, ONE_GROUP = PrivacyUnit("u", 2, 2, 2), PrivacyUnit("u", 3, 1, 3)
 SINGLE = PrivacyUnit("u", 2, 2, 1)  # one row a part, so that one of the first two stays, and the third
 PAIRS = {6: 1 / 3, 5: 1 / 3, 3: 1 / 3}
@@ -207,6 +212,13 @@ SAMPLERS: dict[Callable[..., Any], list[Draws]] = {
         Draws(lambda n: (randomness.random_words(n) >> np.uint64(60)).astype(np.int64), uniform(16), uniform(17))
     ],
     bounding.keep_at_most: [Draws(kept(bounding.keep_at_most, "units", "count", 2), PAIRS, UNEVEN)],
+    bounding.random_order: [
+        Draws(
+            orders,
+            dict.fromkeys((12, 21, 102, 120, 201, 210), 1 / 6),
+            {12: 0.25, 21: 0.15} | dict.fromkeys((102, 120, 201, 210), 0.15),
+        )
+    ],
     bounding.bound_rows: [Draws(kept(bounding.bound_rows, "units", "count", TWO_ROWS), PAIRS, UNEVEN)],
     bounding.bound_groups: [
         Draws(

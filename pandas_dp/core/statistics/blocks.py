@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandas_dp.core.bounding import bound_groups
+from pandas_dp.core.bounding import bound_groups, random_order
 from pandas_dp.core.lattice import Lattice, present_mask
 from pandas_dp.core.measurement import Exact, View
 from pandas_dp.core.partition import Partition, decoded, places, uncoded
@@ -26,8 +26,8 @@ FAIR_BITS = 4  # random bits beside those of a block's number
 class BlockMeans:
     """Mean of a column in each of K random blocks of each group (of the whole table without groups), as lattice offsets.
 
-    Every row, or every unit where units own several rows, is put into one of K blocks by a random draw of its own.
-    A block without rows has the middle of the lattice.
+    Every row, or every unit where units own several rows, is put into one of K blocks by a random draw of its own; all rows
+    of a table may be dealt to `equal` blocks, see `dealt`. A block without rows has the middle of the lattice.
 
     Notes
     -----
@@ -46,10 +46,11 @@ class BlockMeans:
     lattice: Lattice
     by: Partition | None
     blocks: int
+    equal: bool = False
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """Of the sums of block values of each group; for one group's values see `touched`."""
-        cells, touched = self.lattice.cells, _touched(unit, self.by)
+        cells, touched = self.lattice.cells, _touched(unit, self.by, self.equal)
         if unit.column is None:
             half, sides = cells // 2 + 1, 1 if unit.add_remove else 2
             squared = half**2 if unit.add_remove else max(cells**2, 2 * half**2)
@@ -59,16 +60,16 @@ class BlockMeans:
     def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
         """Exact block values, shape (groups, blocks)."""
         (values, present), blocks, groups = view.column(self.column), self.blocks, _count(self.by)
-        if unit.column is None:
+        if unit.column is None and not self.equal:
             codes, parts = uncoded(np.zeros(view.rows, dtype=np.int8), 1) if self.by is None else view.coded(self.by)
             if parts.size > 4 * groups + MOST_UNLISTED:  # many unlisted categories: no table of all of them by block
                 codes, parts = uncoded(decoded(codes, parts), groups)
         else:
-            rows, cell = _blocks_of_rows(view, unit, self.by, blocks, present_mask(values, present))
+            rows, cell = _blocks_of_rows(self, view, unit, present_mask(values, present))
             values, present, parts = values[rows], None, np.arange(groups)
 
         def place(rows: slice) -> NDArray[np.int64]:
-            if unit.column is not None:
+            if unit.column is not None or self.equal:
                 return cell[rows].copy()
             chosen = places(codes[rows])
             chosen *= blocks
@@ -116,17 +117,16 @@ class BlockResults:
     outputs: int = 1
     columns: tuple[str, ...] | None = None
     by: Partition | None = None
+    equal: bool = False
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """One value of each output of each touched group moves by at most `cells`."""
-        cells, touched = self.lattice.cells, _touched(unit, self.by) * self.outputs
+        cells, touched = self.lattice.cells, _touched(unit, self.by, self.equal) * self.outputs
         return Sensitivity(l1=touched * cells, l2_squared=touched * cells**2, linf=cells, touched=touched)
 
     def values(self, view: View, unit: PrivacyUnit) -> NDArray[np.int64]:
         """Exact block values, shape (groups * outputs, blocks): of each group its outputs."""
-        results = _block_results(
-            view, unit, lambda block: self._numbers(self.function(block)), self.blocks, self.columns, self.by
-        )
+        results = _block_results(self, view, unit, lambda block: self._numbers(self.function(block)))
         nothing = (np.nan,) * self.outputs
         numbers = np.array([nothing if result is None else result for result in results])
         flat = numbers.ravel()  # shape (groups * blocks * outputs,)
@@ -150,18 +150,13 @@ def _number(result: Any) -> float:
 
 
 def _block_results(
-    view: View,
-    unit: PrivacyUnit,
-    function: Callable[[Any], Any],
-    blocks: int,
-    columns: tuple[str, ...] | None = None,
-    by: Partition | None = None,
+    of: BlockResults | BlockVotes, view: View, unit: PrivacyUnit, function: Callable[[Any], Any]
 ) -> list[Any]:
     """Results of a function on the random blocks of each group, those of the first group first."""
-    rows, cell = _blocks_of_rows(view, unit, by, blocks)
+    rows, cell = _blocks_of_rows(of, view, unit)
     block = np.full(view.rows, -1, dtype=np.intp)
     block[rows] = cell
-    return view.block_results(function, block, _count(by) * blocks, columns)
+    return view.block_results(function, block, _count(of.by) * of.blocks, of.columns)
 
 
 @dataclass(frozen=True)
@@ -177,16 +172,20 @@ class BlockVotes:
     function: Callable[[Any], Any]
     keys: tuple[Hashable, ...]
     blocks: int
+    equal: bool = False
+
+    by, columns = None, None
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """One vote moves."""
-        return Sensitivity(l1=2, l2_squared=2, linf=1, range=2)
+        moved = 2 * _touched(unit, None, self.equal)
+        return Sensitivity(l1=moved, l2_squared=moved, linf=1, range=moved)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact counts: one Python int for each key."""
         places = {key: i for i, key in enumerate(self.keys)}
         # what cannot be looked up raises inside the guard, like the function itself: None
-        results = _block_results(view, unit, lambda block: places.get(self.function(block)), self.blocks)
+        results = _block_results(self, view, unit, lambda block: places.get(self.function(block)))
         votes = np.array([-1 if place is None else place for place in results])  # shape (blocks,)
         return Exact(np.bincount(votes[votes >= 0], minlength=len(self.keys)).tolist())
 
@@ -232,8 +231,10 @@ def _count(by: Partition | None) -> int:
     return 1 if by is None else by.count
 
 
-def _touched(unit: PrivacyUnit, by: Partition | None) -> int:
-    """Groups of which one unit can change a block, see `BlockMeans`."""
+def _touched(unit: PrivacyUnit, by: Partition | None, equal: bool) -> int:
+    """Groups of which one unit can change a block, see `BlockMeans`; equal blocks are refused where `dealt` has no proof."""
+    if equal and (unit.add_remove or unit.column is not None or by is not None):
+        raise ValueError("equal blocks are for all rows of a table of which one is replaced")
     return min((1 if unit.add_remove else 2) * _groups(unit).groups, _count(by))
 
 
@@ -243,7 +244,7 @@ def _groups(unit: PrivacyUnit) -> PrivacyUnit:
 
 
 def _blocks_of_rows(
-    view: View, unit: PrivacyUnit, by: Partition | None, blocks: int, present: NDArray[np.bool_] | None = None
+    of: BlockMeans | BlockResults | BlockVotes, view: View, unit: PrivacyUnit, held: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.intp] | slice, NDArray[np.intp]]:
     """Which rows lie in a block, and in which: group * blocks + a number drawn for each row, or unit of several rows.
 
@@ -251,7 +252,8 @@ def _blocks_of_rows(
 
     Parameters
     ----------
-    present : ndarray of bool, shape (rows,), or None
+    of : BlockMeans, BlockResults or BlockVotes
+    held : ndarray of bool, shape (rows,), or None
         Rows that may count; None: all.
 
     Returns
@@ -259,18 +261,32 @@ def _blocks_of_rows(
     rows : ndarray of intp, or slice where all rows count
     block : ndarray of intp, shape (rows that count,)
     """
-    groups = np.zeros(view.rows, dtype=np.intp) if by is None else view.parts(by)
+    groups = np.zeros(view.rows, dtype=np.intp) if of.by is None else view.parts(of.by)
     counted = groups >= 0
-    if present is not None:
-        counted &= present
+    if held is not None:
+        counted &= held
     if unit.column is None:
         rows = slice(None) if counted.all() else np.flatnonzero(counted)
-        groups = groups[rows]
-        return rows, groups * blocks + _random_blocks(groups.size, blocks)
+        draw = dealt if of.equal else _random_blocks  # also for rows that do not count
+        return rows, (groups * of.blocks + draw(view.rows, of.blocks))[rows]
     units, count = view.units(unit.column)
     rows = np.flatnonzero(counted & (units >= 0))
-    rows = rows[bound_groups(units[rows], count, groups[rows], _count(by), _groups(unit))]
-    return rows, groups[rows] * blocks + _random_blocks(count, blocks)[units[rows]]
+    rows = rows[bound_groups(units[rows], count, groups[rows], _count(of.by), _groups(unit))]
+    return rows, groups[rows] * of.blocks + _random_blocks(count, of.blocks)[units[rows]]
+
+
+def dealt(rows: int, blocks: int) -> NDArray[np.intp]:
+    """A block for each row, their sizes as equal as they can be: rows in a uniformly random order are dealt in turn.
+
+    For all tables under replace-one, a row a unit, of all of their rows: one block changes. The order is drawn from the number
+    of rows alone, which neighbours share, so all partitions of the rows into blocks of these sizes are equally likely, in
+    whatever order rows are listed. Map the row that is replaced to the one that replaces it, and every other row to itself:
+    a uniform partition of one table becomes one of the other, in which only the block with that row is another one. All rows
+    are dealt before any is looked at, so a missing value moves no row. Where one row decides how many are dealt, one that
+    comes or goes moves others to other blocks: under add/remove, behind a filter, with missing values left out before, in
+    groups, and of units of several rows, one of which may come to own none. There each item is put into a block by itself.
+    """
+    return random_order(rows) % blocks
 
 
 def _random_blocks(count: int, blocks: int) -> NDArray[np.intp]:

@@ -210,6 +210,6 @@ def test_twin_units_in_all_their_groups_are_caught(monkeypatch: pytest.MonkeyPat
 def test_twin_replacing_counted_on_one_side_is_caught(owned, monkeypatch: pytest.MonkeyPatch):
     original = module._touched
     one_sided = NeighboringRelation.ADD_REMOVE
-    monkeypatch.setattr(module, "_touched", lambda unit, by: original(replace(unit, relation=one_sided), by))
+    monkeypatch.setattr(module, "_touched", lambda unit, *more: original(replace(unit, relation=one_sided), *more))
     moved, said = stated(NeighboringRelation.REPLACE_ONE, owned)
     assert np.abs(moved).sum() == 2 * said.l1
