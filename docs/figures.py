@@ -38,7 +38,7 @@ def draw(folder: Path) -> None:
     help_texts(folder)
     for ending, ink in INKS.items():
         with plt.rc_context(STYLE | dict.fromkeys(INKED, ink)):
-            for figure in (laplace, gaussian, selection, smooth, blocks, keys, quantiles, bounding, budget):
+            for figure in (laplace, gaussian, selection, smooth, blocks, keys, quantiles, bounding, budget, intervals):
                 save(figure, folder / f"{figure.__name__}{ending}.svg")
 
 
@@ -54,6 +54,20 @@ def two_themes(app: object, page: str, source: list[str]) -> None:
     """Show each drawing of a page's text in the ink of the reader's theme: Sphinx' event ``source-read``."""
     both = r"![\1](\2.svg){.only-light}\n![\1](\2-dark.svg){.only-dark}"
     source[0] = re.sub(r"!\[([^\]]*)\]\((\S*_generated/\w+)\.svg\)", both, source[0])
+
+
+def intervals(axes: Any) -> None:
+    """Both intervals of a mean age at epsilon 0.5 of three tables, with bounds of 0 and 100 and a deviation of 13.7."""
+    for place, rows in enumerate((200, 1000, 5000)):
+        noise = 2.06 / 0.5 * 100 / rows
+        both = math.hypot(noise, 1.96 * 13.7 / math.sqrt(rows))
+        more = {"label": "noise"} if place == 0 else {}
+        axes.plot([-both, both], [place, place], color=GREY, lw=2, label="population" if place == 0 else None)
+        axes.plot([-noise, noise], [place, place], color=BLUE, lw=7, solid_capstyle="butt", **more)
+    axes.set_yticks(range(3), ["200 rows", "1,000 rows", "5,000 rows"])
+    axes.set_ylim(-0.6, 2.6)
+    axes.set_xlabel("years from the mean")
+    axes.legend()
 
 
 def laplace(axes: Any) -> None:

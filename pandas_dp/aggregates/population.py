@@ -190,7 +190,8 @@ class Sampled:
         return ends[0] if self.scalar else series_of(ends, value)
 
     def _means(self, theta: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
-        times = np.array([student(freedom, level) for freedom in (rows - 1).tolist()]) / normal(level)
+        whole = np.where(rows < MANY, np.floor(rows), rows) - 1  # fewer degrees are wider, and known from other groups
+        times = np.array([student(freedom, level) for freedom in whole.tolist()]) / normal(level)
         spread = times * np.sqrt(self.variance(theta, rows) * rows)
         half = with_normal(self.law, self.weights(theta) / self.row, spread, level) / rows
         return theta - half, theta + half

@@ -89,6 +89,15 @@ def population_of(error: Any) -> Any:
     return of_population(error)
 
 
+def columns_of(sampled: Any, columns: Any) -> list[Any]:
+    """Columns of a table of which `population_of` knows something."""
+    while isinstance(sampled, Along):
+        if isinstance(sampled.step, Unstacked):
+            return list(columns)
+        sampled = sampled.error
+    return [name for name, _ in sampled.models]
+
+
 class FirstSteps:
     """Steps of pandas after which an answer is one still, with its error bars."""
 

@@ -25,7 +25,7 @@ from pandas_dp.release.csv import CSV, guarded, write_csv
 from pandas_dp.release.html import scalar_html
 from pandas_dp.release.plots import PLOT, Column, Curve, draw
 from pandas_dp.release.summary import jsonable
-from pandas_dp.release.text import describe, legible, protected
+from pandas_dp.release.text import describe, legible, named, protected
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +84,8 @@ ROWS_FROM = {  # by lineage
     "declared": "rows made by checked steps from the table as it was protected",
     "vouched": "rows that the owner vouched for",
 }
+BESIDE = ("population_lower", "population_upper")  # columns of the ends for the population
+OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: population)"), (" of the noise", "")
 STORED = "answered before: costs nothing now"
 HIGHEST_LEVEL = 1 - 1e-12
 
@@ -271,6 +273,17 @@ class Release:
             )
         return known
 
+    def _sampled(self) -> ErrorModel | None:
+        """The same, None where nothing is known of the population."""
+        try:
+            return self._population()
+        except ArgumentTypeError:
+            return None
+
+    def _beside(self) -> ErrorModel | None:
+        """The same where tables show it: of rows about different functions it is one of a few."""
+        return None if self.query.aggregate.mixed else self._sampled()
+
     def _ends(self, error: ErrorModel, level: float) -> Any:
         return Interval(*error.bounds(self._released, level), level)
 
@@ -285,7 +298,8 @@ class Release:
         Returns
         -------
         DataFrame
-            The value alone where no interval is known. The row of a single number is named by its question, so that
+            The value alone where no interval is known; ``population_lower`` and ``population_upper`` beside the ends for the
+            noise where those for the population are known, too. The row of a single number is named by its question, so that
             ``pandas.concat([first.table(), second.table()])`` is a table to publish.
 
         Examples
@@ -300,6 +314,8 @@ class Release:
         columns = {"value": self._released}
         if isinstance(known, Interval):
             columns |= {"lower": known.lower, "upper": known.upper}
+        if (sampled := self._sampled()) is not None:
+            columns |= zip(BESIDE, self._ends(sampled, level), strict=True)
         return self._with_extras(pd.DataFrame({name: [x] for name, x in columns.items()}, index=[str(self.query)]))
 
     def _with_extras(self, table: pd.DataFrame) -> pd.DataFrame:
@@ -350,7 +366,9 @@ class Release:
     def _legible(self, known: Any, level: float = LEVEL) -> pd.DataFrame:
         """The table without the digits that noise made."""
         asked = self.query.aggregate
-        return legible(self.table(level), self._drawn(known), asked.counting, asked.mixed)
+        table = self.table(level)
+        beside = [place for place, name in enumerate(table.columns) if named(name).endswith(BESIDE)]
+        return legible(table, self._drawn(known), asked.counting, asked.mixed, beside)
 
     def to_json(self) -> str:
         """Return value, interval and provenance as a JSON object.
@@ -384,6 +402,8 @@ class Release:
             "notes": self.notes,
             "extras": {str(extra.name): extra.tolist() for extra in self._provenance.extras},
         }
+        if (sampled := self._sampled()) is not None:
+            record["population"] = self._ends(sampled, LEVEL)
         return json.dumps(jsonable(record), allow_nan=False, ensure_ascii=False)
 
     @example(PLOT)
@@ -423,7 +443,7 @@ class Release:
         'interval 95 %, epsilon 0.5, discrete Laplace'
         """
         known = self.interval(level)
-        line = Curve(self._price_line(level, known), self._cautions())
+        line = Curve(self._price_line(level, known, drawn=True), self._cautions())
         return draw(self._drawn(known)[0], [""], line, ax, points=True)
 
     def _drawn(self, known: Any) -> list[Column]:
@@ -432,7 +452,7 @@ class Release:
         lower, upper = (None if end is None else pd.Series([end]) for end in ends)
         return [(self.query.call, pd.Series([self._released]), lower, upper)]
 
-    def _price_line(self, level: float, known: Any) -> str:
+    def _price_line(self, level: float, known: Any, drawn: bool = False) -> str:
         """One line: what is known of the error, the price, and whose word it rests on."""
         if isinstance(self._provenance.error, NoError):
             error = "exact"
@@ -440,7 +460,8 @@ class Release:
             error = f"each: {known}" if self._each else str(known)
         else:
             unknown = self.query.aggregate.without_interval
-            error = unknown if known is None else f"{self._each}interval {percent(level)}"
+            of, more = OF_BOTH[drawn or self.query.aggregate.mixed] if self._sampled() is not None else ("", "")
+            error = unknown if known is None else f"{self._each}interval{of} {percent(level)}{more}"
         return ", ".join([error, self._price_words(), self.mechanism])
 
     def _price_words(self) -> str:
@@ -461,7 +482,9 @@ class Release:
         return [*ranks, f"protects {protected(self.unit)}; {rows}", str(self.query), *self.notes]
 
     def _text(self) -> str:
-        told = describe(self._released, self.interval(), self._provenance.error, self.query.aggregate.buying)
+        sampled = self._sampled()
+        of_all = None if sampled is None else self._ends(sampled, LEVEL)
+        told = describe(self._released, self.interval(), self._provenance.error, self.query.aggregate.buying, of_all)
         return f"{told}, {self._price_words()}"
 
     def _cautions(self) -> list[str]:

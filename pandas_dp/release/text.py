@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -43,13 +43,23 @@ def protected(unit: PrivacyUnit) -> str:
     return f"{str(unit).replace('one ', 'each ', 1)}: the budget limits what answers tell of {hidden} ({unit.relation})"
 
 
-def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: Any, buying: str = "") -> str:
-    """Write a scalar with what is known about its error, and where that is no interval what buys one.
+def describe(
+    value: Any,
+    known: Interval | RankBound | ScoreGap | None,
+    error: Any,
+    buying: str = "",
+    of_population: Interval | None = None,
+) -> str:
+    """Write a scalar with what is known about its error, of noise and population by their names where both are known.
+
+    Where no interval is known it says what buys one.
 
     Examples
     --------
     >>> describe(48213, Interval(48064, 48362, 0.95), None)
     '48,210 [48,060, 48,370] (95 %)'
+    >>> describe(38.648, Interval(38.639, 38.657, 0.95), None, "", Interval(38.531, 38.765, 0.95))
+    '38.6480 [38.6390, 38.6570] noise, [38.53, 38.77] population (95 %)'
     >>> describe("ICU", ScoreGap(31, 0.95), None)
     "'ICU' (its count is within 31 of the largest, 95 %)"
     """
@@ -60,7 +70,11 @@ def describe(value: Any, known: Interval | RankBound | ScoreGap | None, error: A
     if not isinstance(known, Interval):
         return f"{plain(value)} ({known.words}, {percent(known.level)}{buying})"
     symmetric = isinstance(error, Additive) and (error.within is None or _even(value, known))
-    return f"{_with_bar(value, known, symmetric)} ({percent(known.level)})"
+    if of_population is None:
+        return f"{_with_bar(value, known, symmetric)} ({percent(known.level)})"
+    lower, upper = of_population
+    beside = _with_bar(value, of_population, False).partition(" ")[2] if lower <= upper else "too few rows for the"
+    return f"{_with_bar(value, known, symmetric)} noise, {beside} population ({percent(known.level)})"
 
 
 def _even(value: Any, known: Interval) -> bool:
@@ -120,7 +134,11 @@ def with_half(value: float, half: float) -> str:
 
 
 def legible(
-    table: pd.DataFrame, drawn: list[Column], counting: frozenset[Hashable] = frozenset(), mixed: bool = False
+    table: pd.DataFrame,
+    drawn: list[Column],
+    counting: frozenset[Hashable] = frozenset(),
+    mixed: bool = False,
+    beside: Sequence[int] = (),
 ) -> pd.DataFrame:
     """Return a table without the digits that noise made, as it is shown.
 
@@ -134,10 +152,18 @@ def legible(
         intervals are wider than a row on either side.
     mixed : bool
         Rows are about different functions: each is rounded by itself, `counting` are rows, and the columns become texts.
+    beside : sequence of int
+        Places of further ends, lower and upper in turn, which are rounded by their own widths.
     """
     if mixed:
         return _row_by_row(table, drawn, counting)
     shown = table.copy(deep=False)
+    for pair in zip(beside[::2], beside[1::2], strict=True):
+        ends = [table.iloc[:, place] for place in pair]
+        half = float((ends[1] - ends[0]).min()) / 2
+        if PLAIN_RANGE[0] < half < PLAIN_RANGE[1]:
+            for place, end in zip(pair, ends, strict=True):
+                shown.isetitem(place, end.round(_decimals(half, False)).array)
     for column in range(sum(lower is not None for _, _, lower, _ in drawn)):
         places = range(3 * column, 3 * column + 3)
         parts = [table.iloc[:, place] for place in places]

@@ -19,8 +19,8 @@ from pandas_dp.aggregates.uncertainty import LEVEL, ErrorModel
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts.argument_help import example, explained
 from pandas_dp.facts.call import shown as written
-from pandas_dp.release.along import Along, FirstSteps, Unstacked
-from pandas_dp.release.base import Provenance, checked_level
+from pandas_dp.release.along import Along, FirstSteps, Unstacked, columns_of
+from pandas_dp.release.base import BESIDE, Provenance, checked_level
 from pandas_dp.release.base import Release as Release
 from pandas_dp.release.csv import CSV, write_csv
 from pandas_dp.release.html import table_html
@@ -191,7 +191,7 @@ class Vector(FirstSteps, Release):
         ('age', 'count')
         """
         known = self.interval(level)
-        line = Curve(self._price_line(level, known), self._cautions())
+        line = Curve(self._price_line(level, known, drawn=True), self._cautions())
         asked = self.query.aggregate
         scales = asked.scale_of if asked.mixed else None
         shown = self._released.set_axis(asked.labelled(self._released.index))
@@ -376,7 +376,8 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         Returns
         -------
         DataFrame
-            Plain, on the same index, of two levels of columns where intervals are known.
+            Plain, on the same index, of two levels of columns where intervals are known. Those for the population stand behind
+            all others.
 
         Examples
         --------
@@ -394,6 +395,11 @@ class FrameRelease(Vector, pd.DataFrame):  # type: ignore[misc]  # also query
         for i, (name, values) in enumerate(self._columns()):
             lower, upper = known.iloc[:, 2 * i], known.iloc[:, 2 * i + 1]
             parts += [(name, "value", values), (name, "lower", lower), (name, "upper", upper)]
+        if (sampled := self._beside()) is not None:
+            ends, known_of = self._ends(sampled, level), columns_of(sampled, self._released.columns)
+            for i, name in enumerate(self._released.columns):
+                both = zip(BESIDE, (2 * i, 2 * i + 1), strict=True) if name in known_of else ()
+                parts += [(name, end, ends.iloc[:, place]) for end, place in both]
         return self._with_extras(side_by_side(parts))
 
     def independence(self) -> Independence:
@@ -697,7 +703,8 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         Returns
         -------
         DataFrame
-            Plain, on the same index.
+            Plain, on the same index. Where the interval for the population is known, too, with ``population_lower`` and
+            ``population_upper``.
 
         Examples
         --------
@@ -713,6 +720,8 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         if isinstance(known, pd.DataFrame):
             for end in known.columns:
                 table[end] = known[end].array
+        if (sampled := self._beside()) is not None:
+            table[list(BESIDE)] = self._ends(sampled, level).to_numpy()
         return self._with_extras(table)
 
     def _changed(self) -> bool:

@@ -1,0 +1,112 @@
+"""What is printed and published of means says which interval covers the noise, and which the population."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from support.frames import fresh
+
+BESIDE = ["population_lower", "population_upper"]
+BOTH = "(lower, upper: noise; population_lower, population_upper: population)"
+BOUNDS = (0, 100)
+
+
+def people(**terms):
+    df = pd.DataFrame({"ward": np.resize(["A", "B"], 4000), "age": np.resize(np.arange(20, 80), 4000)})
+    df["old"], df["uid"] = df["age"] > 60, np.arange(4000) // 2
+    df.dp.protect(epsilon=1000, name=fresh(), **terms)
+    return df.dp(epsilon=1)
+
+
+@pytest.fixture(scope="module")
+def asked():
+    made = people()
+    yield made
+    made._frame.dp.session.close()
+
+
+@pytest.fixture(scope="module")
+def groups(asked):
+    return asked.groupby("ward", keys=["A", "B", "C"])
+
+
+NUMBER = r"-?[0-9.]+"
+TOLD = rf"{NUMBER} \[({NUMBER}), ({NUMBER})\] noise, \[({NUMBER}), ({NUMBER})\] population \(95 %\), epsilon 1"
+
+
+def test_of_a_number_both_are_printed_by_name(asked):
+    for mean in (asked.mean("age", bounds=BOUNDS, population=True), asked.mean("old")):
+        lower, upper, least, most = map(float, re.fullmatch(TOLD, repr(mean).split("\n")[0]).groups())
+        assert least < lower < upper < most
+        noise, of = mean.interval(), mean.interval(of="population")
+        assert lower <= noise.lower < noise.upper <= upper  # rounded outwards
+        assert least <= of.lower < of.upper <= most
+        assert "noise, [" in mean._repr_html_()
+        assert json.loads(mean.to_json())["population"]["lower"] == of.lower
+        assert mean.table(0.9).columns.tolist() == ["value", "lower", "upper", *BESIDE]
+        assert mean.table(0.9)[BESIDE].to_numpy().tolist() == [list(mean.interval(0.9, of="population"))]
+        assert mean.to_csv().startswith(f"# interval 95 % {BOTH}, epsilon 1")
+    few = asked._frame.dp(epsilon=0.001).mean("age", bounds=BOUNDS, population=True)
+    assert "] noise, too few rows for the population (95 %), epsilon 0.001" in repr(few)
+
+
+def test_of_groups_too_and_columns_keep_to_their_digits(groups):
+    means = groups["age"].mean(bounds=BOUNDS, population=True)
+    assert f"\neach interval 95 % {BOTH}, epsilon 1" in repr(means)
+    assert means.table().columns.tolist() == ["value", "lower", "upper", *BESIDE]
+    read = pd.read_csv(io.StringIO(means.to_csv()), comment="#", index_col="ward", keep_default_na=False, na_values="")
+    assert read.columns.tolist() == ["value", "lower", "upper", *BESIDE]
+    assert read.loc["C", BESIDE].isna().all()
+    exact = means.interval(of="population").loc[["A", "B"]].to_numpy()
+    assert read.loc[["A", "B"], BESIDE].to_numpy() == pytest.approx(exact, abs=0.0006)
+    assert (read[BESIDE] == read[BESIDE].round(3)).loc[["A", "B"]].all(axis=None)  # three digits of 0.769
+    assert means.head(1).table().columns.tolist() == ["value", "lower", "upper", *BESIDE]
+    assert (
+        means.plot(ax=Figure().subplots()).get_title() == "each interval of the noise 95 %, epsilon 1, discrete Laplace"
+    )
+    turned = groups["age"].mean(bounds=BOUNDS, population=True).to_frame().unstack()
+    assert type(turned) is pd.Series
+
+
+def test_of_several_answers_the_means_have_it_alone(asked, groups):
+    many = groups.agg({"age": ["mean", "std"], "old": ["count"]}, bounds={"age": BOUNDS})
+    names = many.table().columns.tolist()
+    assert names[-2:] == [("age", "mean", name) for name in BESIDE]
+    assert len(names) == 3 * 3 + 2
+    assert f"each interval 95 % {BOTH}" in repr(many)
+    assert "age mean population_lower" in many.to_csv()
+    wards = asked.groupby(["ward", "old"], keys={"ward": ["A", "B"], "old": [True, False]})
+    turned = wards["age"].mean(bounds=BOUNDS, population=True).unstack()
+    assert [name for _, name in turned.table().columns].count("population_lower") == 2
+
+
+def test_of_rows_about_different_functions_the_line_says_it(asked):
+    for several in (asked.agg({"age": ["mean", "std"]}, bounds={"age": BOUNDS}), asked.describe("age", bounds=BOUNDS)):
+        assert "\neach interval of the noise 95 %, epsilon 1" in repr(several)
+        assert not any("population" in str(name) for name in several.table().columns)
+
+
+def test_where_nothing_is_known_of_the_population_nothing_is_said_of_it(asked):
+    owned = people(unit="uid", max_rows=2)
+    for mean in (
+        asked.mean("age", bounds=BOUNDS),
+        owned.mean("old"),
+        owned.mean("age", bounds=BOUNDS, population=True),
+    ):
+        assert "noise" not in repr(mean).split("\n")[0]
+        assert mean.table().columns.tolist() == ["value", "lower", "upper"]
+        assert mean.to_csv().startswith("# interval 95 %, epsilon 1")
+        assert "population" not in json.loads(mean.to_json())
+    owned._frame.dp.session.close()
+
+
+def test_a_difference_says_both(groups):
+    more = groups["old"].mean().difference("A", "B")
+    assert re.match(TOLD, repr(more))
+    assert more.table().columns.tolist() == ["value", "lower", "upper", *BESIDE]
