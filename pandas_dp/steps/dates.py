@@ -11,7 +11,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.values import DATES, NAT, PER_SECOND, TIMES, Kind, Values, advice, numbers, read_constant, times
+from pandas_dp.steps.values import (
+    DATES,
+    NAT,
+    PER_SECOND,
+    TIMES,
+    Kind,
+    Values,
+    advice,
+    nulls_among,
+    numbers,
+    read_constant,
+    times,
+)
 
 _DATE_TEXT = re.compile(
     r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?", re.ASCII
@@ -69,7 +81,7 @@ def part(name: str, values: Values) -> Values:
         clocks: Any = pd.DatetimeIndex(np.ravel(seconds).view("M8[s]")).tz_localize("UTC").tz_convert(values.zone)
         seconds = clocks.tz_localize(None).to_numpy().view(np.int64).reshape(seconds.shape)
     found = PARTS[name](*np.divmod(np.asarray(seconds), DAY))
-    return numbers(np.where(missing, np.nan, found.astype(np.float64)))
+    return numbers(np.where(missing, np.nan, found.astype(np.float64)), values.nulls)
 
 
 def as_time(values: Values, other: Values) -> Values:
@@ -111,7 +123,7 @@ def rescale(values: Values, unit: str) -> Values:
     factor = PER_SECOND[unit] // PER_SECOND[values.unit]
     limit = np.iinfo(np.int64).max // factor
     missing = values.missing | (values.data > limit) | (values.data < -limit)
-    return times(values.kind, np.where(missing, 0, values.data) * factor, missing, unit, values.zone)
+    return times(values.kind, np.where(missing, 0, values.data) * factor, missing, unit, values.zone, values.nulls)
 
 
 def result_kind(op: str, left: Kind, right: Kind) -> Kind | None:
@@ -135,14 +147,14 @@ def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
     with np.errstate(over="ignore"):
         result = np.asarray(x.data + second)  # wraps on overflow, which the signs then show
     missing = x.missing | y.missing | (((x.data ^ result) & (second ^ result)) < 0) | (result == NAT)
-    return times(kind, result, missing, x.unit, zone)
+    return times(kind, result, missing, x.unit, zone, nulls_among(x, y))
 
 
 def _ratio(left: Values, right: Values) -> Values:
     scale = PER_SECOND[right.unit] / PER_SECOND[left.unit]
     with np.errstate(all="ignore"):
         result = left.data.astype(np.float64) / right.data.astype(np.float64) * scale
-    return numbers(np.where(left.missing | right.missing, np.nan, result))
+    return numbers(np.where(left.missing | right.missing, np.nan, result), nulls_among(left, right))
 
 
 def split_seconds(values: Values) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

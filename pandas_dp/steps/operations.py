@@ -27,6 +27,7 @@ from pandas_dp.steps.values import (
     booleans,
     family,
     key,
+    nulls_among,
     numbers,
     times,
 )
@@ -61,7 +62,7 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
             result = OPERATORS[op](x, y)
         if op == "**":  # numpy has 1 ** nan == nan ** 0 == 1; here a missing operand always decides
             result = np.where(np.isnan(x) | np.isnan(y), np.nan, result)
-        return numbers(np.asarray(result))
+        return numbers(np.asarray(result), nulls_among(left, right))
     if left.kind in TIMES and right.kind in TIMES:
         kind = dates.result_kind(op, left.kind, right.kind)
         if kind is not None:
@@ -73,9 +74,9 @@ def function(name: str, operand: Values) -> Values:
     """``-x``, ``abs(x)`` and a few mathematical functions, in float64; outside their domain the result is missing."""
     if operand.kind in NUMERIC:
         with np.errstate(all="ignore"):
-            return numbers(np.asarray(FUNCTIONS[name](operand.floats())))
+            return numbers(np.asarray(FUNCTIONS[name](operand.floats())), operand.nulls)
     if operand.kind is Kind.DURATION and name in ("negative", "abs"):  # NaT is excluded, so no count overflows
-        return times(Kind.DURATION, FUNCTIONS[name](operand.data), operand.missing, operand.unit)
+        return times(Kind.DURATION, FUNCTIONS[name](operand.data), operand.missing, operand.unit, nulls=operand.nulls)
     raise ArgumentTypeError(f"'{name}' does not work on {operand.kind.value}{advice(operand)}")
 
 
@@ -84,7 +85,7 @@ def clip(limit: Callable[..., Any], operand: Values, bound: Values) -> Values:
     for values in (operand, bound):
         if values.kind is not Kind.NUMBER:
             raise ArgumentTypeError(f"clip needs numbers, not {values.kind.value}{advice(values)}")
-    return numbers(np.asarray(limit(operand.floats(), bound.floats())))
+    return numbers(np.asarray(limit(operand.floats(), bound.floats())), operand.nulls)
 
 
 def round_half_even(operand: Values, decimals: Values) -> Values:
@@ -95,7 +96,7 @@ def round_half_even(operand: Values, decimals: Values) -> Values:
     with np.errstate(all="ignore"):
         result = np.round(x, int(decimals.data))
     # numpy multiplies by 10**decimals first; where that overflows, the number has no such decimals to round.
-    return numbers(np.where(np.isfinite(result), result, x))
+    return numbers(np.where(np.isfinite(result), result, x), operand.nulls)
 
 
 COMPARISONS: dict[str, Callable[..., Any]] = {
@@ -115,7 +116,8 @@ _ARROW_OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def compare(op: str, left: Values, right: Values) -> Values:
-    """``left op right`` for each row; False where either is missing, except that ``!=`` is then True.
+    """``left op right`` for each row. Where either is missing it is unknown, if `Nulls.NA` stands in one of the columns;
+    otherwise False, and for ``!=`` True.
 
     Two integers are compared exactly, other numbers in float64, text by code points, dates and durations
     exactly whatever their units. Categories are compared by value, for equality only: their order is a list
@@ -128,7 +130,8 @@ def compare(op: str, left: Values, right: Values) -> Values:
     ArgumentValueError
         If a text constant beside dates or durations cannot be read as one.
     """
-    return booleans(~_holds("==", left, right) if op == "!=" else _holds(op, left, right))
+    holds = ~_holds("==", left, right) if op == "!=" else _holds(op, left, right)
+    return booleans(holds, left.missing | right.missing, nulls_among(left, right))
 
 
 def _holds(op: str, left: Values, right: Values) -> Mask:

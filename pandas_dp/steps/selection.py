@@ -27,11 +27,13 @@ from pandas_dp.steps.values import (
     ConstantValue,
     Kind,
     Mask,
+    Nulls,
     Values,
     advice,
     booleans,
     family,
     key,
+    nulls_among,
     numbers,
     read_constant,
     times,
@@ -95,7 +97,7 @@ def cut(operand: Values, bins: Any, labels: Any, right: bool, include_lowest: bo
     passed = np.zeros(len(operand.missing), dtype=np.int64)  # edges; none where missing, since no comparison holds
     for sign, edge in zip(signs, edges, strict=True):
         passed += compare(sign, operand, edge).data
-    return take(labels, np.where(passed == len(bins), 0, passed) - 1)
+    return take(labels, np.where(passed == len(bins), 0, passed) - 1, operand)
 
 
 def fill(operand: Values, constant: Values) -> Values:
@@ -121,11 +123,12 @@ def fill(operand: Values, constant: Values) -> Values:
     if operand.kind in TIMES or operand.kind is Kind.OBJECT:
         return _choose([~operand.missing], [operand, constant])
     if operand.kind is Kind.TEXT:
-        return Values(Kind.TEXT, operand.data.fillna(constant.data), np.zeros(np.shape(operand.missing), dtype=bool))
+        none = np.zeros(np.shape(operand.missing), dtype=bool)
+        return Values(Kind.TEXT, operand.data.fillna(constant.data), none, nulls=operand.nulls)
     if operand.kind is Kind.BOOLEAN or _stays_integer(operand, constant):
         data = np.where(operand.missing, constant.data.astype(operand.data.dtype), operand.data)
-        return Values(operand.kind, data, np.zeros(np.shape(data), dtype=bool))
-    return numbers(np.where(operand.missing, constant.floats(), operand.floats()))
+        return Values(operand.kind, data, np.zeros(np.shape(data), dtype=bool), nulls=operand.nulls)
+    return numbers(np.where(operand.missing, constant.floats(), operand.floats()), operand.nulls)
 
 
 def _stays_integer(operand: Values, constant: Values) -> bool:
@@ -136,7 +139,7 @@ def _stays_integer(operand: Values, constant: Values) -> bool:
 
 
 def isin(constants: Sequence[ConstantValue], operand: Values) -> Values:
-    """Whether each row equals one of the constants; a missing cell equals none.
+    """Whether each row equals one of the constants; a missing cell equals none, of no dtype: so says pandas' ``isin``.
 
     Raises
     ------
@@ -152,8 +155,8 @@ def isin(constants: Sequence[ConstantValue], operand: Values) -> Values:
     return booleans(np.asarray(found & ~operand.incomparable))
 
 
-def take(constants: Sequence[ConstantValue], codes: Codes) -> Values:
-    """The constant at each position; missing at -1.
+def take(constants: Sequence[ConstantValue], codes: Codes, operand: Values) -> Values:
+    """The constant at each position, which follows from an operand; missing at -1.
 
     Parameters
     ----------
@@ -161,20 +164,20 @@ def take(constants: Sequence[ConstantValue], codes: Codes) -> Values:
     codes : ndarray of int64, shape (n,)
     """
     table = [read_constant(constant) for constant in constants]
-    missing = codes < 0
+    missing, nulls = codes < 0, operand.nulls
     match common_kind(table):
         case Kind.NUMBER:
             found = np.array([float(value.data) for value in table])[codes]
-            return numbers(np.where(missing, np.nan, found))
+            return numbers(np.where(missing, np.nan, found), nulls)
         case Kind.BOOLEAN:
-            return booleans(np.array([bool(value.data) for value in table])[codes] & ~missing)
+            return booleans(np.array([bool(value.data) for value in table])[codes] & ~missing, missing, nulls)
         case Kind.TEXT:
-            return texts(np.array(constants, dtype=object)[codes], missing)
+            return texts(np.array(constants, dtype=object)[codes], missing, nulls=nulls)
         case kind:
             counts = dates.alike(*table)
             found = np.array([int(value.data) for value in counts])[codes]
             outside = np.array([bool(value.missing) for value in counts])[codes]
-            return times(kind, found, missing | outside, counts[0].unit, table[0].zone)
+            return times(kind, found, missing | outside, counts[0].unit, table[0].zone, nulls)
 
 
 def positions(operand: Values, keys: Sequence[ConstantValue]) -> Codes:
@@ -235,17 +238,17 @@ def _choose(conditions: list[Mask], values: list[Values]) -> Values:
     values = [categories.objects(value) if value.kind is Kind.CATEGORY else value for value in values]
     textual = all(value.kind in TEXTUAL for value in values)
     kind = Kind.TEXT if textual else common_kind(values)
-    missing = _pick(codes, [value.missing for value in values], True)
+    missing, nulls = _pick(codes, [value.missing for value in values], True), nulls_among(*values)
     if textual:
         return _chosen_text(codes, values, missing)
     if kind is Kind.NUMBER:
-        return numbers(_pick(codes, [value.floats() for value in values], np.nan))
+        return numbers(_pick(codes, [value.floats() for value in values], np.nan), nulls)
     if kind is Kind.BOOLEAN:
-        return booleans(_pick(codes, [truth(value) for value in values], False))
+        return booleans(_pick(codes, [truth(value) for value in values], False), missing, nulls)
     counts = dates.alike(*values)
     missing = _pick(codes, [value.missing for value in counts], True)
     zone = next((value.zone for value in values if not value.constant), values[0].zone)
-    return times(kind, _pick(codes, [value.data for value in counts], 0), missing, counts[0].unit, zone)
+    return times(kind, _pick(codes, [value.data for value in counts], 0), missing, counts[0].unit, zone, nulls)
 
 
 def _pick(codes: Codes, parts: Sequence[Any], rest: Any) -> Any:
@@ -266,7 +269,7 @@ def _chosen_text(codes: Codes, values: list[Values], missing: Mask) -> Values:
     cells[missing] = None
     none = np.zeros((), dtype=bool)
     foreign = _pick(codes, [none if value.foreign is None else value.foreign for value in values], False)
-    return Values(Kind.OBJECT, cells, missing, foreign=foreign)
+    return Values(Kind.OBJECT, cells, missing, foreign=foreign, nulls=max(nulls_among(*values), Nulls.NAN))
 
 
 def _text_positions(operand: Values, keys: list[str]) -> Codes:

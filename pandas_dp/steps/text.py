@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories
-from pandas_dp.steps.values import NUMERIC, TEXTUAL, Kind, Mask, Values, advice, booleans, numbers
+from pandas_dp.steps.values import NUMERIC, TEXTUAL, Kind, Mask, Nulls, Values, advice, booleans, numbers
 
 CHANGES: dict[str, Callable[..., str]] = {
     "lower": str.lower,
@@ -49,7 +49,7 @@ def change(name: str, operand: Values, **options: Any) -> Values:
 
 
 def holds(name: str, operand: Values, **options: Any) -> Values:
-    """Truth of one of ``TESTS``; False for a cell that is missing or no text.
+    """Truth of one of ``TESTS``; for a missing cell unknown, where `Nulls.NA` says so, and False otherwise, as for no text.
 
     Raises
     ------
@@ -59,7 +59,8 @@ def holds(name: str, operand: Values, **options: Any) -> Values:
     operand = _column(name, operand)
     function = TESTS[name]
     found = (function(cell, *options.values()) for cell in python_text(operand))
-    return booleans(np.fromiter(found, bool, len(operand.missing)) & ~operand.incomparable)
+    holds = np.fromiter(found, bool, len(operand.missing)) & ~operand.incomparable
+    return booleans(holds, operand.missing, operand.nulls)
 
 
 def length(operand: Values) -> Values:
@@ -72,10 +73,10 @@ def length(operand: Values) -> Values:
     """
     operand = _column("len", operand)
     counts = np.fromiter(map(len, python_text(operand)), np.float64, len(operand.missing))
-    return numbers(np.where(operand.incomparable, np.nan, counts))
+    return numbers(np.where(operand.incomparable, np.nan, counts), operand.nulls)
 
 
-def texts(cells: Any, missing: Mask, *sources: Values) -> Values:
+def texts(cells: Any, missing: Mask, *sources: Values, nulls: Nulls = Nulls.NAN) -> Values:
     """Text made from columns and constants of text: held by Arrow where all of them are, which depends on dtypes alone.
 
     Python's own text may hold what is no valid Unicode, and Arrow's may not.
@@ -84,8 +85,9 @@ def texts(cells: Any, missing: Mask, *sources: Values) -> Values:
     held = np.empty(len(missing), dtype=object)
     held[:] = cells
     held[missing] = None
-    dtype: Any = pd.StringDtype("pyarrow" if arrow else "python", na_value=np.nan)
-    return Values(Kind.TEXT, pd.array(held, dtype=dtype), missing)
+    nulls = max([nulls, *(source.nulls for source in sources)])
+    dtype: Any = pd.StringDtype("pyarrow" if arrow else "python", na_value=pd.NA if nulls is Nulls.NA else np.nan)
+    return Values(Kind.TEXT, pd.array(held, dtype=dtype), missing, nulls=nulls)
 
 
 def python_text(values: Values) -> Any:
@@ -158,25 +160,25 @@ def astype(operand: Values, dtype: str) -> Values:
 
 def _float(operand: Values) -> Values:
     if operand.kind in NUMERIC:
-        return numbers(np.asarray(operand.floats()))
+        return numbers(np.asarray(operand.floats()), operand.nulls)
     if operand.kind is Kind.CATEGORY:
         return numbers(categories.each(number, operand))
     if operand.kind not in TEXTUAL:
         raise _refused("numbers", operand)
     cells = python_text(operand) if operand.kind is Kind.TEXT else operand.data
-    return numbers(np.fromiter(map(number, cells), np.float64, len(operand.missing)))
+    return numbers(np.fromiter(map(number, cells), np.float64, len(operand.missing)), operand.nulls)
 
 
 def _int(operand: Values) -> Values:
     with np.errstate(all="ignore"):  # a signalling NaN is one like others
         whole = np.trunc(_float(operand).floats())
-    return numbers(np.where(np.abs(whole) < 2.0**63, whole, np.nan))
+    return numbers(np.where(np.abs(whole) < 2.0**63, whole, np.nan), operand.nulls)
 
 
 def _bool(operand: Values) -> Values:
     if operand.kind not in NUMERIC:
         raise ArgumentTypeError(f"{operand.kind.value} are no truth values: compare, as in d.x == 'yes'")
-    return booleans(np.asarray((operand.data != 0) & ~operand.missing))
+    return booleans(np.asarray((operand.data != 0) & ~operand.missing), operand.missing, operand.nulls)
 
 
 def _string(operand: Values) -> Values:
@@ -187,7 +189,7 @@ def _string(operand: Values) -> Values:
     if operand.kind not in NUMERIC:
         raise _refused("text", operand)
     cells = np.where(operand.missing, 0, operand.data).astype(operand.data.dtype)
-    return texts([_digits(cell) for cell in cells.tolist()], operand.missing)
+    return texts([_digits(cell) for cell in cells.tolist()], operand.missing, nulls=operand.nulls)
 
 
 def _digits(cell: bool | int | float) -> str:

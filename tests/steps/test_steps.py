@@ -106,7 +106,7 @@ CASES: dict[str, tuple] = {
             ward=d.ward.fillna("none"),
             city=d.city.astype(object).fillna("q"),
             when=d.when.fillna(pd.Timestamp("2020-01-01")),
-            sick=d.sick.fillna(False).astype(bool),
+            sick=d.sick.fillna(False),
         ),
         {"pay", "ward", "city", "when", "sick"},
         {"pay", "ward", "city", "when", "sick"},
