@@ -167,7 +167,7 @@ class Clip(Step):
         return f"clip({self.lower}, {self.upper}, columns={list(self.columns)})"
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """``frame`` with the columns limited, in float64; missing cells stay missing."""
+        """``frame`` with the columns limited; missing cells stay missing."""
         clip = METHODS["clip"]
         return _with_columns(frame, {name: clip(Column(name), self.lower, self.upper) for name in self.columns})
 

@@ -21,6 +21,7 @@ from pandas_dp.steps import dates, operations, selection, text
 from pandas_dp.steps.values import (
     ConstantValue,
     Mask,
+    Nulls,
     Values,
     booleans,
     nulls_among,
@@ -105,9 +106,9 @@ class Expression:
         Returns
         -------
         Series, shape (n,)
-            A column by itself comes back as it is. Computed numbers are float64, conditions bool, dates and
-            durations datetime64 and timedelta64, or nullable where a column is. The dtype depends on the dtypes of
-            the columns only.
+            A column by itself comes back as it is. Whole numbers are int64 or uint64, other computed ones float64,
+            conditions bool, dates and durations datetime64 and timedelta64, or nullable where a column is. The dtype
+            depends on the dtypes of the columns only.
 
         Raises
         ------
@@ -116,10 +117,10 @@ class Expression:
 
         Notes
         -----
-        Numbers are computed in float64 whatever stores them. A missing operand makes a missing result. What a
-        comparison with a missing cell is, its dtype says, as in pandas: unknown in nullable and Arrow dtypes and in
-        ``string``, and ``not``, ``and`` and ``or`` of what is unknown follow Kleene's logic. In NumPy's dtypes, ``str``,
-        objects and categories it is False, and ``!=`` True.
+        Whole numbers and decimals are computed exactly, see `exact`, others in float64. A missing operand makes a missing
+        result. What a comparison with a missing cell is, its dtype says, as in pandas: unknown in nullable and Arrow
+        dtypes and in ``string``, and ``not``, ``and`` and ``or`` of what is unknown follow Kleene's logic. In NumPy's
+        dtypes, ``str``, objects and categories it is False, and ``!=`` True.
         """
         return write(self.values(frame), frame.index)
 
@@ -295,23 +296,23 @@ def _not(condition: Values) -> Values:
     return booleans(~truth(condition) & ~condition.missing, condition.missing, condition.nulls)
 
 
-def _and(*conditions: Values) -> Values:
-    """What Kleene's logic has: False as soon as one is, otherwise unknown as soon as one is."""
-    holds = functools.reduce(np.logical_and, map(truth, conditions))
-    fails = functools.reduce(np.logical_or, [truth(_not(condition)) for condition in conditions])
-    return booleans(holds, ~holds & ~fails, nulls_among(*conditions))
-
-
-def _or(*conditions: Values) -> Values:
-    return _not(_and(*map(_not, conditions)))
+def _joined(decisive: bool, *conditions: Values) -> Values:
+    """What Kleene's logic has: decided as soon as one condition decides, otherwise unknown as soon as one is."""
+    found = [truth(condition) == decisive for condition in conditions]
+    nulls = nulls_among(*conditions)
+    if nulls is not Nulls.NA:
+        return booleans(functools.reduce(np.logical_or, found) == decisive)
+    decided = functools.reduce(np.logical_or, [f & ~c.missing for f, c in zip(found, conditions, strict=True)])
+    unknown = functools.reduce(np.logical_or, [condition.missing for condition in conditions]) & ~decided
+    return booleans((decided == decisive) & ~unknown, unknown, nulls)
 
 
 OPERATIONS: dict[str, Callable[..., Values]] = {
     **{op: functools.partial(operations.arithmetic, op) for op in operations.OPERATORS},
     **{name: functools.partial(operations.function, name) for name in operations.FUNCTIONS},
     **{op: functools.partial(operations.compare, op) for op in ("==", "!=", "<", "<=", ">", ">=")},
-    "and": _and,
-    "or": _or,
+    "and": functools.partial(_joined, False),
+    "or": functools.partial(_joined, True),
     "not": _not,
     "isna": lambda operand: booleans(operand.missing),
     "at_least": functools.partial(operations.clip, np.maximum),

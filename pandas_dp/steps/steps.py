@@ -441,6 +441,15 @@ class RowSteps(Generic[T]):
         ------
         ArgumentTypeError, ArgumentValueError
 
+        Notes
+        -----
+        Whole numbers and decimals are exact in ``+ - * // %``, ``abs``, ``-x``, ``.clip``, ``.round``, ``.where``,
+        ``.case_when``, ``.fillna`` and ``.astype("int64")``; ``/``, ``**``, ``.map`` and what meets a float are floats.
+        Integers have 64 bits, whatever their column has, and decimals 76 digits; so has what signed and unsigned integers of
+        64 bits give, and a difference of unsigned ones. What is beyond that is missing in nullable and Arrow dtypes, as is
+        what zero divides by ``//`` and ``%``. NumPy's integers wrap around, as in pandas; where a step could leave one of
+        them missing or infinite, or mixes signs, the column that is made is one of floats.
+
         Examples
         --------
         >>> import pandas as pd, pandas_dp

@@ -6,10 +6,11 @@ the kind of the operand. No cell can make any of it fail; what cannot be convert
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.steps import categories
+from pandas_dp.steps import categories, exact
 from pandas_dp.steps.values import NUMERIC, TEXTUAL, Kind, Mask, Nulls, Values, advice, booleans, numbers
 
 CHANGES: dict[str, Callable[..., str]] = {
@@ -145,10 +146,9 @@ _NUMBER_TYPES = frozenset(map(id, {bool, int, float} | (_NUMPY - {np.timedelta64
 def astype(operand: Values, dtype: str) -> Values:
     """Cells as ``"float64"``, ``"int64"``, ``"bool"`` or ``"string"``.
 
-    Numbers are in float64 whatever the target, with NaN where missing; ``"int64"`` cuts them toward zero, and those
-    that int64 cannot hold are missing. Text, objects and categories become numbers cell by cell, missing where
-    a cell is none. Truth is that of ``x != 0`` where x is present. Text is made of numbers, true and false; that of a whole
-    number has no point, also where pandas stores it as a float.
+    ``"int64"`` cuts numbers toward zero, and those that it cannot hold are missing. Text, objects and categories become
+    numbers cell by cell, missing where a cell is none. Truth is that of ``x != 0`` where x is present. Text is made of
+    numbers, true and false; that of a whole number has no point, also where pandas stores it as a float.
 
     Raises
     ------
@@ -170,9 +170,21 @@ def _float(operand: Values) -> Values:
 
 
 def _int(operand: Values) -> Values:
+    if operand.kind is Kind.CATEGORY:
+        operand = categories.objects(operand)
+    if operand.kind in TEXTUAL:
+        cells = python_text(operand) if operand.kind is Kind.TEXT else operand.data
+        found = [_whole(cell) for cell in cells]
+        missing = np.fromiter((cell is None for cell in found), bool, len(found))
+        data = np.fromiter((cell or 0 for cell in found), np.int64, len(found))
+        return Values(Kind.NUMBER, data, missing, nulls=operand.nulls)
+    whole = exact.whole(operand) if operand.kind in NUMERIC else None
+    if whole is not None:
+        return whole
+    floats = _float(operand).floats()
     with np.errstate(all="ignore"):  # a signalling NaN is one like others
-        whole = np.trunc(_float(operand).floats())
-    return numbers(np.where(np.abs(whole) < 2.0**63, whole, np.nan), operand.nulls)
+        fits = np.abs(floats) < 2.0**63
+    return Values(Kind.NUMBER, np.where(fits, floats, 0).astype(np.int64), ~fits, nulls=max(operand.nulls, Nulls.NAN))
 
 
 def _bool(operand: Values) -> Values:
@@ -188,12 +200,16 @@ def _string(operand: Values) -> Values:
         return texts(python_text(operand), operand.incomparable, operand)
     if operand.kind not in NUMERIC:
         raise _refused("text", operand)
-    cells = np.where(operand.missing, 0, operand.data).astype(operand.data.dtype)
-    return texts([_digits(cell) for cell in cells.tolist()], operand.missing, nulls=operand.nulls)
+    data = operand.data if operand.infinite is None else operand.floats()
+    cells = np.where(operand.missing, 0, data).astype(data.dtype).tolist()
+    return texts([_digits(cell, operand.scale) for cell in cells], operand.missing, nulls=operand.nulls)
 
 
-def _digits(cell: bool | int | float) -> str:
+def _digits(cell: bool | int | float, scale: int) -> str:
     """A whole number without a point, whatever stores it: one missing value makes floats of a column of integers."""
+    if scale:
+        whole, places = divmod(abs(cell), 10**scale)
+        return f"{'-' * (cell < 0)}{whole}.{places:0{scale}}".rstrip("0").rstrip(".")
     return str(int(cell)) if type(cell) is float and cell.is_integer() and abs(cell) < 2**53 else str(cell)
 
 
@@ -214,6 +230,20 @@ def number(cell: Any) -> float:
         return float(cell)
     except OverflowError:  # of an integer, which Python keeps exact; text as long gives an infinity too
         return math.inf if cell > 0 else -math.inf
+
+
+def _whole(cell: Any) -> int | None:
+    """A cell cut toward zero, None where it is no number or int64 does not hold it; by exact type, as `number`."""
+    near, kind = number(cell), type(cell)
+    if not abs(near) <= 2.0**63:
+        return None
+    exact = int(near)
+    if kind is str or kind is np.str_:
+        with contextlib.suppress(InvalidOperation):  # of more digits in an exponent than Python reads
+            exact = int(Decimal(str.__str__(cell)))
+    elif kind is not float:
+        exact = int(cell)
+    return exact if -(2**63) <= exact < 2**63 else None
 
 
 def _refused(target: str, operand: Values) -> ArgumentTypeError:

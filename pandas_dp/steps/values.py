@@ -23,6 +23,7 @@ from pandas_dp.engines.encode import stored
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import legible
+from pandas_dp.steps.decimals import read_decimals, write_decimals
 
 Mask = npt.NDArray[np.bool_]
 
@@ -88,7 +89,8 @@ class Values:
     kind : Kind
         What the cells are.
     data : object
-        By kind. Numbers: int64, uint64 or float64 array (NaN where missing). True/false: bool array. Dates
+        By kind. Numbers: int64, uint64 or float64 array (NaN where missing), or one of Python's integers, see ``scale``.
+        True/false: bool array. Dates
         and durations: int64 array counting ``unit`` (dates since 1970 in UTC). Text, objects, categories and
         others: the pandas array itself. A constant has shape ``()``; a text constant is the ``str``. What
         stands at a missing position of an integer or bool array has no meaning.
@@ -104,6 +106,10 @@ class Values:
         Cells of an object column that are neither text nor missing; no comparison holds for them.
     nulls : Nulls
         What missing cells mean; truth values are missing with ``NA`` alone.
+    scale : int
+        How many decimal places the numbers have that Python's integers stand for.
+    infinite : ndarray of float64 or None
+        Infinities among whole numbers, where NumPy's are divided by zero; zero elsewhere.
     """
 
     kind: Kind
@@ -114,6 +120,8 @@ class Values:
     constant: bool = False
     foreign: Mask | None = None
     nulls: Nulls = Nulls.NEVER
+    scale: int = 0
+    infinite: npt.NDArray[np.float64] | None = None
 
     @property
     def incomparable(self) -> Mask:
@@ -125,8 +133,13 @@ class Values:
 
         Columns are contiguous: numpy's functions differ in the last bit between memory read forwards and backwards.
         """
-        floats = self.data.astype(np.float64, copy=False)
-        return floats if self.data.dtype.kind == "f" else np.where(self.missing, np.nan, floats)
+        if self.data.dtype.kind == "f":
+            return np.asarray(self.data)
+        exact = (
+            self.data / 10**self.scale if self.data.dtype.kind == "O" else self.data
+        )  # Python's division rounds once
+        floats = np.where(self.missing, np.nan, np.asarray(exact).astype(np.float64, copy=False))
+        return floats if self.infinite is None else np.where(self.infinite == 0, floats, self.infinite)
 
 
 def nulls_among(*operands: Values) -> Nulls:
@@ -192,8 +205,8 @@ def _read_numbers(column: pd.Series[Any], missing: Mask) -> Values:
     if known.name == "number" and held.values.dtype.kind == "f":
         return numbers(np.where(missing, np.nan, _wide_floats(held.values)), nulls)
     if known.name == "number":
-        wide = np.uint64 if held.values.dtype.kind == "u" else np.int64
-        return Values(Kind.NUMBER, held.values.astype(wide), missing, nulls=nulls)
+        wide = np.uint64 if held.values.dtype == np.uint64 else np.int64  # a difference of narrow ones may be negative
+        return Values(Kind.NUMBER, held.values.astype(wide, copy=False), missing, nulls=nulls)
     kind = Kind.DURATION if known.name == "timedelta" else Kind.DATE if known.tz is None else Kind.ZONED
     zone = dtype.tz if isinstance(dtype, pd.DatetimeTZDtype) else known.tz
     return times(kind, held.values, missing, held.unit or "", zone, nulls)
@@ -238,8 +251,8 @@ def _read_arrow(column: pd.Series[Any], held: Any) -> Values:
     if pa.types.is_string(held) or pa.types.is_large_string(held):
         return Values(Kind.TEXT, array, missing, nulls=Nulls.NA)
     if pa.types.is_decimal(held) and kind_or_none(column.dtype) is not None:
-        # By way of text: Arrow's direct cast is off by a last bit for one value in five, so 0.1 would not equal 0.1.
-        return numbers(cells.cast(pa.string()).cast(pa.float64()).fill_null(np.nan).to_numpy(), Nulls.NA)
+        digits, scale = read_decimals(cells, missing)
+        return Values(Kind.NUMBER, digits, missing, nulls=Nulls.NA, scale=scale)
     return _read_numbers(column, missing)
 
 
@@ -256,7 +269,7 @@ def truth(values: Values) -> Mask:
             f"{values.kind.value} where a condition is needed: compare, as in x > 0, and put each comparison in "
             "parentheses beside & | ~"
         )
-    return np.asarray(values.data & ~values.missing)
+    return np.asarray(values.data & ~values.missing if values.nulls is Nulls.NA else values.data)
 
 
 def advice(*operands: Values) -> str:
@@ -309,8 +322,15 @@ def write(values: Values, index: pd.Index[Any]) -> pd.Series[Any]:
         series: pd.Series[Any] = pd.Series(counts.view(f"{code}[{values.unit}]"), index=index)
         return series.dt.tz_localize("UTC").dt.tz_convert(values.zone) if values.kind is Kind.ZONED else series
     if values.kind in (Kind.NUMBER, Kind.BOOLEAN):
-        data, missing = (np.broadcast_to(part, rows).copy() for part in (values.data, values.missing))
-        return pd.Series(_NULLABLE[data.dtype.kind](data, missing) if values.nulls is Nulls.NA else data, index=index)
+        if values.nulls is Nulls.NA and values.data.dtype.kind == "O":
+            return pd.Series(write_decimals(values.data, values.missing, values.scale), index=index)
+        lacking = values.data.dtype.kind == "O" or (values.data.dtype.kind in "iu" and values.nulls is Nulls.NAN)
+        data = np.broadcast_to(values.floats() if lacking else values.data, rows).copy()  # floats as in pandas
+        if values.nulls is Nulls.NA:
+            return pd.Series(
+                _NULLABLE[data.dtype.kind](data, np.broadcast_to(values.missing, rows).copy()), index=index
+            )
+        return pd.Series(data, index=index)
     plain: pd.Series[Any] = pd.Series(values.data, index=index, dtype=values.data.dtype)
     return plain
 
