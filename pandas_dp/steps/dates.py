@@ -34,8 +34,8 @@ _DURATION_TEXT = re.compile(
 )
 
 DAY = 86_400
-# Between these seconds every day exists in every time zone, for Python's own dates as well.
-_FIRST, _LAST = (int(pd.Timestamp(day).as_unit("s").asm8.view("int64")) for day in ("0001-01-02", "9999-12-31"))
+# Python's time zones know the years 1 to 9999, and put no clock forward or back on the first or the last of these days.
+_FIRST, _LAST = (int(np.datetime64(day, "s").astype(np.int64)) for day in ("0001-01-01", "10000-01-01"))
 
 
 def _in(unit: str, days: Any) -> Any:
@@ -65,7 +65,8 @@ PARTS: dict[str, Callable[[Any, Any], Any]] = {
 def part(name: str, values: Values) -> Values:
     """Year, month, hour and so on of dates, in float64; those with a time zone by the clocks there.
 
-    A missing date, and one outside the years 1 to 9999, has missing parts: Python's time zones know no others.
+    Days count as in today's calendar, however far away they are. A missing date has missing parts, and so has one with a time
+    zone outside the years 1 to 9999 of UTC: Python's time zones know no others.
 
     Raises
     ------
@@ -75,11 +76,13 @@ def part(name: str, values: Values) -> Values:
     if values.kind not in DATES:
         raise ArgumentTypeError(f"dt.{name} needs dates, not {values.kind.value}{advice(values)}")
     seconds, _ = split_seconds(values)
-    missing = values.missing | (seconds < _FIRST) | (seconds >= _LAST)
+    zoned = values.kind is Kind.ZONED
+    missing = values.missing | (zoned & ((seconds < _FIRST) | (seconds >= _LAST)))
     seconds = np.where(missing, 0, seconds)
-    if values.kind is Kind.ZONED:
-        clocks: Any = pd.DatetimeIndex(np.ravel(seconds).view("M8[s]")).tz_localize("UTC").tz_convert(values.zone)
-        seconds = clocks.tz_localize(None).to_numpy().view(np.int64).reshape(seconds.shape)
+    if zoned:
+        near = np.clip(seconds, _FIRST + DAY, _LAST - DAY - 1)  # where the clocks there show a date of Python, too
+        clocks: Any = pd.DatetimeIndex(np.ravel(near).view("M8[s]")).tz_localize("UTC").tz_convert(values.zone)
+        seconds = seconds + (clocks.tz_localize(None).to_numpy().view(np.int64).reshape(near.shape) - near)
     found = PARTS[name](*np.divmod(np.asarray(seconds), DAY))
     return numbers(np.where(missing, np.nan, found.astype(np.float64)), values.nulls)
 

@@ -90,7 +90,10 @@ def test_no_date_is_too_far_away(zone, unit, counts):
         whole = part(name, column)
         alone = [part(name, column.iloc[[row]]).iloc[0] for row in range(len(column))]
         np.testing.assert_array_equal(whole.to_numpy(), alone)
-        assert whole.dropna().between(0, 10_000).all()
+        if zone is not None:
+            assert whole.dropna().between(0, 10_000).all()
+        elif unit != "s":  # pandas counts years in 32 bits
+            np.testing.assert_array_equal(whole, getattr(column.dt, name))
 
 
 @pytest.mark.parametrize(
