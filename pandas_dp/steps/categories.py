@@ -15,7 +15,7 @@ import pandas as pd
 
 from pandas_dp.engines.cells import Foreign, forms
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.values import TIMES, Kind, Mask, Values, key, plain, read_constant
+from pandas_dp.steps.values import TIMES, Kind, Mask, Nulls, Values, key, plain, read_constant
 
 
 def equals_category(left: Values, right: Values) -> Mask:
@@ -36,7 +36,7 @@ def objects(column: Values) -> Values:
     text = _pick([type(form) is str for form in listed], codes, False)
     cells = np.append(listed, [None, None])[codes]
     cells[missing] = None
-    return Values(Kind.OBJECT, cells, missing, foreign=~text & ~missing)
+    return Values(Kind.OBJECT, cells, missing, foreign=~text & ~missing, nulls=Nulls.NAN)
 
 
 def fill(column: Values, constant: Values) -> Values:
@@ -53,7 +53,7 @@ def fill(column: Values, constant: Values) -> Values:
     text = isinstance(constant.data, str)
     filled.data[filled.missing] = constant.data if text else constant.data.item()
     foreign = filled.incomparable & ~filled.missing | (filled.missing & (not text))
-    return Values(Kind.OBJECT, filled.data, np.zeros(len(filled.missing), dtype=bool), foreign=foreign)
+    return Values(Kind.OBJECT, filled.data, np.zeros(len(filled.missing), dtype=bool), foreign=foreign, nulls=Nulls.NAN)
 
 
 def positions(column: Values, keys: Iterable[tuple[object, ...]]) -> npt.NDArray[np.int64]:

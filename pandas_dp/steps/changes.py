@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from pandas_dp.engines.arrow import rows_at
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.steps.choices import known_values
-from pandas_dp.steps.expression import Column, Constant, Expression, Operation, quote
+from pandas_dp.steps.expression import VERSION, Column, Constant, Expression, Operation, quote
 from pandas_dp.steps.functions import METHODS
 
 
@@ -152,6 +152,7 @@ class Clip(Step):
     columns: tuple[str, ...]
     lower: Constant | None
     upper: Constant | None
+    version: int = field(default=VERSION, init=False)
 
     @property
     def reads(self) -> frozenset[str]:
@@ -166,7 +167,7 @@ class Clip(Step):
         return f"clip({self.lower}, {self.upper}, columns={list(self.columns)})"
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """``frame`` with the columns limited, in float64; missing cells stay missing."""
+        """``frame`` with the columns limited; missing cells stay missing."""
         clip = METHODS["clip"]
         return _with_columns(frame, {name: clip(Column(name), self.lower, self.upper) for name in self.columns})
 
@@ -179,6 +180,7 @@ class FillNA(Step):
     """
 
     values: tuple[tuple[str, Constant], ...]
+    version: int = field(default=VERSION, init=False)
 
     @property
     def reads(self) -> frozenset[str]:

@@ -205,12 +205,26 @@ def known_values(expression: Expression) -> Known:
         case Operation(op=op) if op in _CALENDAR:
             return tuple(_CALENDAR[op])
         case Operation(op="fillna", operands=operands):
-            return _union(map(known_values, operands))
+            return _union(map(known_values, operands), all(map(_whole, operands)))
         case Operation(op="where", operands=(first, _, *other)):
-            return _union(map(known_values, (first, *other)))
+            return _union(map(known_values, (first, *other)), _whole(expression))
         case Operation(op="case_when", operands=(first, *cases)):
-            return _union(map(known_values, _outcomes(first, cases)))
+            return _union(map(known_values, _outcomes(first, cases)), _whole(expression))
     return None
+
+
+def _whole(expression: Expression) -> bool:
+    """Whether all that is chosen from are whole constants, which are held as integers: a map gives floats."""
+    match expression:
+        case Constant(value=value):
+            return isinstance(value, int) or (isinstance(value, float) and value.is_integer() and abs(value) < 2**63)
+        case Operation(op="fillna", operands=operands):
+            return all(map(_whole, operands))
+        case Operation(op="where", operands=(first, _, other)):
+            return _whole(first) and _whole(other)
+        case Operation(op="case_when", operands=(first, *cases)):
+            return all(map(_whole, _outcomes(first, cases)))
+    return False
 
 
 def _outcomes(first: Expression, cases: list[Expression]) -> list[Expression]:
@@ -222,15 +236,15 @@ def _outcomes(first: Expression, cases: list[Expression]) -> list[Expression]:
     return [*values, first]
 
 
-def _union(parts: Iterable[Known]) -> Known:
+def _union(parts: Iterable[Known], whole: bool = False) -> Known:
     found: dict[ConstantValue, None] = {}
     for part in parts:
         if part is None:
             return None
-        found.update(dict.fromkeys(map(_chosen, part)))
+        found.update(dict.fromkeys(part if whole else map(_rounded, part)))
     return tuple(found)
 
 
-def _chosen(value: ConstantValue) -> ConstantValue:
-    """A value as choices hold it: numbers are in float64, so of whole numbers beyond 2**53 some become one."""
+def _rounded(value: ConstantValue) -> ConstantValue:
+    """A value as float64 holds it: of whole numbers beyond 2**53 some become one."""
     return float(value) if isinstance(value, int) and int(float(value)) != value else value

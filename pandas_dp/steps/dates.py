@@ -11,7 +11,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.values import DATES, NAT, PER_SECOND, TIMES, Kind, Values, advice, numbers, read_constant, times
+from pandas_dp.steps.values import (
+    DATES,
+    NAT,
+    PER_SECOND,
+    TIMES,
+    Kind,
+    Values,
+    advice,
+    nulls_among,
+    numbers,
+    read_constant,
+    times,
+)
 
 _DATE_TEXT = re.compile(
     r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?", re.ASCII
@@ -22,8 +34,8 @@ _DURATION_TEXT = re.compile(
 )
 
 DAY = 86_400
-# Between these seconds every day exists in every time zone, for Python's own dates as well.
-_FIRST, _LAST = (int(pd.Timestamp(day).as_unit("s").asm8.view("int64")) for day in ("0001-01-02", "9999-12-31"))
+# Python's time zones know the years 1 to 9999, and put no clock forward or back on the first or the last of these days.
+_FIRST, _LAST = (int(np.datetime64(day, "s").astype(np.int64)) for day in ("0001-01-01", "10000-01-01"))
 
 
 def _in(unit: str, days: Any) -> Any:
@@ -53,7 +65,8 @@ PARTS: dict[str, Callable[[Any, Any], Any]] = {
 def part(name: str, values: Values) -> Values:
     """Year, month, hour and so on of dates, in float64; those with a time zone by the clocks there.
 
-    A missing date, and one outside the years 1 to 9999, has missing parts: Python's time zones know no others.
+    Days count as in today's calendar, however far away they are. A missing date has missing parts, and so has one with a time
+    zone outside the years 1 to 9999 of UTC: Python's time zones know no others.
 
     Raises
     ------
@@ -63,13 +76,15 @@ def part(name: str, values: Values) -> Values:
     if values.kind not in DATES:
         raise ArgumentTypeError(f"dt.{name} needs dates, not {values.kind.value}{advice(values)}")
     seconds, _ = split_seconds(values)
-    missing = values.missing | (seconds < _FIRST) | (seconds >= _LAST)
+    zoned = values.kind is Kind.ZONED
+    missing = values.missing | (zoned & ((seconds < _FIRST) | (seconds >= _LAST)))
     seconds = np.where(missing, 0, seconds)
-    if values.kind is Kind.ZONED:
-        clocks: Any = pd.DatetimeIndex(np.ravel(seconds).view("M8[s]")).tz_localize("UTC").tz_convert(values.zone)
-        seconds = clocks.tz_localize(None).to_numpy().view(np.int64).reshape(seconds.shape)
+    if zoned:
+        near = np.clip(seconds, _FIRST + DAY, _LAST - DAY - 1)  # where the clocks there show a date of Python, too
+        clocks: Any = pd.DatetimeIndex(np.ravel(near).view("M8[s]")).tz_localize("UTC").tz_convert(values.zone)
+        seconds = seconds + (clocks.tz_localize(None).to_numpy().view(np.int64).reshape(near.shape) - near)
     found = PARTS[name](*np.divmod(np.asarray(seconds), DAY))
-    return numbers(np.where(missing, np.nan, found.astype(np.float64)))
+    return numbers(np.where(missing, np.nan, found.astype(np.float64)), values.nulls)
 
 
 def as_time(values: Values, other: Values) -> Values:
@@ -111,7 +126,7 @@ def rescale(values: Values, unit: str) -> Values:
     factor = PER_SECOND[unit] // PER_SECOND[values.unit]
     limit = np.iinfo(np.int64).max // factor
     missing = values.missing | (values.data > limit) | (values.data < -limit)
-    return times(values.kind, np.where(missing, 0, values.data) * factor, missing, unit, values.zone)
+    return times(values.kind, np.where(missing, 0, values.data) * factor, missing, unit, values.zone, values.nulls)
 
 
 def result_kind(op: str, left: Kind, right: Kind) -> Kind | None:
@@ -135,14 +150,14 @@ def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
     with np.errstate(over="ignore"):
         result = np.asarray(x.data + second)  # wraps on overflow, which the signs then show
     missing = x.missing | y.missing | (((x.data ^ result) & (second ^ result)) < 0) | (result == NAT)
-    return times(kind, result, missing, x.unit, zone)
+    return times(kind, result, missing, x.unit, zone, nulls_among(x, y))
 
 
 def _ratio(left: Values, right: Values) -> Values:
     scale = PER_SECOND[right.unit] / PER_SECOND[left.unit]
     with np.errstate(all="ignore"):
         result = left.data.astype(np.float64) / right.data.astype(np.float64) * scale
-    return numbers(np.where(left.missing | right.missing, np.nan, result))
+    return numbers(np.where(left.missing | right.missing, np.nan, result), nulls_among(left, right))
 
 
 def split_seconds(values: Values) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,10 @@ from pandas_dp.steps import dates, operations, selection, text
 from pandas_dp.steps.values import (
     ConstantValue,
     Mask,
+    Nulls,
     Values,
     booleans,
+    nulls_among,
     plain,
     read_column,
     read_constant,
@@ -36,6 +38,7 @@ MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
 MOST_PAIRS = 50  # a longer map is written as its digest
 _NO_COLUMN = "needs a column, not a constant: change the constant itself"
 Option = ConstantValue | None | tuple[ConstantValue, ...]
+VERSION = 2  # part of what a node is stored by: raised where the same tree comes to compute something else
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -103,8 +106,9 @@ class Expression:
         Returns
         -------
         Series, shape (n,)
-            A column by itself comes back as it is. Computed numbers are float64, conditions bool, dates and
-            durations datetime64 and timedelta64. The dtype depends on the dtypes of the columns only.
+            A column by itself comes back as it is. Whole numbers are int64 or uint64, other computed ones float64,
+            conditions bool, dates and durations datetime64 and timedelta64, or nullable where a column is. The dtype
+            depends on the dtypes of the columns only.
 
         Raises
         ------
@@ -113,13 +117,15 @@ class Expression:
 
         Notes
         -----
-        Numbers are computed in float64 whatever stores them. A missing operand makes a missing result, and
-        every comparison with a missing cell is False, except ``!=``, which is True.
+        Whole numbers and decimals are computed exactly, see `exact`, others in float64. A missing operand makes a missing
+        result. What a comparison with a missing cell is, its dtype says, as in pandas: unknown in nullable and Arrow
+        dtypes and in ``string``, and ``not``, ``and`` and ``or`` of what is unknown follow Kleene's logic. In NumPy's
+        dtypes, ``str``, objects and categories it is False, and ``!=`` True.
         """
         return write(self.values(frame), frame.index)
 
     def condition(self, frame: pd.DataFrame) -> Mask:
-        """Truth in every row, shape (n,); a missing truth value is False.
+        """Truth in every row, shape (n,); what is unknown does not hold.
 
         Raises
         ------
@@ -208,6 +214,7 @@ class Operation(Expression):
 
     op: str
     operands: tuple[Expression, ...]
+    version: int = field(default=VERSION, init=False)
 
     def apply(self, *operands: Values) -> Values:
         """Kind and dtype by the operation and the kinds of the operands."""
@@ -220,6 +227,7 @@ class IsIn(Expression):
 
     operands: tuple[Expression, ...]
     constants: tuple[Constant, ...] = ()
+    version: int = field(default=VERSION, init=False)
 
     def __post_init__(self) -> None:
         unique = {repr(constant): constant for constant in self.constants}
@@ -238,6 +246,7 @@ class Method(Expression):
     name: str
     operands: tuple[Expression, ...]
     options: tuple[tuple[str, Option], ...] = ()
+    version: int = field(default=VERSION, init=False)
 
     def apply(self, *operands: Values) -> Values:
         """Kind and dtype by the method, its options and the kinds of the operands."""
@@ -269,7 +278,7 @@ class Map(Expression):
         if np.ndim(operands[0].missing) == 0:
             raise ArgumentTypeError(_NO_COLUMN)
         keys, values = zip(*self.pairs, strict=True)
-        return selection.take(values, selection.positions(operands[0], keys))
+        return selection.take(values, selection.positions(operands[0], keys), operands[0])
 
     @functools.cached_property
     def _exact(self) -> str:
@@ -280,20 +289,31 @@ class Map(Expression):
         return f"{{... {len(self.pairs):,} pairs, sha256 {hashlib.sha256(listed.encode()).hexdigest()}}}"
 
     def __repr__(self) -> str:
-        return f"Map({self.operands[0]!r}, {self._exact})"
+        return f"Map({self.operands[0]!r}, {self._exact}, version={VERSION})"
 
 
-def _logical(together: np.ufunc, *conditions: Values) -> Values:
-    return booleans(functools.reduce(together, map(truth, conditions)))
+def _not(condition: Values) -> Values:
+    return booleans(~truth(condition) & ~condition.missing, condition.missing, condition.nulls)
+
+
+def _joined(decisive: bool, *conditions: Values) -> Values:
+    """What Kleene's logic has: decided as soon as one condition decides, otherwise unknown as soon as one is."""
+    found = [truth(condition) == decisive for condition in conditions]
+    nulls = nulls_among(*conditions)
+    if nulls is not Nulls.NA:
+        return booleans(functools.reduce(np.logical_or, found) == decisive)
+    decided = functools.reduce(np.logical_or, [f & ~c.missing for f, c in zip(found, conditions, strict=True)])
+    unknown = functools.reduce(np.logical_or, [condition.missing for condition in conditions]) & ~decided
+    return booleans((decided == decisive) & ~unknown, unknown, nulls)
 
 
 OPERATIONS: dict[str, Callable[..., Values]] = {
     **{op: functools.partial(operations.arithmetic, op) for op in operations.OPERATORS},
     **{name: functools.partial(operations.function, name) for name in operations.FUNCTIONS},
     **{op: functools.partial(operations.compare, op) for op in ("==", "!=", "<", "<=", ">", ">=")},
-    "and": functools.partial(_logical, np.logical_and),
-    "or": functools.partial(_logical, np.logical_or),
-    "not": lambda condition: booleans(~truth(condition)),
+    "and": functools.partial(_joined, False),
+    "or": functools.partial(_joined, True),
+    "not": _not,
     "isna": lambda operand: booleans(operand.missing),
     "at_least": functools.partial(operations.clip, np.maximum),
     "at_most": functools.partial(operations.clip, np.minimum),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.choices import CHOICES
@@ -16,6 +17,7 @@ from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Opera
 from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
 from pandas_dp.steps.values import plain
 
+NOT_GIVEN: Any = pd.api.extensions.no_default
 _SPECIAL = frozenset("\\.^$*+?{}[]|()")
 _PLAIN_TEXT = "plain text is looked for, as in .str.contains('ICU'); several are joined by |"
 
@@ -47,10 +49,9 @@ def _slice(operand: Expression, start: Any = None, stop: Any = None, step: Any =
 
 
 def _contains(
-    operand: Expression, pat: Any, case: Any = True, flags: Any = 0, na: Any = False, regex: Any = None
+    operand: Expression, pat: Any, case: Any = True, flags: Any = 0, na: Any = NOT_GIVEN, regex: Any = None
 ) -> Expression:
     pat = _text("contains", pat)
-    _missing_is_false("contains", na)
     if regex not in (None, False) or flags != 0:
         raise ArgumentValueError(
             f"str.contains: regular expressions are not read, since a cell could make one run for ever; {_PLAIN_TEXT}"
@@ -62,19 +63,22 @@ def _contains(
         )
     if not isinstance(case, bool):
         raise ArgumentTypeError("str.contains: case has to be True or False")
-    return _method("contains", operand, pat=pat, case=case, regex=False)
+    return _missing("contains", na, _method("contains", operand, pat=pat, case=case, regex=False))
 
 
-def _ends(name: str, operand: Expression, pat: Any, na: Any = False) -> Expression:
-    _missing_is_false(name, na)
+def _ends(name: str, operand: Expression, pat: Any, na: Any = NOT_GIVEN) -> Expression:
     several = isinstance(pat, list | tuple)
     found = tuple(sorted({_text(name, one) for one in pat})) if several else _text(name, pat)
-    return _method(name, operand, pat=found)
+    return _missing(name, na, _method(name, operand, pat=found))
 
 
-def _missing_is_false(name: str, na: Any) -> None:
+def _missing(name: str, na: Any, found: Expression) -> Expression:
+    """What is found; where ``na=False`` is given a missing cell is False in every dtype, also in those where it is unknown."""
+    if na is NOT_GIVEN:
+        return found
     if na is not False:
-        raise ArgumentValueError(f"str.{name}: na has to be False, which missing cells give: add | d.x.isna() for True")
+        raise ArgumentValueError(f"str.{name}: na has to be False where it is given: add | d.x.isna() for True")
+    return Operation("fillna", (found, Constant(False)))
 
 
 def _text(name: str, value: Any) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.steps import categories, dates
+from pandas_dp.steps import categories, dates, exact
 from pandas_dp.steps.dates import as_time, split_seconds
 from pandas_dp.steps.text import arrow_text, python_text
 from pandas_dp.steps.values import (
@@ -22,11 +23,13 @@ from pandas_dp.steps.values import (
     TIMES,
     Kind,
     Mask,
+    Nulls,
     Values,
     advice,
     booleans,
     family,
     key,
+    nulls_among,
     numbers,
     times,
 )
@@ -44,11 +47,20 @@ _OF_NUMPY = "negative abs sqrt exp log log2 log10 log1p expm1 floor ceil"
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(np, name) for name in _OF_NUMPY.split()}
 
 
-def arithmetic(op: str, left: Values, right: Values) -> Values:
-    """``left op right`` in float64; a missing operand makes a missing result.
+WHOLE: dict[str, Callable[[Values], Values | None]] = {
+    "negative": exact.negative,
+    "abs": exact.absolute,
+    "floor": exact.floor,
+    "ceil": exact.ceil,
+}
 
-    Division by zero and overflow give infinities or missing numbers, as in numpy. Of dates and durations, the
-    differences, the sums and the ratio of two durations exist; what leaves the range of dates is missing.
+
+def arithmetic(op: str, left: Values, right: Values) -> Values:
+    """``left op right``; a missing operand makes a missing result. Whole numbers and decimals are exact, see `exact`.
+
+    Others are in float64, as are ``/`` and ``**``. There division by zero and overflow give infinities or missing numbers,
+    as in numpy, and no zero gets a sign that whole numbers do not have: one divided by it would tell. Of dates and
+    durations, the differences, the sums and the ratio of two durations exist; what leaves the range of dates is missing.
 
     Raises
     ------
@@ -56,12 +68,17 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
         If the kinds of the operands do not fit.
     """
     if left.kind in NUMERIC and right.kind in NUMERIC:
+        whole = exact.arithmetic(op, left, right)
+        if whole is not None:
+            return whole
         x, y = left.floats(), right.floats()
         with np.errstate(all="ignore"):
             result = OPERATORS[op](x, y)
         if op == "**":  # numpy has 1 ** nan == nan ** 0 == 1; here a missing operand always decides
             result = np.where(np.isnan(x) | np.isnan(y), np.nan, result)
-        return numbers(np.asarray(result))
+        if op in ("*", "//", "%"):
+            result = result + 0.0
+        return numbers(np.asarray(result), nulls_among(left, right))
     if left.kind in TIMES and right.kind in TIMES:
         kind = dates.result_kind(op, left.kind, right.kind)
         if kind is not None:
@@ -70,32 +87,39 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
 
 
 def function(name: str, operand: Values) -> Values:
-    """``-x``, ``abs(x)`` and a few mathematical functions, in float64; outside their domain the result is missing."""
+    """``-x``, ``abs(x)`` and a few mathematical functions, in float64 but for `WHOLE`; outside their domain it is missing."""
     if operand.kind in NUMERIC:
+        whole = WHOLE[name](operand) if name in WHOLE else None
+        if whole is not None:
+            return whole
         with np.errstate(all="ignore"):
-            return numbers(np.asarray(FUNCTIONS[name](operand.floats())))
+            return numbers(np.asarray(FUNCTIONS[name](operand.floats())) + 0.0, operand.nulls)
     if operand.kind is Kind.DURATION and name in ("negative", "abs"):  # NaT is excluded, so no count overflows
-        return times(Kind.DURATION, FUNCTIONS[name](operand.data), operand.missing, operand.unit)
+        return times(Kind.DURATION, FUNCTIONS[name](operand.data), operand.missing, operand.unit, nulls=operand.nulls)
     raise ArgumentTypeError(f"'{name}' does not work on {operand.kind.value}{advice(operand)}")
 
 
 def clip(limit: Callable[..., Any], operand: Values, bound: Values) -> Values:
-    """Numbers clipped by ``np.maximum`` from below or ``np.minimum`` from above; in float64, missing where one is missing."""
+    """Numbers clipped by ``np.maximum`` from below or ``np.minimum`` from above; missing where one is missing."""
     for values in (operand, bound):
         if values.kind is not Kind.NUMBER:
             raise ArgumentTypeError(f"clip needs numbers, not {values.kind.value}{advice(values)}")
-    return numbers(np.asarray(limit(operand.floats(), bound.floats())))
+    whole = exact.limited(limit, operand, bound)
+    return whole or numbers(np.asarray(limit(operand.floats(), bound.floats())), operand.nulls)
 
 
 def round_half_even(operand: Values, decimals: Values) -> Values:
-    """Numbers rounded half to even at a constant decimal place, in float64."""
+    """Numbers rounded half to even at a constant decimal place."""
     if operand.kind not in NUMERIC:
         raise ArgumentTypeError(f"round needs numbers, not {operand.kind.value}{advice(operand)}")
+    whole = exact.rounded(operand, int(decimals.data))
+    if whole is not None:
+        return whole
     x = operand.floats()
     with np.errstate(all="ignore"):
-        result = np.round(x, int(decimals.data))
+        result = np.round(x, int(decimals.data)) + 0.0
     # numpy multiplies by 10**decimals first; where that overflows, the number has no such decimals to round.
-    return numbers(np.where(np.isfinite(result), result, x))
+    return numbers(np.where(np.isfinite(result), result, x), operand.nulls)
 
 
 COMPARISONS: dict[str, Callable[..., Any]] = {
@@ -115,9 +139,10 @@ _ARROW_OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def compare(op: str, left: Values, right: Values) -> Values:
-    """``left op right`` for each row; False where either is missing, except that ``!=`` is then True.
+    """``left op right`` for each row. Where either is missing it is unknown, if `Nulls.NA` stands in one of the columns;
+    otherwise False, and for ``!=`` True.
 
-    Two integers are compared exactly, other numbers in float64, text by code points, dates and durations
+    Integers and decimals are compared exactly, other numbers in float64, text by code points, dates and durations
     exactly whatever their units. Categories are compared by value, for equality only: their order is a list
     that other rows shape.
 
@@ -128,7 +153,9 @@ def compare(op: str, left: Values, right: Values) -> Values:
     ArgumentValueError
         If a text constant beside dates or durations cannot be read as one.
     """
-    return booleans(~_holds("==", left, right) if op == "!=" else _holds(op, left, right))
+    holds = ~_holds("==", left, right) if op == "!=" else _holds(op, left, right)
+    nulls = nulls_among(left, right)
+    return booleans(holds, left.missing | right.missing if nulls is Nulls.NA else None, nulls)
 
 
 def _holds(op: str, left: Values, right: Values) -> Mask:
@@ -168,10 +195,18 @@ def _equals_category(left: Values, right: Values) -> Mask:
 
 
 def _compare_numbers(op: str, left: Values, right: Values) -> Mask:
-    x, y = left.data, right.data
-    if "f" in (x.dtype.kind, y.dtype.kind):
-        x, y = x.astype(np.float64), y.astype(np.float64)
-    return np.asarray(COMPARISONS[op](x, y))  # int64 against uint64 is exact in numpy
+    compared, kinds = COMPARISONS[op], {left.data.dtype.kind, right.data.dtype.kind}
+    infinite = [side.infinite for side in (left, right) if side.infinite is not None]
+    if infinite:
+        finite = _compare_numbers(op, replace(left, infinite=None), replace(right, infinite=None))
+        far = np.any(np.broadcast_arrays(*infinite), axis=0)
+        return np.where(far, compared(left.floats(), right.floats()), finite)
+    both = exact.alike(left, right) if "O" in kinds else None
+    if both is not None:
+        return np.asarray(compared(both[0].data, both[1].data)).astype(bool)
+    if kinds & {"f", "O"}:
+        return np.asarray(compared(left.floats(), right.floats()))
+    return np.asarray(compared(left.data, right.data))  # int64 against uint64 is exact in numpy
 
 
 def _compare_times(op: str, left: Values, right: Values) -> Mask:

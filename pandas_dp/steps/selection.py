@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import categories, dates
+from pandas_dp.steps import categories, dates, exact
 from pandas_dp.steps.operations import compare
 from pandas_dp.steps.text import arrow_text, python_text, texts
 from pandas_dp.steps.values import (
@@ -27,11 +28,13 @@ from pandas_dp.steps.values import (
     ConstantValue,
     Kind,
     Mask,
+    Nulls,
     Values,
     advice,
     booleans,
     family,
     key,
+    nulls_among,
     numbers,
     read_constant,
     times,
@@ -95,13 +98,13 @@ def cut(operand: Values, bins: Any, labels: Any, right: bool, include_lowest: bo
     passed = np.zeros(len(operand.missing), dtype=np.int64)  # edges; none where missing, since no comparison holds
     for sign, edge in zip(signs, edges, strict=True):
         passed += compare(sign, operand, edge).data
-    return take(labels, np.where(passed == len(bins), 0, passed) - 1)
+    return take(labels, np.where(passed == len(bins), 0, passed) - 1, operand)
 
 
 def fill(operand: Values, constant: Values) -> Values:
     """Missing cells replaced by a constant of the same kind.
 
-    Integers filled with an integer of their range stay integers; other numbers become float64. Text keeps its
+    Integers and decimals filled with one stay what they are; other numbers become float64. Text keeps its
     dtype, dates take the finer unit of column and constant. A category column becomes one of objects, since its list
     could lack the constant.
 
@@ -116,27 +119,22 @@ def fill(operand: Values, constant: Values) -> Values:
     mixed = Kind.BOOLEAN in (operand.kind, constant.kind) and operand.kind is not constant.kind
     if mixed or family(operand.kind) is not family(constant.kind):
         raise ArgumentTypeError(f"{operand.kind.value} cannot be filled with {constant.kind.value}{advice(operand)}")
-    if operand.constant and operand.kind not in NUMERIC:
+    if not np.ndim(operand.missing) and operand.kind not in NUMERIC:
         return operand
     if operand.kind in TIMES or operand.kind is Kind.OBJECT:
         return _choose([~operand.missing], [operand, constant])
     if operand.kind is Kind.TEXT:
-        return Values(Kind.TEXT, operand.data.fillna(constant.data), np.zeros(np.shape(operand.missing), dtype=bool))
-    if operand.kind is Kind.BOOLEAN or _stays_integer(operand, constant):
-        data = np.where(operand.missing, constant.data.astype(operand.data.dtype), operand.data)
-        return Values(operand.kind, data, np.zeros(np.shape(data), dtype=bool))
-    return numbers(np.where(operand.missing, constant.floats(), operand.floats()))
-
-
-def _stays_integer(operand: Values, constant: Values) -> bool:
-    if "f" in (operand.data.dtype.kind, constant.data.dtype.kind):
-        return False
-    limits = np.iinfo(operand.data.dtype)
-    return bool(limits.min <= int(constant.data) <= limits.max)
+        none = np.zeros(np.shape(operand.missing), dtype=bool)
+        return Values(Kind.TEXT, operand.data.fillna(constant.data), none, nulls=operand.nulls)
+    both = [operand, constant] if operand.kind is Kind.BOOLEAN else exact.alike(operand, constant, chosen=True)
+    if both is None:
+        return numbers(np.where(operand.missing, constant.floats(), operand.floats()), operand.nulls)
+    data = np.where(operand.missing, both[1].data, both[0].data)
+    return replace(both[0], kind=operand.kind, data=data, missing=np.zeros(np.shape(data), dtype=bool))
 
 
 def isin(constants: Sequence[ConstantValue], operand: Values) -> Values:
-    """Whether each row equals one of the constants; a missing cell equals none.
+    """Whether each row equals one of the constants; a missing cell equals none, of no dtype: so says pandas' ``isin``.
 
     Raises
     ------
@@ -152,8 +150,8 @@ def isin(constants: Sequence[ConstantValue], operand: Values) -> Values:
     return booleans(np.asarray(found & ~operand.incomparable))
 
 
-def take(constants: Sequence[ConstantValue], codes: Codes) -> Values:
-    """The constant at each position; missing at -1.
+def take(constants: Sequence[ConstantValue], codes: Codes, operand: Values) -> Values:
+    """The constant at each position, which follows from an operand; missing at -1.
 
     Parameters
     ----------
@@ -161,20 +159,20 @@ def take(constants: Sequence[ConstantValue], codes: Codes) -> Values:
     codes : ndarray of int64, shape (n,)
     """
     table = [read_constant(constant) for constant in constants]
-    missing = codes < 0
+    missing, nulls = codes < 0, operand.nulls
     match common_kind(table):
         case Kind.NUMBER:
             found = np.array([float(value.data) for value in table])[codes]
-            return numbers(np.where(missing, np.nan, found))
+            return numbers(np.where(missing, np.nan, found), nulls)
         case Kind.BOOLEAN:
-            return booleans(np.array([bool(value.data) for value in table])[codes] & ~missing)
+            return booleans(np.array([bool(value.data) for value in table])[codes] & ~missing, missing, nulls)
         case Kind.TEXT:
-            return texts(np.array(constants, dtype=object)[codes], missing)
+            return texts(np.array(constants, dtype=object)[codes], missing, nulls=nulls)
         case kind:
             counts = dates.alike(*table)
             found = np.array([int(value.data) for value in counts])[codes]
             outside = np.array([bool(value.missing) for value in counts])[codes]
-            return times(kind, found, missing | outside, counts[0].unit, table[0].zone)
+            return times(kind, found, missing | outside, counts[0].unit, table[0].zone, nulls)
 
 
 def positions(operand: Values, keys: Sequence[ConstantValue]) -> Codes:
@@ -190,6 +188,10 @@ def positions(operand: Values, keys: Sequence[ConstantValue]) -> Codes:
     constants = _sought(operand, keys)
     if family(operand.kind) is Kind.TEXT:
         found = _text_positions(operand, [constant.data for constant in constants])
+    elif operand.kind is Kind.NUMBER and (operand.data.dtype.kind == "O" or operand.infinite is not None):
+        found = np.full(np.shape(operand.missing), -1, dtype=np.int64)
+        for position, constant in reversed([*enumerate(constants)]):
+            found = np.where(compare("==", operand, constant).data, position, found)
     else:
         found = _number_positions(operand, [_count(constant, operand) for constant in constants])
     return np.where(operand.incomparable, -1, found)
@@ -235,17 +237,22 @@ def _choose(conditions: list[Mask], values: list[Values]) -> Values:
     values = [categories.objects(value) if value.kind is Kind.CATEGORY else value for value in values]
     textual = all(value.kind in TEXTUAL for value in values)
     kind = Kind.TEXT if textual else common_kind(values)
-    missing = _pick(codes, [value.missing for value in values], True)
+    missing, nulls = _pick(codes, [value.missing for value in values], True), nulls_among(*values)
     if textual:
         return _chosen_text(codes, values, missing)
     if kind is Kind.NUMBER:
-        return numbers(_pick(codes, [value.floats() for value in values], np.nan))
+        whole = exact.alike(*values, chosen=True)
+        if whole is None:
+            return numbers(_pick(codes, [value.floats() for value in values], np.nan), nulls)
+        data = _pick(codes, [value.data for value in whole], np.zeros((), whole[0].data.dtype))
+        unfilled = Nulls.NAN if len(values) == len(conditions) else Nulls.NEVER
+        return Values(kind, data, missing, nulls=max(nulls, unfilled), scale=whole[0].scale)
     if kind is Kind.BOOLEAN:
-        return booleans(_pick(codes, [truth(value) for value in values], False))
+        return booleans(_pick(codes, [truth(value) for value in values], False), missing, nulls)
     counts = dates.alike(*values)
     missing = _pick(codes, [value.missing for value in counts], True)
     zone = next((value.zone for value in values if not value.constant), values[0].zone)
-    return times(kind, _pick(codes, [value.data for value in counts], 0), missing, counts[0].unit, zone)
+    return times(kind, _pick(codes, [value.data for value in counts], 0), missing, counts[0].unit, zone, nulls)
 
 
 def _pick(codes: Codes, parts: Sequence[Any], rest: Any) -> Any:
@@ -266,7 +273,7 @@ def _chosen_text(codes: Codes, values: list[Values], missing: Mask) -> Values:
     cells[missing] = None
     none = np.zeros((), dtype=bool)
     foreign = _pick(codes, [none if value.foreign is None else value.foreign for value in values], False)
-    return Values(Kind.OBJECT, cells, missing, foreign=foreign)
+    return Values(Kind.OBJECT, cells, missing, foreign=foreign, nulls=max(nulls_among(*values), Nulls.NAN))
 
 
 def _text_positions(operand: Values, keys: list[str]) -> Codes:
@@ -290,6 +297,9 @@ def _count(constant: Values, operand: Values) -> int | float | None:
 
 def _number_isin(operand: Values, constants: Sequence[Values]) -> Mask:
     """Constants are split by form, so that every match is what ``==`` would say."""
+    if operand.data.dtype.kind == "O" or operand.infinite is not None:
+        none = np.zeros(np.shape(operand.missing), dtype=bool)
+        return np.asarray(np.any([none, *(compare("==", operand, constant).data for constant in constants)], axis=0))
     whole = [int(constant.data) for constant in constants if constant.data.dtype.kind != "f"]
     floats = [float(constant.data) for constant in constants if constant.data.dtype.kind == "f"]
     data = operand.data.astype(np.uint8) if operand.kind is Kind.BOOLEAN else operand.data

@@ -371,6 +371,13 @@ class RowSteps(Generic[T]):
 
         Notes
         -----
+        Where the condition is unknown the row goes, as in pandas. It is unknown where it compares a missing value of a
+        nullable or Arrow dtype or of ``string``, also after ``not``: ``not (age > 40)`` leaves out who has no age. Among
+        NumPy's dtypes, ``str``, objects and categories a comparison with a missing value is False and ``!=`` True: there
+        ``not (age > 40)`` keeps them. Whatever the dtype, ``in [...]``, ``.isin`` and ``.isna()`` are never unknown. Where
+        pandas itself is of two minds, ``.where``, ``.mask`` and ``.case_when`` take a condition that is unknown for one that
+        does not hold; ``.mask`` is ``.where`` of ``~condition``.
+
         This holds of every step: what becomes of a row depends on that row and on public arguments alone. So tables that
         differ in one unit differ in that unit still, under add_remove and replace_one alike, and noise need not grow.
 
@@ -433,6 +440,15 @@ class RowSteps(Generic[T]):
         Raises
         ------
         ArgumentTypeError, ArgumentValueError
+
+        Notes
+        -----
+        Whole numbers and decimals are exact in ``+ - * // %``, ``abs``, ``-x``, ``.clip``, ``.round``, ``.where``,
+        ``.case_when``, ``.fillna`` and ``.astype("int64")``; ``/``, ``**``, ``.map`` and what meets a float are floats.
+        Integers have 64 bits, whatever their column has, and decimals 76 digits; so has what signed and unsigned integers of
+        64 bits give, and a difference of unsigned ones. What is beyond that is missing in nullable and Arrow dtypes, as is
+        what zero divides by ``//`` and ``%``. NumPy's integers wrap around, as in pandas; where a step could leave one of
+        them missing or infinite, or mixes signs, the column that is made is one of floats.
 
         Examples
         --------

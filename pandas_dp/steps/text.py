@@ -6,10 +6,11 @@ the kind of the operand. No cell can make any of it fail; what cannot be convert
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ import pandas as pd
 import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.steps import categories
-from pandas_dp.steps.values import NUMERIC, TEXTUAL, Kind, Mask, Values, advice, booleans, numbers
+from pandas_dp.steps import categories, exact
+from pandas_dp.steps.values import NUMERIC, TEXTUAL, Kind, Mask, Nulls, Values, advice, booleans, numbers
 
 CHANGES: dict[str, Callable[..., str]] = {
     "lower": str.lower,
@@ -49,7 +50,7 @@ def change(name: str, operand: Values, **options: Any) -> Values:
 
 
 def holds(name: str, operand: Values, **options: Any) -> Values:
-    """Truth of one of ``TESTS``; False for a cell that is missing or no text.
+    """Truth of one of ``TESTS``; for a missing cell unknown, where `Nulls.NA` says so, and False otherwise, as for no text.
 
     Raises
     ------
@@ -59,7 +60,8 @@ def holds(name: str, operand: Values, **options: Any) -> Values:
     operand = _column(name, operand)
     function = TESTS[name]
     found = (function(cell, *options.values()) for cell in python_text(operand))
-    return booleans(np.fromiter(found, bool, len(operand.missing)) & ~operand.incomparable)
+    holds = np.fromiter(found, bool, len(operand.missing)) & ~operand.incomparable
+    return booleans(holds, operand.missing, operand.nulls)
 
 
 def length(operand: Values) -> Values:
@@ -72,10 +74,10 @@ def length(operand: Values) -> Values:
     """
     operand = _column("len", operand)
     counts = np.fromiter(map(len, python_text(operand)), np.float64, len(operand.missing))
-    return numbers(np.where(operand.incomparable, np.nan, counts))
+    return numbers(np.where(operand.incomparable, np.nan, counts), operand.nulls)
 
 
-def texts(cells: Any, missing: Mask, *sources: Values) -> Values:
+def texts(cells: Any, missing: Mask, *sources: Values, nulls: Nulls = Nulls.NAN) -> Values:
     """Text made from columns and constants of text: held by Arrow where all of them are, which depends on dtypes alone.
 
     Python's own text may hold what is no valid Unicode, and Arrow's may not.
@@ -84,8 +86,9 @@ def texts(cells: Any, missing: Mask, *sources: Values) -> Values:
     held = np.empty(len(missing), dtype=object)
     held[:] = cells
     held[missing] = None
-    dtype: Any = pd.StringDtype("pyarrow" if arrow else "python", na_value=np.nan)
-    return Values(Kind.TEXT, pd.array(held, dtype=dtype), missing)
+    nulls = max([nulls, *(source.nulls for source in sources)])
+    dtype: Any = pd.StringDtype("pyarrow" if arrow else "python", na_value=pd.NA if nulls is Nulls.NA else np.nan)
+    return Values(Kind.TEXT, pd.array(held, dtype=dtype), missing, nulls=nulls)
 
 
 def python_text(values: Values) -> Any:
@@ -143,10 +146,9 @@ _NUMBER_TYPES = frozenset(map(id, {bool, int, float} | (_NUMPY - {np.timedelta64
 def astype(operand: Values, dtype: str) -> Values:
     """Cells as ``"float64"``, ``"int64"``, ``"bool"`` or ``"string"``.
 
-    Numbers are in float64 whatever the target, with NaN where missing; ``"int64"`` cuts them toward zero, and those
-    that int64 cannot hold are missing. Text, objects and categories become numbers cell by cell, missing where
-    a cell is none. Truth is that of ``x != 0`` where x is present. Text is made of numbers, true and false; that of a whole
-    number has no point, also where pandas stores it as a float.
+    ``"int64"`` cuts numbers toward zero, and those that it cannot hold are missing. Text, objects and categories become
+    numbers cell by cell, missing where a cell is none. Truth is that of ``x != 0`` where x is present. Text is made of
+    numbers, true and false; that of a whole number has no point, also where pandas stores it as a float.
 
     Raises
     ------
@@ -158,25 +160,37 @@ def astype(operand: Values, dtype: str) -> Values:
 
 def _float(operand: Values) -> Values:
     if operand.kind in NUMERIC:
-        return numbers(np.asarray(operand.floats()))
+        return numbers(np.asarray(operand.floats()), operand.nulls)
     if operand.kind is Kind.CATEGORY:
         return numbers(categories.each(number, operand))
     if operand.kind not in TEXTUAL:
         raise _refused("numbers", operand)
     cells = python_text(operand) if operand.kind is Kind.TEXT else operand.data
-    return numbers(np.fromiter(map(number, cells), np.float64, len(operand.missing)))
+    return numbers(np.fromiter(map(number, cells), np.float64, len(operand.missing)), operand.nulls)
 
 
 def _int(operand: Values) -> Values:
+    if operand.kind is Kind.CATEGORY:
+        operand = categories.objects(operand)
+    if operand.kind in TEXTUAL:
+        cells = python_text(operand) if operand.kind is Kind.TEXT else operand.data
+        found = [_whole(cell) for cell in cells]
+        missing = np.fromiter((cell is None for cell in found), bool, len(found))
+        data = np.fromiter((cell or 0 for cell in found), np.int64, len(found))
+        return Values(Kind.NUMBER, data, missing, nulls=operand.nulls)
+    whole = exact.whole(operand) if operand.kind in NUMERIC else None
+    if whole is not None:
+        return whole
+    floats = _float(operand).floats()
     with np.errstate(all="ignore"):  # a signalling NaN is one like others
-        whole = np.trunc(_float(operand).floats())
-    return numbers(np.where(np.abs(whole) < 2.0**63, whole, np.nan))
+        fits = np.abs(floats) < 2.0**63
+    return Values(Kind.NUMBER, np.where(fits, floats, 0).astype(np.int64), ~fits, nulls=max(operand.nulls, Nulls.NAN))
 
 
 def _bool(operand: Values) -> Values:
     if operand.kind not in NUMERIC:
         raise ArgumentTypeError(f"{operand.kind.value} are no truth values: compare, as in d.x == 'yes'")
-    return booleans(np.asarray((operand.data != 0) & ~operand.missing))
+    return booleans(np.asarray((operand.data != 0) & ~operand.missing), operand.missing, operand.nulls)
 
 
 def _string(operand: Values) -> Values:
@@ -186,12 +200,16 @@ def _string(operand: Values) -> Values:
         return texts(python_text(operand), operand.incomparable, operand)
     if operand.kind not in NUMERIC:
         raise _refused("text", operand)
-    cells = np.where(operand.missing, 0, operand.data).astype(operand.data.dtype)
-    return texts([_digits(cell) for cell in cells.tolist()], operand.missing)
+    data = operand.data if operand.infinite is None else operand.floats()
+    cells = np.where(operand.missing, 0, data).astype(data.dtype).tolist()
+    return texts([_digits(cell, operand.scale) for cell in cells], operand.missing, nulls=operand.nulls)
 
 
-def _digits(cell: bool | int | float) -> str:
+def _digits(cell: bool | int | float, scale: int) -> str:
     """A whole number without a point, whatever stores it: one missing value makes floats of a column of integers."""
+    if scale:
+        whole, places = divmod(abs(cell), 10**scale)
+        return f"{'-' * (cell < 0)}{whole}.{places:0{scale}}".rstrip("0").rstrip(".")
     return str(int(cell)) if type(cell) is float and cell.is_integer() and abs(cell) < 2**53 else str(cell)
 
 
@@ -212,6 +230,20 @@ def number(cell: Any) -> float:
         return float(cell)
     except OverflowError:  # of an integer, which Python keeps exact; text as long gives an infinity too
         return math.inf if cell > 0 else -math.inf
+
+
+def _whole(cell: Any) -> int | None:
+    """A cell cut toward zero, None where it is no number or int64 does not hold it; by exact type, as `number`."""
+    near, kind = number(cell), type(cell)
+    if not abs(near) <= 2.0**63:
+        return None
+    exact = int(near)
+    if kind is str or kind is np.str_:
+        with contextlib.suppress(InvalidOperation):  # of more digits in an exponent than Python reads
+            exact = int(Decimal(str.__str__(cell)))
+    elif kind is not float:
+        exact = int(cell)
+    return exact if -(2**63) <= exact < 2**63 else None
 
 
 def _refused(target: str, operand: Values) -> ArgumentTypeError:

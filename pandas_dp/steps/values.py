@@ -1,9 +1,9 @@
 """What the cells of a column mean to an expression, whatever stores them, and the public constants beside them.
 
-Every dtype backend is read into the same few forms, so that ``Int64``, ``int64[pyarrow]`` and ``float64``
-columns of equal values give equal results. The form is chosen by the dtype alone, never by the cells. A
+Every dtype backend is read into the same few forms. The form is chosen by the dtype alone, never by the cells. A
 missing cell is one thing however it is spelled: NaN, None, NaT, ``pd.NA`` and an Arrow null are all
-``missing``. A constant has one form in which it stands in a tree, and becomes values of no dimension.
+``missing``; what a comparison with one says, `Nulls` tells, again by the dtype. A constant has one form in which it
+stands in a tree, and becomes values of no dimension.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pandas_dp.engines.encode import stored
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.facts.public_only import legible
+from pandas_dp.steps.decimals import read_decimals, write_decimals
 
 Mask = npt.NDArray[np.bool_]
 
@@ -59,6 +60,27 @@ def family(kind: Kind) -> Kind:
     return {Kind.BOOLEAN: Kind.NUMBER, Kind.OBJECT: Kind.TEXT}.get(kind, kind)
 
 
+class Nulls(enum.IntEnum):
+    """What a dtype says of missing cells; of several operands the largest counts.
+
+    NumPy makes floats of a column of integers as soon as one of them is missing. So nothing that is said of a row may differ
+    between ``NEVER`` and ``NAN``, but for the digits that a float does not have.
+    """
+
+    NEVER = 0  # there are none: NumPy's integers, truth values, and constants
+    NAN = 1  # NaN, None and NaT, which equal nothing: a comparison with one is False, and != is True
+    NA = 2  # unknown, as in Kleene's logic: nullable and Arrow dtypes, and ``string``
+
+
+def nulls_of(dtype: Any) -> Nulls:
+    """What a dtype says of missing cells."""
+    if isinstance(dtype, pd.StringDtype):
+        return Nulls.NA if dtype.na_value is pd.NA else Nulls.NAN
+    if isinstance(dtype, pd.ArrowDtype) or hasattr(dtype, "numpy_dtype"):
+        return Nulls.NA
+    return Nulls.NEVER if isinstance(dtype, np.dtype) and dtype.kind in "iub" else Nulls.NAN
+
+
 @dataclass(frozen=True)
 class Values:
     """The cells of one column, or one constant, in a form that does not depend on storage.
@@ -68,7 +90,8 @@ class Values:
     kind : Kind
         What the cells are.
     data : object
-        By kind. Numbers: int64, uint64 or float64 array (NaN where missing). True/false: bool array. Dates
+        By kind. Numbers: int64, uint64 or float64 array (NaN where missing), or one of Python's integers, see ``scale``.
+        True/false: bool array. Dates
         and durations: int64 array counting ``unit`` (dates since 1970 in UTC). Text, objects, categories and
         others: the pandas array itself. A constant has shape ``()``; a text constant is the ``str``. What
         stands at a missing position of an integer or bool array has no meaning.
@@ -82,6 +105,12 @@ class Values:
         Whether this is a constant of the expression rather than a column.
     foreign : ndarray of bool or None
         Cells of an object column that are neither text nor missing; no comparison holds for them.
+    nulls : Nulls
+        What missing cells mean; truth values are missing with ``NA`` alone.
+    scale : int
+        How many decimal places the numbers have that Python's integers stand for.
+    infinite : ndarray of float64 or None
+        Infinities among whole numbers, where NumPy's are divided by zero; zero elsewhere.
     """
 
     kind: Kind
@@ -91,6 +120,9 @@ class Values:
     zone: Any = None
     constant: bool = False
     foreign: Mask | None = None
+    nulls: Nulls = Nulls.NEVER
+    scale: int = 0
+    infinite: npt.NDArray[np.float64] | None = None
 
     @property
     def incomparable(self) -> Mask:
@@ -102,23 +134,37 @@ class Values:
 
         Columns are contiguous: numpy's functions differ in the last bit between memory read forwards and backwards.
         """
-        floats = self.data.astype(np.float64, copy=False)
-        return floats if self.data.dtype.kind == "f" else np.where(self.missing, np.nan, floats)
+        if self.data.dtype.kind == "f":
+            return np.asarray(self.data)
+        exact = (
+            self.data / 10**self.scale if self.data.dtype.kind == "O" else self.data
+        )  # Python's division rounds once
+        floats = np.where(self.missing, np.nan, np.asarray(exact).astype(np.float64, copy=False))
+        return floats if self.infinite is None else np.where(self.infinite == 0, floats, self.infinite)
 
 
-def numbers(data: npt.NDArray[np.float64]) -> Values:
+def nulls_among(*operands: Values) -> Nulls:
+    """What a missing result of some operands means."""
+    return max(operand.nulls for operand in operands)
+
+
+def numbers(data: npt.NDArray[np.float64], nulls: Nulls = Nulls.NAN) -> Values:
     """Float results; NaN is a missing number, infinities are ordinary ones."""
-    return Values(Kind.NUMBER, data, np.isnan(data))
+    return Values(Kind.NUMBER, data, np.isnan(data), nulls=max(nulls, Nulls.NAN))
 
 
-def booleans(data: Mask) -> Values:
-    """Truth values, none of them missing."""
-    return Values(Kind.BOOLEAN, data, np.zeros(np.shape(data), dtype=bool))
+def booleans(data: Mask, missing: Mask | None = None, nulls: Nulls = Nulls.NEVER) -> Values:
+    """Truth values; those that are unknown are missing if missing cells mean that, and as they stand otherwise."""
+    none = np.zeros((), dtype=bool)
+    unknown = np.broadcast_to(none if missing is None or nulls is not Nulls.NA else missing, np.shape(data))
+    return Values(Kind.BOOLEAN, data, unknown, nulls=nulls)
 
 
-def times(kind: Kind, data: npt.NDArray[np.int64], missing: Mask, unit: str, zone: Any = None) -> Values:
+def times(
+    kind: Kind, data: npt.NDArray[np.int64], missing: Mask, unit: str, zone: Any = None, nulls: Nulls = Nulls.NAN
+) -> Values:
     """Dates or durations as counts of a unit; zero stands where one is missing."""
-    return Values(kind, np.where(missing, 0, data), np.asarray(missing), unit, zone)
+    return Values(kind, np.where(missing, 0, data), np.asarray(missing), unit, zone, nulls=max(nulls, Nulls.NAN))
 
 
 def read_column(column: pd.Series[Any]) -> Values:
@@ -143,27 +189,28 @@ def read_column(column: pd.Series[Any]) -> Values:
         return _read_arrow(column, dtype.pyarrow_dtype)
     missing: Mask = np.asarray(column.isna(), dtype=bool)
     if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype):
-        return Values(Kind.TEXT if isinstance(dtype, pd.StringDtype) else Kind.CATEGORY, column.array, missing)
+        kind = Kind.TEXT if isinstance(dtype, pd.StringDtype) else Kind.CATEGORY
+        return Values(kind, column.array, missing, nulls=nulls_of(dtype))
     return _read_numbers(column, missing)
 
 
 def _read_numbers(column: pd.Series[Any], missing: Mask) -> Values:
     """Numbers, true and false, dates and durations, as the engine takes them out of their storage."""
     dtype, known = column.dtype, kind_or_none(column.dtype)
+    nulls = nulls_of(dtype)
     if known is None or known.name == "key":
-        return Values(Kind.OTHER, column.array, missing)
+        return Values(Kind.OTHER, column.array, missing, nulls=nulls)
     held = stored(column).numbers()
     if known.name == "bool":
-        return Values(Kind.BOOLEAN, held.values.astype(bool), missing)
+        return Values(Kind.BOOLEAN, held.values.astype(bool), missing, nulls=nulls)
     if known.name == "number" and held.values.dtype.kind == "f":
-        return numbers(np.where(missing, np.nan, _wide_floats(held.values)))
+        return numbers(np.where(missing, np.nan, _wide_floats(held.values)), nulls)
     if known.name == "number":
-        return Values(
-            Kind.NUMBER, held.values.astype(np.uint64 if held.values.dtype.kind == "u" else np.int64), missing
-        )
+        wide = np.uint64 if held.values.dtype == np.uint64 else np.int64  # a difference of narrow ones may be negative
+        return Values(Kind.NUMBER, held.values.astype(wide, copy=False), missing, nulls=nulls)
     kind = Kind.DURATION if known.name == "timedelta" else Kind.DATE if known.tz is None else Kind.ZONED
     zone = dtype.tz if isinstance(dtype, pd.DatetimeTZDtype) else known.tz
-    return times(kind, held.values, missing, held.unit or "", zone)
+    return times(kind, held.values, missing, held.unit or "", zone, nulls)
 
 
 def _wide_floats(cells: Any) -> npt.NDArray[np.float64]:
@@ -177,7 +224,7 @@ def _read_objects(column: pd.Series[Any]) -> Values:
     text = np.fromiter((type(cell) is str or type(cell) is np.str_ for cell in cells), bool, len(cells))
     missing = np.zeros(len(cells), dtype=bool)
     missing[~text] = [_is_missing(cell) for cell in cells[~text]]
-    return Values(Kind.OBJECT, cells, missing, foreign=~text & ~missing)
+    return Values(Kind.OBJECT, cells, missing, foreign=~text & ~missing, nulls=Nulls.NAN)
 
 
 def _is_missing(cell: Any) -> bool:
@@ -203,15 +250,15 @@ def _read_arrow(column: pd.Series[Any], held: Any) -> Values:
     if pa.types.is_dictionary(held) and kind_or_none(column.dtype) is not None:  # a dictionary is storage only
         return read_column(column.astype(pd.ArrowDtype(held.value_type)))
     if pa.types.is_string(held) or pa.types.is_large_string(held):
-        return Values(Kind.TEXT, array, missing)
+        return Values(Kind.TEXT, array, missing, nulls=Nulls.NA)
     if pa.types.is_decimal(held) and kind_or_none(column.dtype) is not None:
-        # By way of text: Arrow's direct cast is off by a last bit for one value in five, so 0.1 would not equal 0.1.
-        return numbers(cells.cast(pa.string()).cast(pa.float64()).fill_null(np.nan).to_numpy())
+        digits, scale = read_decimals(cells, missing)
+        return Values(Kind.NUMBER, digits, missing, nulls=Nulls.NA, scale=scale)
     return _read_numbers(column, missing)
 
 
 def truth(values: Values) -> Mask:
-    """Truth values as a plain array; a missing one is False.
+    """Which truth values are known to be true, as a plain array.
 
     Raises
     ------
@@ -223,7 +270,7 @@ def truth(values: Values) -> Mask:
             f"{values.kind.value} where a condition is needed: compare, as in x > 0, and put each comparison in "
             "parentheses beside & | ~"
         )
-    return np.asarray(values.data & ~values.missing)
+    return np.asarray(values.data & ~values.missing if values.nulls is Nulls.NA else values.data)
 
 
 def advice(*operands: Values) -> str:
@@ -236,6 +283,14 @@ def advice(*operands: Values) -> str:
     if Kind.DURATION in kinds and kinds & {Kind.NUMBER, Kind.BOOLEAN}:
         return ": divide a duration by pd.Timedelta('1 day') to get a number"
     return ""
+
+
+_NULLABLE: dict[str, Any] = {
+    "b": pd.arrays.BooleanArray,
+    "i": pd.arrays.IntegerArray,
+    "u": pd.arrays.IntegerArray,
+    "f": pd.arrays.FloatingArray,
+}
 
 
 def write(values: Values, index: pd.Index[Any]) -> pd.Series[Any]:
@@ -251,19 +306,32 @@ def write(values: Values, index: pd.Index[Any]) -> pd.Series[Any]:
     Returns
     -------
     Series
-        float64, int64, uint64, bool, str, datetime64 or timedelta64; text, object and category columns keep their
-        dtype. The dtype depends on ``values.kind`` and the form of ``values.data``, not on the cells.
+        float64, int64, uint64, bool, str, datetime64 or timedelta64, or where missing cells are unknown their nullable
+        or Arrow counterparts; text, object and category columns keep their dtype. The dtype depends on ``values.kind``,
+        ``values.nulls`` and the form of ``values.data``, not on the cells.
     """
+    rows = (len(index),)
     if isinstance(values.data, str):
         return pd.Series(values.data, index=index, dtype="str")
     if values.kind in (Kind.DATE, Kind.ZONED, Kind.DURATION):
         code = "m8" if values.kind is Kind.DURATION else "M8"
-        counts = np.where(values.missing, NAT, values.data).astype(np.int64)
-        stamps = np.broadcast_to(counts, (len(index),)).copy().view(f"{code}[{values.unit}]")
-        series: pd.Series[Any] = pd.Series(stamps, index=index)
+        counts = np.broadcast_to(np.where(values.missing, NAT, values.data).astype(np.int64), rows).copy()
+        if values.nulls is Nulls.NA and isinstance(values.zone, str | None):
+            held = pa.duration(values.unit) if code == "m8" else pa.timestamp(values.unit, values.zone)
+            cells = pa.array(counts, mask=counts == NAT).cast(held)
+            return pd.Series(pd.arrays.ArrowExtensionArray(cells), index=index)
+        series: pd.Series[Any] = pd.Series(counts.view(f"{code}[{values.unit}]"), index=index)
         return series.dt.tz_localize("UTC").dt.tz_convert(values.zone) if values.kind is Kind.ZONED else series
     if values.kind in (Kind.NUMBER, Kind.BOOLEAN):
-        return pd.Series(np.broadcast_to(values.data, (len(index),)).copy(), index=index)
+        if values.nulls is Nulls.NA and values.data.dtype.kind == "O":
+            return pd.Series(write_decimals(values.data, values.missing, values.scale), index=index)
+        lacking = values.data.dtype.kind == "O" or (values.data.dtype.kind in "iu" and values.nulls is Nulls.NAN)
+        data = np.broadcast_to(values.floats() if lacking else values.data, rows).copy()  # floats as in pandas
+        if values.nulls is Nulls.NA:
+            return pd.Series(
+                _NULLABLE[data.dtype.kind](data, np.broadcast_to(values.missing, rows).copy()), index=index
+            )
+        return pd.Series(data, index=index)
     plain: pd.Series[Any] = pd.Series(values.data, index=index, dtype=values.data.dtype)
     return plain
 

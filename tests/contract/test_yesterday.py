@@ -23,6 +23,7 @@ ANEW = {  # under other keys by now, on purpose: paid and drawn again, where the
         "ecdf",
         "ecdf by column",
     ),  # bins
+    *("after steps", "select"),  # expressions of columns that may be nullable, or hold integers beyond float64
     *("sizes of combinations", "pivot table of means by group"),  # no longer hold the last edge
     "regression",  # has intervals of other widths
     *(

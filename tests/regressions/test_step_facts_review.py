@@ -127,12 +127,17 @@ def test_a_sum_that_is_the_count_of_no_date_is_missing():
     assert evaluated(Operation("<", (moved, Constant(pd.Timestamp("2024-01-01")))), x=least) == [False, True]
 
 
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "Pacific/Kiritimati", "Pacific/Pago_Pago"])
 @pytest.mark.parametrize("kind", ["M8[s]", "M8[us]"])
-def test_parts_of_dates_end_with_the_last_day_that_every_zone_has(kind):
-    days = np.array(["0001-01-01 23:59:59", "0001-01-02", "9999-12-30 23:59:59", "9999-12-31"], dtype=kind)
-    found = Operation("dt.year", X).evaluate(column(days))
-    assert found.isna().tolist() == [True, False, False, True]
-    assert found[1:2].tolist() == [1]
+def test_parts_of_dates_begin_with_the_first_day_and_end_with_the_last(kind, zone):
+    days = pd.Series(np.array(["0001-01-01", "0001-01-02", "9999-12-30 23:59:59", "9999-12-31 23:59:59"], dtype=kind))
+    days = days if zone is None else days.dt.tz_localize("UTC").dt.tz_convert(zone)
+    found = [Operation(f"dt.{part}", X).evaluate(column(days)).tolist() for part in ("year", "month", "day", "hour")]
+    if zone == "Europe/Berlin":  # of which pandas fails; 53 minutes ahead in the first years
+        shown = [[1, 1, 9999, 10000], [1, 1, 12, 1], [1, 2, 31, 1], [0, 0, 0, 0]]
+    else:
+        shown = [getattr(days.dt, part).tolist() for part in ("year", "month", "day", "hour")]
+    assert found == shown
 
 
 def test_filled_objects_and_categories_stay_incomparable_where_they_are_no_text():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from decimal import Decimal
 
 import numpy as np
@@ -44,6 +45,22 @@ DATE_STORAGE = {
     "date32[pyarrow]": pd.ArrowDtype(pa.date32()),
     "date64[pyarrow]": pd.ArrowDtype(pa.date64()),
 }
+
+
+def nullable(storage: object) -> bool:
+    """Whether a comparison with a missing cell is unknown in a dtype of these lists."""
+    text = isinstance(storage, pd.StringDtype) and storage.na_value is pd.NA
+    return text or isinstance(storage, pd.ArrowDtype) or str(storage)[0] in "IFb"
+
+
+def plain(result: pd.Series) -> list[object]:
+    """Cells as Python's own, None where missing, whatever stores them."""
+    return [None if missing else cell for cell, missing in zip(result.tolist(), result.isna(), strict=True)]
+
+
+def floats(result: pd.Series) -> list[float]:
+    """Numbers as Python's floats, NaN where missing, whatever stores them."""
+    return [math.nan if cell is None else float(cell) for cell in plain(result)]
 
 
 def stored(cells: list[object], dtype: object) -> pd.Series:

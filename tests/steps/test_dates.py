@@ -13,7 +13,7 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps.dates import PARTS
 from pandas_dp.steps.expression import Column, Operation
 from pandas_dp.steps.parse import parse_expression
-from tests.steps.tables import DATE_STORAGE, stored
+from tests.steps.tables import DATE_STORAGE, floats, stored
 
 NAN = np.nan
 ZONES = ["UTC", "Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Pacific/Apia", "+05:45"]
@@ -41,8 +41,8 @@ def part(name: str, column: pd.Series) -> pd.Series:
 def test_parts_are_the_same_in_every_storage(name, storage):
     column = stored(STAMPS, storage)
     result = part(name, column)
-    pd.testing.assert_series_equal(result, pd.Series(CASES[name]), check_names=False)
-    assert part(name, column.iloc[:0]).dtype == "float64"
+    np.testing.assert_array_equal(floats(result), CASES[name])
+    assert part(name, column.iloc[:0]).dtype == result.dtype
 
 
 def test_a_condition_on_a_part_is_false_where_the_date_is_missing():
@@ -75,7 +75,7 @@ def test_the_storage_of_a_zoned_column_changes_nothing(zone):
     for name in PARTS:
         for unit in ("s", "us", "ns"):
             other = column.dt.as_unit(unit).astype(pd.ArrowDtype(pa.timestamp(unit, zone)))
-            pd.testing.assert_series_equal(part(name, other), part(name, column), check_names=False)
+            np.testing.assert_array_equal(floats(part(name, other)), floats(part(name, column)))
 
 
 @pytest.mark.one_in(3)
@@ -90,7 +90,10 @@ def test_no_date_is_too_far_away(zone, unit, counts):
         whole = part(name, column)
         alone = [part(name, column.iloc[[row]]).iloc[0] for row in range(len(column))]
         np.testing.assert_array_equal(whole.to_numpy(), alone)
-        assert whole.dropna().between(0, 10_000).all()
+        if zone is not None:
+            assert whole.dropna().between(0, 10_000).all()
+        elif unit != "s":  # pandas counts years in 32 bits
+            np.testing.assert_array_equal(whole, getattr(column.dt, name))
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ SPELLINGS = {
     ],
     method("str.contains", g, pat="a b", case=True, regex=False): [
         "g.str.contains('a b')",
-        lambda d: d.g.str.contains("a b", na=False),
+        lambda d: d.g.str.contains("a b"),
         pd.col("g").str.contains("a b", regex=False),
     ],
     method("str.contains", g, pat="a.", case=False, regex=False): [
@@ -114,7 +114,11 @@ SPELLINGS = {
     ],
     method("str.startswith", g, pat=("a", "b")): [
         "g.str.startswith(('b', 'a', 'a'))",
-        lambda d: d.g.str.startswith(("a", "b"), na=False),
+        lambda d: d.g.str.startswith(("a", "b")),
+    ],
+    op("fillna", method("str.startswith", g, pat="a"), False): [
+        "g.str.startswith('a').fillna(False)",
+        lambda d: d.g.str.startswith("a", na=False),
     ],
     method("str.endswith", g, pat="z"): ["g.str.endswith('z')", pd.col("g").str.endswith("z")],
     method("str.slice", g, start=None, stop=2, step=None): [

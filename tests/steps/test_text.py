@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pandas_dp.steps.parse import parse_expression
-from tests.steps.tables import TEXT_STORAGE, stored
+from tests.steps.tables import TEXT_STORAGE, nullable, plain, stored
 
 NAN = np.nan
 CELLS = [" Ward A", "ß\x1f", None, "", "\u0130stanbul"]
@@ -45,10 +47,11 @@ def evaluated(text: str, column: pd.Series) -> pd.Series:
 def test_text_has_the_same_value_in_every_storage(text, storage):
     column = stored(CELLS, storage)
     result = evaluated(text, column)
-    assert result.isna().tolist() == pd.Series(CASES[text]).isna().tolist()
-    assert result.dropna().tolist() == pd.Series(CASES[text]).dropna().tolist()
+    expected = [None if cell is NAN else cell for cell in CASES[text]]
+    if nullable(storage) and isinstance(expected[0], bool) and not re.search("isna| in ", text):
+        expected[2] = None
+    assert plain(result) == expected
     assert evaluated(text, column.iloc[:0]).dtype == result.dtype
-    assert result.dtype in ("str", "float64", "bool", pd.StringDtype("python", na_value=NAN))
 
 
 def test_cells_that_are_no_text_count_as_missing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +13,16 @@ import pytest
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.expression import Column
 from pandas_dp.steps.parse import parse_expression
-from tests.steps.tables import BOOLEAN_STORAGE, DATE_STORAGE, NUMBER_STORAGE, TEXT_STORAGE, stored
+from tests.steps.tables import (
+    BOOLEAN_STORAGE,
+    DATE_STORAGE,
+    NUMBER_STORAGE,
+    TEXT_STORAGE,
+    floats,
+    nullable,
+    plain,
+    stored,
+)
 
 NAN = np.nan
 MIDNIGHT = pd.Timestamp
@@ -54,13 +64,21 @@ NUMBER_CASES = {
 }
 
 
+# What Kleene's logic does not know of a missing x; the others say that it is in no list, and that it is missing.
+UNKNOWN = {text for text in NUMBER_CASES if re.search("[<>!=]=|[<>]|between", text)}
+
+
 @pytest.mark.parametrize("storage", NUMBER_STORAGE.values(), ids=NUMBER_STORAGE)
 @pytest.mark.parametrize("text", NUMBER_CASES)
 def test_numbers_have_the_same_value_in_every_storage(text, storage):
     frame = pd.DataFrame({"x": stored([1, 2, None, 4], storage)})
-    result = parse_expression(text, ["x"]).evaluate(frame)
-    expected = pd.Series(NUMBER_CASES[text])
-    pd.testing.assert_series_equal(result, expected, check_exact=True)
+    tree = parse_expression(text, ["x"])
+    result = tree.evaluate(frame)
+    assert tree.evaluate(frame.iloc[:0]).dtype == result.dtype
+    expected = NUMBER_CASES[text].copy()
+    if nullable(storage) and text in UNKNOWN:
+        expected[2] = NAN
+    np.testing.assert_array_equal(floats(result), list(map(float, expected)))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +92,7 @@ def test_arithmetic_is_that_of_pandas_on_float_columns(text):
         pd.testing.assert_series_equal(result, frame.eval(text), check_names=False)
 
 
-def test_integers_are_compared_exactly_and_computed_in_float64():
+def test_integers_are_compared_and_computed_exactly():
     big = 2**60
     frame = pd.DataFrame({"i": [big, big + 1], "u": np.array([2**63, 2**64 - 1], "uint64"), "n": [-1, 2**63 - 1]})
     frame["a"] = pd.array([big, big + 1], dtype=pd.ArrowDtype(pa.int64()))
@@ -85,15 +103,16 @@ def test_integers_are_compared_exactly_and_computed_in_float64():
     assert value(f"u == {2**64 - 1}", frame) == [False, True]
     assert value(f"i == {float(big)}", frame) == [True, True]  # against a float, as floats
     assert value(f"i in [{float(big)}]", frame) == [True, True]
-    assert value("i + 0", frame) == [float(big), float(big + 1)]
+    assert value("i + 0", frame) == [big, big + 1]
+    assert value(f"i - {big}", frame) == value("i - 2**60", frame) == [0, 1]
 
 
 @pytest.mark.parametrize("storage", ["Int64", "Float64", pd.ArrowDtype(pa.int64())], ids=str)
-def test_a_missing_cell_on_either_side_compares_false(storage):
+def test_a_comparison_with_a_missing_cell_on_either_side_is_unknown(storage):
     frame = pd.DataFrame({"m": stored([None, None, None], storage), "f": [-1.0, 0.0, 1.0]})
     for sign in ("<", "<=", "==", ">=", ">"):
-        assert value(f"m {sign} f", frame) == value(f"f {sign} m", frame) == [False] * 3
-    assert value("m != f", frame) == value("f != m", frame) == [True] * 3
+        assert value(f"m {sign} f", frame) == value(f"f {sign} m", frame) == [pd.NA] * 3
+    assert value("m != f", frame) == value("f != m", frame) == [pd.NA] * 3
 
 
 def test_rounding_keeps_what_has_no_such_decimals():
@@ -102,22 +121,31 @@ def test_rounding_keeps_what_has_no_such_decimals():
     assert value("x.round(1)", frame) == [1e305, -np.inf, 0.2]
 
 
-def test_decimals_are_the_floats_nearest_to_them():
+def test_decimals_are_what_they_are_written_as():
     tenths = pd.DataFrame({"x": pd.array([Decimal(k) / 10 for k in range(999)], pd.ArrowDtype(pa.decimal128(9, 1)))})
-    assert value("x + 0", tenths) == [k / 10 for k in range(999)]
+    assert value("x + 0", tenths) == [Decimal(k) / 10 for k in range(999)]
+    assert value("x.astype('float64')", tenths) == [k / 10 for k in range(999)]
+    assert value("x + 0.2 == 0.3", tenths)[:3] == [False, True, False]
     cells = [Decimal("0.1"), Decimal("12345678901.37"), None]
     frame = pd.DataFrame({"x": pd.array(cells, dtype=pd.ArrowDtype(pa.decimal128(30, 10)))})
-    assert value("x == 0.1", frame) == [True, False, False]
-    assert value("x + 0 == 12345678901.37", frame) == [False, True, False]
+    assert value("x == 0.1", frame) == [True, False, pd.NA]
+    assert value("x + 0 == 12345678901.37", frame) == [False, True, pd.NA]
 
 
 @pytest.mark.parametrize("storage", BOOLEAN_STORAGE.values(), ids=BOOLEAN_STORAGE)
-def test_missing_truth_is_false(storage):
+def test_missing_truth_is_unknown(storage):
     frame = pd.DataFrame({"b": stored([True, False, None], storage)})
-    assert value("b and True", frame) == [True, False, False]
-    assert value("~b", frame) == [False, True, True]
-    assert value("b == False", frame) == [False, True, False]
-    assert value("b != False", frame) == [True, False, True]
+    assert value("b and True", frame) == [True, False, pd.NA]
+    assert value("b and False", frame) == [False, False, False]
+    assert value("b or True", frame) == [True, True, True]
+    assert value("b or False", frame) == [True, False, pd.NA]
+    assert value("~b", frame) == [False, True, pd.NA]
+    assert value("b == False", frame) == [False, True, pd.NA]
+    assert value("b != False", frame) == [True, False, pd.NA]
+    for text in ("b", "~~b", "not (not b)", "b != False", "b == True", "~(b != True)"):
+        assert parse_expression(text, ["b"]).condition(frame).tolist() == [True, False, False]
+    for text in ("~b", "not b", "b != True", "~(b == True)", "b == False"):
+        assert parse_expression(text, ["b"]).condition(frame).tolist() == [False, True, False]
     assert value("b + 1", frame)[:2] == [2.0, 1.0]
     assert value("b.fillna(True)", frame) == [True, False, True]
     assert parse_expression("b", ["b"]).condition(frame).tolist() == [True, False, False]
@@ -142,15 +170,19 @@ TEXT_CASES = {
 @pytest.mark.parametrize("text", TEXT_CASES)
 def test_text_has_the_same_value_in_every_storage(text, storage):
     frame = pd.DataFrame({"g": stored(["a", "b", None, "é"], storage)})
-    assert value(text, frame) == TEXT_CASES[text]
+    expected = TEXT_CASES[text].copy()
+    if nullable(storage) and (text == "g == g" or not re.search("in|isna|fillna", text)):
+        expected[2] = None
+    assert plain(parse_expression(text, ["g"]).evaluate(frame)) == expected
 
 
 def test_text_of_two_storages_is_compared():
     frame = pd.DataFrame({name: stored(["a", "b", None], storage) for name, storage in TEXT_STORAGE.items()})
     for left in frame.columns:
         for right in frame.columns:
-            assert value(f"`{left}` == `{right}`", frame) == [True, True, False]
-            assert value(f"`{left}` > `{right}`", frame) == [False, False, False]
+            unknown = nullable(TEXT_STORAGE[left]) or nullable(TEXT_STORAGE[right])
+            assert value(f"`{left}` == `{right}`", frame) == [True, True, pd.NA if unknown else False]
+            assert value(f"`{left}` > `{right}`", frame) == [False, False, pd.NA if unknown else False]
 
 
 def test_objects_equal_text_or_nothing():
@@ -240,16 +272,17 @@ DAYS = [MIDNIGHT("2024-01-01"), MIDNIGHT("2024-02-29"), None]
 @pytest.mark.parametrize("storage", DATE_STORAGE.values(), ids=DATE_STORAGE)
 def test_dates_have_the_same_value_in_every_storage(storage):
     frame = pd.DataFrame({"d": stored(DAYS, storage), "r": pd.to_datetime(["2024-01-01", "2024-03-01", None])})
-    assert value("d >= '2024-02-01'", frame) == [False, True, False]
-    assert value("d == '2024-01-01'", frame) == [True, False, False]
-    assert value("d != '2024-01-01'", frame) == [False, True, True]
+    missing = pd.NA if nullable(storage) else False
+    assert value("d >= '2024-02-01'", frame) == [False, True, missing]
+    assert value("d == '2024-01-01'", frame) == [True, False, missing]
+    assert value("d != '2024-01-01'", frame) == [False, True, missing if nullable(storage) else True]
     assert value("d in ['2024-02-29', '2020-01-01']", frame) == [False, True, False]
-    assert value("d == r", frame) == [True, False, False]
-    assert value("d < r", frame) == [False, True, False]
-    assert value("r - d > '12 hours'", frame) == [False, True, False]
+    assert value("d == r", frame) == [True, False, missing]
+    assert value("d < r", frame) == [False, True, missing]
+    assert value("r - d > '12 hours'", frame) == [False, True, missing]
     assert value("d.fillna('2020-01-01') == '2020-01-01'", frame) == [False, False, True]
     waits = parse_expression(lambda d: (d.r - d.d) / pd.Timedelta("1 day"), frame.columns).evaluate(frame)
-    pd.testing.assert_series_equal(waits, pd.Series([0.0, 1.0, NAN]))
+    np.testing.assert_array_equal(floats(waits), [0.0, 1.0, NAN])
 
 
 def test_zoned_dates_are_instants_and_naive_text_is_local():
@@ -257,7 +290,7 @@ def test_zoned_dates_are_instants_and_naive_text_is_local():
     frame = pd.DataFrame({"z": berlin, "u": berlin.dt.tz_convert("UTC"), "n": pd.to_datetime(["2024-07-01"] * 2)})
     frame["a"] = berlin.dt.tz_convert("UTC").astype(pd.ArrowDtype(pa.timestamp("us", "UTC")))
     assert value("z == u", frame) == [True, False]
-    assert value("z == a", frame) == [True, False]
+    assert value("z == a", frame) == [True, pd.NA]
     assert value("z >= '2024-07-01'", frame) == [True, False]
     assert value("u >= '2024-07-01'", frame) == [False, False]
     assert value("z == '2024-07-01T00:30+02:00'", frame) == [True, False]

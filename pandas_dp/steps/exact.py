@@ -1,0 +1,238 @@
+"""Whole numbers and decimals without rounding, in a form that dtypes and constants choose.
+
+For all inputs: element i of a result depends on element i of the operands and on constants only, and no cell makes any of it
+raise; the form of a result depends on the forms of the operands and on constants only.
+
+Integers of up to 64 bits are those of the machine. Where signed and unsigned ones meet, and for decimals, they are Python's,
+and all cells share a power of ten. What a form cannot hold is missing where missing cells are unknown (`Nulls.NA`), in nullable
+and Arrow dtypes. NumPy's integers have no missing value: they wrap around, as in NumPy and pandas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from pandas_dp.steps.decimals import DIGITS
+from pandas_dp.steps.values import Kind, Mask, Nulls, Values, nulls_among, read_constant
+
+UFUNCS: dict[str, Any] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "//": np.floor_divide,
+    "%": np.remainder,
+}
+LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.uint64).max
+LONGEST = 18  # digits that int64 holds, whichever they are
+
+
+def alike(*values: Values, chosen: bool = False, aligned: bool = True) -> list[Values] | None:
+    """Numbers in one form that holds all of them; None where that takes floats, beside a column or a constant that is one.
+
+    Beside decimals a float constant is the decimal that was typed. Where values are chosen, not computed, a whole one is an
+    integer. Decimals have as many places as each other, if they are to be aligned.
+    """
+    decimals = any(value.data.dtype.kind == "O" for value in values)
+    forms = [_form(value, decimals, chosen) for value in values]
+    whole = [value for value in forms if value is not None]
+    if len(whole) < len(values):
+        return None
+    natural = [value.data.dtype.kind == "u" for value in whole]
+    if not decimals and not any(natural):
+        return whole
+    if not decimals and all(n or (v.constant and v.data >= 0) for n, v in zip(natural, whole, strict=True)):
+        return [replace(value, data=value.data.astype(np.uint64)) for value in whole]
+    scale = max(value.scale for value in whole)
+    return [_scaled(value, scale if aligned else value.scale) for value in whole]
+
+
+def _form(value: Values, decimals: bool, chosen: bool) -> Values | None:
+    """A number as it is held, true and false as 1 and 0; None for floats."""
+    kind = value.data.dtype.kind
+    if kind == "b":
+        return replace(value, kind=Kind.NUMBER, data=value.data.astype(np.int64))
+    if kind != "f":
+        return value if value.infinite is None else None
+    number = float(value.data) if value.constant else np.nan
+    if not np.isfinite(number):
+        return None
+    if not decimals:
+        return read_constant(int(number)) if chosen and number.is_integer() and LEAST <= number <= MOST else None
+    sign, digits, exponent = Decimal(repr(number)).as_tuple()
+    scale, shift = max(-int(exponent), 0), max(int(exponent), 0)
+    if scale > DIGITS or len(digits) + shift > DIGITS:
+        return None
+    exact = int("".join(map(str, digits))) * 10**shift * (-1 if sign else 1)
+    return replace(value, data=np.array(exact, dtype=object), scale=scale)
+
+
+def _scaled(value: Values, scale: int) -> Values:
+    """The same numbers as Python's integers, times a smaller power of ten."""
+    data = np.asarray(value.data.astype(object) * 10 ** (scale - value.scale), dtype=object)
+    return replace(value, data=data, scale=scale)
+
+
+def _made(data: Any, missing: Mask, nulls: Nulls, scale: int = 0) -> Values:
+    """Whole numbers; of Python's those of too many digits are missing, so that none grows without end."""
+    data = np.asarray(data)
+    if data.dtype.kind == "O":
+        missing, nulls = missing | (np.abs(data) >= 10**DIGITS).astype(bool), max(nulls, Nulls.NAN)
+        data = np.where(missing, 0, data)
+    return Values(Kind.NUMBER, data, np.broadcast_to(missing, data.shape), nulls=nulls, scale=scale)
+
+
+def arithmetic(op: str, left: Values, right: Values) -> Values | None:
+    """``left op right``; None where floats have to do."""
+    if left.constant and right.constant:
+        return _of_constants(op, left.data.item(), right.data.item())
+    both = alike(left, right, aligned=op != "*") if op in UFUNCS else None
+    if both is None:
+        return None
+    if op == "-" and both[0].data.dtype.kind == "u":  # as that of floats, a difference may be negative
+        both = [_scaled(value, 0) for value in both]
+    x, y = both
+    nulls, missing = nulls_among(x, y), np.asarray(x.missing | y.missing)
+    if op in ("//", "%"):
+        return _divided(op, x, y, missing, nulls)
+    scale = x.scale + y.scale if op == "*" else x.scale
+    if scale > DIGITS:
+        return None
+    with np.errstate(all="ignore"):
+        result = np.asarray(UFUNCS[op](x.data, y.data))
+    if nulls is Nulls.NA and result.dtype.kind != "O":
+        missing = missing | _wrapped(op, x.data, y.data, result)
+    return _made(result, missing, nulls, scale)
+
+
+def _of_constants(op: str, x: Any, y: Any) -> Values | None:
+    """A constant as Python computes it, of integers and in their range."""
+    if not (isinstance(x, int) and isinstance(y, int)) or (op == "**" and not 0 <= y <= 64):
+        return None
+    found = x**y if op == "**" else None
+    if op in UFUNCS and (y or op not in ("//", "%")):
+        found = UFUNCS[op](np.array(x, dtype=object), y)
+    return read_constant(int(found)) if found is not None and LEAST <= found <= MOST else None
+
+
+def _divided(op: str, x: Values, y: Values, missing: Mask, nulls: Nulls) -> Values:
+    """Quotients rounded down, or remainders. Where zero divides they are unknown, or else what floats are: infinite or NaN."""
+    zero = np.asarray(y.data == 0).astype(bool)
+    with np.errstate(all="ignore"):
+        result = np.asarray(UFUNCS[op](x.data, np.where(zero, np.ones((), y.data.dtype), y.data)))
+    scale = 0 if op == "//" else x.scale
+    if nulls is Nulls.NA:
+        wrapped = (x.data == LEAST) & (y.data == -1) if op == "//" and result.dtype.kind == "i" else False
+        return _made(result, missing | zero | wrapped, nulls, scale)
+    if y.constant and not zero:
+        return _made(result, missing, nulls, scale)
+    found = _made(result, missing | (zero & ((x.data == 0) | (op == "%")).astype(bool)), Nulls.NAN, scale)
+    if op == "%":
+        return found
+    signs = np.where((x.data > 0).astype(bool), np.inf, -np.inf)
+    return replace(found, infinite=np.where(zero & ~found.missing, signs, 0.0))
+
+
+def _wrapped(op: str, x: Any, y: Any, result: Any) -> Mask:
+    """Where a sum, a difference or a product of machine integers is another number."""
+    if op == "*":
+        return _products_wrapped(x, y, result.dtype)
+    if result.dtype.kind == "u":  # a sum
+        return np.asarray(result < x)
+    second = y if op == "+" else ~y
+    return np.asarray(((x ^ result) & (second ^ result)) < 0)
+
+
+def _products_wrapped(x: Any, y: Any, dtype: np.dtype[Any]) -> Mask:
+    """By the product in float64, which is off by less than one part in 2**50, and exactly where that does not tell."""
+    limits = np.iinfo(dtype)
+    size = np.abs(np.asarray(x.astype(np.float64) * y.astype(np.float64)))
+    found = size > float(limits.max)
+    near = np.flatnonzero(np.abs(size - float(limits.max)) < float(limits.max) * 2.0**-50)
+    if near.size:
+        pairs = (np.broadcast_to(part, found.shape).ravel()[near].tolist() for part in (x, y))
+        found.ravel()[near] = [not limits.min <= a * b <= limits.max for a, b in zip(*pairs, strict=True)]
+    return np.asarray(found)
+
+
+def negative(operand: Values) -> Values | None:
+    """``-x``; None where floats have to do."""
+    return arithmetic("-", read_constant(0), operand)
+
+
+def _of_whole(change: Callable[[Values], Values]) -> Callable[[Values], Values | None]:
+    """A function of whole numbers, None of floats."""
+
+    def changed(operand: Values) -> Values | None:
+        whole = alike(operand)
+        return None if whole is None else change(whole[0])
+
+    return changed
+
+
+@_of_whole
+def absolute(x: Values) -> Values:
+    """``abs(x)``."""
+    wrapped = x.data == LEAST if x.data.dtype.kind == "i" and x.nulls is Nulls.NA else False
+    return _made(np.abs(x.data), np.asarray(x.missing | wrapped), x.nulls, x.scale)
+
+
+@_of_whole
+def floor(x: Values) -> Values:
+    """The next whole number below."""
+    return _made(x.data // 10**x.scale, x.missing, x.nulls) if x.scale else x
+
+
+@_of_whole
+def ceil(x: Values) -> Values:
+    """The next whole number above."""
+    return _made(-(-x.data // 10**x.scale), x.missing, x.nulls) if x.scale else x
+
+
+def whole(operand: Values) -> Values | None:
+    """Numbers cut toward zero that int64 holds; the others are missing. None of floats."""
+    found = alike(operand)
+    if found is None or found[0].data.dtype.kind == "i":
+        return None if found is None else found[0]
+    (x,) = found
+    size = np.abs(x.data) // 10**x.scale if x.scale else np.abs(x.data)
+    fits = np.asarray(size < 2**63).astype(bool)
+    cut = np.where(fits, size, 0).astype(np.int64) * np.where((x.data < 0).astype(bool), -1, 1)
+    return Values(Kind.NUMBER, cut, x.missing | ~fits, nulls=max(x.nulls, Nulls.NAN))
+
+
+def rounded(operand: Values, places: int) -> Values | None:
+    """Half to even at a decimal place; None of floats."""
+    found = alike(operand)
+    if found is None:
+        return None
+    (x,) = found
+    lost = x.scale - places
+    if lost <= 0:
+        return x
+    x = _scaled(x, x.scale) if lost > LONGEST else x
+    step = np.array(10**lost, dtype=x.data.dtype)
+    down, rest = x.data // step, x.data % step
+    steps = down + ((rest * 2 > step) | ((rest * 2 == step) & (down % 2 == 1)))
+    with np.errstate(all="ignore"):
+        result = np.asarray(steps * step)
+    exact = x.nulls is not Nulls.NA or result.dtype.kind == "O"
+    return _made(result, x.missing | (False if exact else _wrapped("*", steps, step, result)), x.nulls, x.scale)
+
+
+def limited(limit: Callable[..., Any], operand: Values, bound: Values) -> Values | None:
+    """The larger or the smaller of numbers and a constant; None where floats have to do."""
+    kind, low, end = operand.data.dtype.kind, limit is np.maximum, bound.data.item()
+    held = np.iinfo(operand.data.dtype) if kind in "iu" else None
+    least, most = (held.min, held.max) if held is not None else (-(10**DIGITS), 10**DIGITS)
+    if kind != "f" and operand.infinite is None and (end <= least if low else end >= most):
+        return operand  # a limit outside of what the column holds
+    both = alike(operand, bound, chosen=True)
+    if both is None:
+        return None
+    x, y = both
+    return _made(limit(x.data, y.data), x.missing, x.nulls, x.scale)
