@@ -176,7 +176,7 @@ def _unseen(found: Ends | None, least: int, beside: int, edges: tuple[float, ...
         return Caution(
             f"useless: at this price {rare} go unseen, and there are {terms.public_rows:,} in all; {TYPE_THEM}"
         )
-    if found == (0, min(edge for edge in edges if edge > 0)):
+    if found == (Fraction(0), Fraction(min(edge for edge in edges if edge > 0))):
         return Caution(f"these bounds hold little but 0, perhaps because {rare} go unseen; {TYPE_THEM}")
     return f"{rare} go unseen, or {beside:,} beside bounds that are found"
 
