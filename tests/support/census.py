@@ -282,7 +282,8 @@ WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     "min with error bar": (math.inf, "one row decides, so it begins at the bound"),
     **dict.fromkeys(("ecdf", "ecdf by column"), (4, FITTED)),
     "regression": (4, "widened by as much as what is left out of the linear error may be; the fewer rows, the more"),
-    "corr": (8, "as a regression, and by the noise of two variances, at once"),
+    **dict.fromkeys(("cov", "cov of three"), (math.inf, "of few rows all that is possible, and says so")),
+    "corr": (math.inf, "as covariances, and by the noise of two variances at once"),
 }
 DEAR = (  # they take ten times as long as others
     "quantiles of groups", "quantiles with error bars", "agg", "agg by column", "agg by name", "agg of groups",
