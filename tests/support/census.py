@@ -28,6 +28,7 @@ LEAST = 0.945  # coverage of what is printed
 FLAGGED = 1e-4  # a chance of so few covers at that, below which a question is asked again
 FALSE_ALARMS = 1e-6  # of a whole test
 EMPTY = 0.015  # chance that something is printed where there are no rows
+MANY = 500  # draws, of which it can be seen that none of 5 % happened
 OF_MEDIAN = math.log(20) / math.log(2)
 FACTOR = 1.25  # half-widths over the real 95 % error, more than which is too wide where `WIDE` has no other
 Truth = Callable[[pd.DataFrame], Any]
@@ -341,11 +342,13 @@ class Entry:
         """Chance of so few errors of some size, if the interval were at most this factor wider than the real 95 % error.
 
         One Laplace draw is beyond 1 / `OF_MEDIAN` of its 95 % half-width in half of all cases, sums of them and normal noise in
-        more. Whole numbers err by a step more than they do.
+        more. Among many draws too few must be beyond the half-width itself, too, for half of the values may be right that were
+        cut to what is possible. Whole numbers err by a step more than they do.
         """
-        half = (np.array(self.upper) - np.array(self.lower)) / 2
-        errors = np.abs(np.array(self.values) - np.array(self.true)) + self.whole
-        return float(binom.cdf((errors * (1 + 1e-9) >= half / factor / OF_MEDIAN).sum(), len(half), 0.5))
+        half = (np.array(self.upper) - np.array(self.lower)) / 2 / factor
+        errors = (np.abs(np.array(self.values) - np.array(self.true)) + self.whole) * (1 + 1e-9)
+        large = binom.cdf((errors >= half).sum(), len(half), 0.05) if len(half) >= MANY else 0.0
+        return float(max(large, binom.cdf((errors >= half / OF_MEDIAN).sum(), len(half), 0.5)))
 
 
 def number(x: Any) -> float:
