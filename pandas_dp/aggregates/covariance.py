@@ -35,6 +35,7 @@ from pandas_dp.core.statistics.products import ROW_TOTAL, Products
 
 MANY = 20  # half-widths of the number of rows that rows must be for the first order to tell the error
 FAR = 3  # half-widths of a variance that it must lie above 0, for what is divided by it
+ALL = Caution("an interval of all that is possible is none: take more rows, a larger epsilon or narrower bounds")
 SIGNS = np.array([1, -1, 0])  # of the shares p^2, q^2, 2 p q in y = p - q
 SQUARES = np.array([1, 1, -1])  # and in y^2
 Floats = NDArray[np.float64]
@@ -240,7 +241,7 @@ class Covariance(Together):
         largest = np.outer(self.halves, self.halves) * (1 + self.ddof)
         least = np.where(np.eye(len(self.columns)) > 0, 0, -largest)
         error = linearised(noise, self.columns, sums.covariances * scale, lengths, most, least, largest)
-        return Answer(table, noise.name, error)
+        return Answer(table, noise.name, error, () if noise.combined(LEVEL) <= sums.enough_rows() else (ALL,))
 
 
 @dataclass(frozen=True)
@@ -267,7 +268,8 @@ class Correlation(Together):
         ones = np.ones((d, d))
         error = linearised(noise, self.columns, raw + np.diag(1 - np.diag(raw)), lengths, most, -ones, ones)
         lost = [name for name, v in zip(self.columns, spread, strict=True) if v <= 0]
-        notes = tuple(
+        notes = () if (noise.combined(LEVEL) <= most).all() else (ALL,)
+        notes += tuple(
             Caution(f"no variance of {name!r} is above the noise: narrower bounds, or a larger epsilon")
             for name in lost
         )

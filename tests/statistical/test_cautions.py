@@ -31,6 +31,7 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
     "aggregates/blocks.py noise_note": (2, "the width of the noise beside the bounds, both known"),
     "aggregates/blocks.py rank_note": (1, "the guarantee of a choice beside the number of blocks, both known"),
     "aggregates/blocks.py size_note": (1, PUBLIC),
+    "aggregates/covariance.py": (1, "ALL: the interval is all that is possible"),
     "aggregates/covariance.py Correlation.from_sums": (1, RELEASED),
     "aggregates/keys.py FoundCounts.answer": (2, "the threshold of keys, and that none passed it"),
     "aggregates/keys.py ByFoundKey.steps": (1, RELEASED),

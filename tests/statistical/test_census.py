@@ -15,7 +15,9 @@ from collections.abc import Iterable
 
 import pytest
 from scipy.stats import binom
+from support import census, questions
 from support.census import (
+    BLOCK_RANKS,
     BLOCKS,
     DEAR,
     EVERY,
@@ -24,6 +26,7 @@ from support.census import (
     GRID,
     LEAST,
     NONE,
+    RECORDED,
     STREAMED,
     TABLES,
     TOLD,
@@ -79,11 +82,11 @@ def chance(found: Iterable[Entry]) -> float:
 
 
 def test_every_question_is_judged_or_said_to_have_no_interval():
-    named = [*TRUE, *TOLD, *NONE, *STREAMED, *BLOCKS]
+    named = [*TRUE, *TOLD, *NONE, *STREAMED, *BLOCK_RANKS, *RECORDED, *BLOCKS]
     assert [name for name in EVERY if named.count(name) != 1] == []
 
 
-@pytest.mark.parametrize("name", NONE)
+@pytest.mark.parametrize("name", [*NONE, *(pytest.param(name, marks=pytest.mark.slow) for name in BLOCK_RANKS)])
 def test_no_interval_is_printed_where_none_is_known(name):
     case = next(case for case in GRID if goes(case, name))
     assert all(math.isnan(number(end)) for side in ends(release_of(case, name)) for end in side)
@@ -106,3 +109,17 @@ def test_the_census(case):
     first = {name: entry for (name, _), entry in reversed(found.items()) if entry.judged}
     assert chance(first.values()) > FALSE_ALARMS / len(GRID) / 2
     assert chance(entry.narrowed(0.8) for entry in first.values()) < FALSE_ALARMS / len(GRID) / 2
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_mean_of_blocks_is_that_of_what_the_function_returned(name, monkeypatch):
+    results, function = [], getattr(questions, RECORDED[name])
+    monkeypatch.setattr(questions, RECORDED[name], lambda block: results.append(function(block)) or results[-1])
+    case, draws = "Adult, 5,000 rows", 60
+    found = census.asked(lambda: release_of(case, name), lambda release: census.of_results(release, results), draws)
+    assert len(found) == (1 if name == "mean of blocks" else 2)
+    for entry in found.values():
+        assert (len(entry.true), entry.judged) == (draws, True)
+        assert entry.covered > FALSE_ALARMS / 4
+        assert entry.narrowed(0.2).covered < FALSE_ALARMS / 4

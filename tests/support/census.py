@@ -28,6 +28,7 @@ LEAST = 0.945  # coverage of what is printed
 FLAGGED = 1e-4  # a chance of so few covers at that, below which a question is asked again
 FALSE_ALARMS = 1e-6  # of a whole test
 EMPTY = 0.015  # chance that something is printed where there are no rows
+MANY = 500  # draws, of which it can be seen that none of 5 % happened
 OF_MEDIAN = math.log(20) / math.log(2)
 FACTOR = 1.25  # half-widths over the real 95 % error, more than which is too wide where `WIDE` has no other
 Truth = Callable[[pd.DataFrame], Any]
@@ -260,10 +261,15 @@ STREAMED = {  # no answers themselves, and `tests/session` asks them
     "pmw": "its answers have bounds on all of them together",
     "median oracle": "its answers have bounds on all of them together",
 }
-OF_BLOCKS = "what a question to blocks is about is what they hold, which differs from call to call"
-BLOCKS = (  # see `OF_BLOCKS`; their intervals are judged in tests/aggregates/test_blocks.py
-    "mean of blocks", "means of blocks", "kmeans", "group means of blocks", "means of a function of groups", "vote",
-    "median of blocks", "medians of a function of groups", "winsorized mean", "smooth blocks", "winsorized blocks",
+BLOCK_RANKS = (
+    "vote",
+    "median of blocks",
+    "medians of a function of groups",
+    "smooth blocks",
+)  # as `RANK`, and noise that fits
+RECORDED = {"mean of blocks": "middle", "means of blocks": "ends"}  # of what functions return
+BLOCKS = (  # what their intervals are about no table holds: it differs from call to call; see the tests of blocks
+    "kmeans", "group means of blocks", "means of a function of groups", "winsorized mean", "winsorized blocks",
     "groups by noisy size", "function of groups by noisy size",
 )  # fmt: skip
 LADDER = (
@@ -276,6 +282,9 @@ WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     **dict.fromkeys(("agg of groups", "describe", "describe two"), (math.inf, LADDER)),
     "min with error bar": (math.inf, "one row decides, so it begins at the bound"),
     **dict.fromkeys(("ecdf", "ecdf by column"), (4, FITTED)),
+    "regression": (4, "widened by as much as what is left out of the linear error may be; the fewer rows, the more"),
+    **dict.fromkeys(("cov", "cov of three"), (math.inf, "of few rows all that is possible, and says so")),
+    "corr": (math.inf, "as covariances, and by the noise of two variances at once"),
 }
 DEAR = (  # they take ten times as long as others
     "quantiles of groups", "quantiles with error bars", "agg", "agg by column", "agg by name", "agg of groups",
@@ -333,11 +342,13 @@ class Entry:
         """Chance of so few errors of some size, if the interval were at most this factor wider than the real 95 % error.
 
         One Laplace draw is beyond 1 / `OF_MEDIAN` of its 95 % half-width in half of all cases, sums of them and normal noise in
-        more. Whole numbers err by a step more than they do.
+        more. Among many draws too few must be beyond the half-width itself, too, for half of the values may be right that were
+        cut to what is possible. Whole numbers err by a step more than they do.
         """
-        half = (np.array(self.upper) - np.array(self.lower)) / 2
-        errors = np.abs(np.array(self.values) - np.array(self.true)) + self.whole
-        return float(binom.cdf((errors * (1 + 1e-9) >= half / factor / OF_MEDIAN).sum(), len(half), 0.5))
+        half = (np.array(self.upper) - np.array(self.lower)) / 2 / factor
+        errors = (np.abs(np.array(self.values) - np.array(self.true)) + self.whole) * (1 + 1e-9)
+        large = binom.cdf((errors >= half).sum(), len(half), 0.05) if len(half) >= MANY else 0.0
+        return float(max(large, binom.cdf((errors >= half / OF_MEDIAN).sum(), len(half), 0.5)))
 
 
 def number(x: Any) -> float:
@@ -435,6 +446,13 @@ def release_of(case: str, name: str) -> Any:
     """A fresh answer."""
     paid = {**GRID[case][2], **({"delta": 1e-6} if name in questions.FOUND else {})}
     return EVERY[name](protected(case)[1].dp(**paid, fresh=True))
+
+
+def of_results(release: Any, results: list[Any]) -> Any:
+    """What the mean of block results is exactly, of those that a function returned last; there is a row in each block."""
+    blocks = int(re.search(r"([\d,]+) blocks", " ".join(release.notes)).group(1).replace(",", ""))
+    last, results[:] = pd.DataFrame([pd.Series(result) for result in results[-blocks:]]), []
+    return [last[column].clip(0, 9 if column == "low" else 100).mean() for column in last]
 
 
 def entries(case: str, name: str, draws: int) -> dict[str, Entry]:
