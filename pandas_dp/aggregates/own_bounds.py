@@ -52,6 +52,11 @@ class InOwnBounds(Aggregate):
     ends: tuple[Pair, ...]
 
     @property
+    def version(self) -> int:  # type: ignore[override]
+        """That of its question, after 10 of its own."""
+        return 10 + self.question.version
+
+    @property
     def totals(self) -> bool:
         """As its question."""
         return self.question.totals

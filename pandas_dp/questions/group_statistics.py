@@ -339,7 +339,7 @@ class GroupStatistics:
         kind, lattice = rank_lattice(self._frame, name, column, bounds, step)
         plain = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
         question = with_bar(self._frame, plain, error_bar)
-        level = {} if name == "median" else {"q": q}
+        level = {} if name == "median" else {"q": numbers.levels_typed(levels, scalar)}
         notes = () if is_private(bounds) else of_rounded(self._frame, question)
         return self._ask(asked(self._frame, question, bounds, RANK_BITS), column, notes, **level)
 
