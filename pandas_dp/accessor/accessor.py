@@ -116,7 +116,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Parameters
         ----------
         epsilon : number
-            Price of one question. Decimals are exact: ten times 0.1 is 1.
+            Price of one question. Decimals are exact, also in quotes: ten times 0.1 is 1.
         delta : number
             With epsilon: Gaussian noise of that (epsilon, delta), where the question can use it.
         rho : number

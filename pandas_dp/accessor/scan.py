@@ -99,9 +99,11 @@ def scan_parquet(path: Any) -> ScannedTable:
     ----------
     path : str, path, list of these, or pyarrow.dataset.Dataset
         A file; a pattern such as ``"visits/*.parquet"``; a directory, of which all files in it and below count, also behind
-        links, but those whose names begin with a dot or an underscore; or a list of these. Nothing is taken from names of
-        directories: for columns that stand there give a ``pyarrow.dataset.Dataset`` of local Parquet files whose partitioning
-        says their types: ``pyarrow.dataset.dataset("visits", partitioning=pyarrow.dataset.partitioning(pyarrow.schema(
+        links, but those whose names begin with a dot or an underscore; or a list of these. What stands in names of directories,
+        such as ``year=2024`` in the path as it is typed or below it, is a column of text that files need not hold:
+        ``scan.dp.assign(year=lambda d: d.year.astype("int64"))`` makes numbers of it. For other types give a
+        ``pyarrow.dataset.Dataset`` of local Parquet files whose partitioning says them:
+        ``pyarrow.dataset.dataset("visits", partitioning=pyarrow.dataset.partitioning(pyarrow.schema(
         [("year", pyarrow.int32())]), flavor="hive"))``. One that lets Arrow guess them from the names is refused.
 
     Returns
@@ -167,7 +169,7 @@ def _opened(path: Any) -> Files:
     started, here, form = time.time_ns(), LocalFileSystem(), ds.ParquetFileFormat()
     given = isinstance(path, ds.Dataset)
     try:
-        fragments = _fragments(path) if given else [form.make_fragment(name, here) for name in _found(path)]
+        fragments = _fragments(path) if given else [_fragment(form, here, name) for name in _found(path)]
         paths = tuple(fragment.path for fragment in fragments)
         if len({(status.st_dev, status.st_ino) for status in map(os.stat, paths)}) < len(paths):
             raise ArgumentValueError(f"path: a file is named twice, so that its rows would count twice: {LINE}")
@@ -180,7 +182,9 @@ def _opened(path: Any) -> Files:
     schema = (
         pa.schema([(one.name, plain_type(one.type)) for one in path.schema if taken(one.type)])
         if given
-        else pa.schema(first.items())
+        else pa.schema(
+            [*first.items(), *((key, pa.string()) for key in _keys(paths[0]) if key in _parted(fragments[0]))]
+        )
     )
     for fragment in fragments:
         held = _columns(fragment)
@@ -190,7 +194,12 @@ def _opened(path: Any) -> Files:
                 f"path: files must have the same columns of the same types, and {fragments[0].path!r} and {fragment.path!r} "
                 f"differ in {odd!r}: scan them one by one, or write them anew alike"
             )
-        parted = ds.get_partition_keys(fragment.partition_expression)
+        parted = _parted(fragment)
+        if not given and parted.keys() != _parted(fragments[0]).keys():
+            odd = sorted(parted.keys() ^ _parted(fragments[0]).keys())[0]
+            raise ArgumentValueError(
+                f"path: {odd!r} stands in names of directories of some files alone, and of others not: scan them one by one"
+            )
         if parted.keys() & held.keys() or any(
             held.get(column.name) != column.type and column.name not in parted for column in schema
         ):
@@ -200,8 +209,40 @@ def _opened(path: Any) -> Files:
     rows = sum(group.num_rows for fragment in fragments for group in fragment.row_groups)
     pieces = tuple(piece for fragment in map(_wide, fragments) for piece in pieces_of(fragment))
     # of a Dataset it is not known which groups of rows it was made to have, nor what of that follows from their rows
-    token = None if given else note(("scan_parquet", paths), started, stamps, stamps_of(paths))
+    parts = tuple(name for name in schema.names if name not in first)
+    token = None if given else note(("scan_parquet", paths, *parts), started, stamps, stamps_of(paths))
     return Files(paths, stamps, names_of(paths, stamps), token, schema, pieces, rows)
+
+
+def _parted(fragment: Any) -> dict[str, Any]:
+    """Columns that stand in names of directories, and their value there."""
+    import pyarrow.dataset as ds
+
+    return dict(ds.get_partition_keys(fragment.partition_expression))
+
+
+def _fragment(form: Any, here: Any, path: str) -> Any:
+    """A file, with what stands in names of directories of its path as text: of other types one name could decide on all."""
+    import pyarrow.dataset as ds
+
+    name, keys = os.path.abspath(path), _keys(path)
+    if len(set(keys)) < len(keys) or "" in keys or RESERVED & set(keys):
+        raise ArgumentValueError(
+            f"path: names of directories such as 'year=2024' must name different columns, and those of {path!r} do not: {LINE}"
+        )
+    fragment = form.make_fragment(name, here)
+    held = _columns(fragment) if keys else {}
+    parted = ds.partitioning(pa.schema([(key, pa.string()) for key in keys if key not in held]), flavor="hive")
+    try:
+        return form.make_fragment(name, here, parted.parse(path)) if keys else fragment
+    except pa.ArrowInvalid:
+        raise UnicodeError from None  # in %-codes of a name
+
+
+def _keys(path: str) -> list[str]:
+    """Names of the columns that stand in names of directories."""
+    parts = (part.partition("=") for part in os.path.dirname(path).split(os.sep))
+    return [key for key, equals, _ in parts if equals]
 
 
 def _wide(fragment: Any) -> Any:
@@ -221,7 +262,7 @@ def _found(path: Any) -> list[str]:
             raise ArgumentTypeError(
                 f"path must be a path, a pattern, a directory, a list of these or a pyarrow.dataset.Dataset: {LINE}"
             )
-        name = os.path.abspath(os.path.expanduser(os.fspath(one)))
+        name = os.path.expanduser(os.fspath(one))
         matching = [name] if os.path.exists(name) else sorted(glob.glob(name, recursive=True))
         found = [file for each in matching for file in ([each] if not os.path.isdir(each) else _below(each))]
         if not found:
@@ -246,11 +287,6 @@ def _below(folder: str) -> list[str]:
     for place, folders, names in os.walk(folder, onerror=unread, followlinks=True):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         files += [os.path.join(place, name) for name in sorted(names) if name[0] not in "._"]
-        if any("=" in name for name in folders):
-            raise ArgumentValueError(
-                "path: columns that stand in names of directories have no types of their own; say them: "
-                f"pandas_dp.scan_parquet({PARTED})"
-            )
     return files
 
 

@@ -26,6 +26,8 @@ class AskedQuery:
         What a reader of the answer should know of how it was asked, such as where its keys come from.
     groups : int or None
         In how many groups a unit counts in this question alone; None: in as many as its budget allows.
+    own : int
+        How many of the steps, the last ones, follow from the call, which says them.
     """
 
     call: str
@@ -34,10 +36,11 @@ class AskedQuery:
     price: Price
     notes: tuple[str, ...] = ()
     groups: int | None = None
+    own: int = 0
 
     def __str__(self) -> str:
         """Say it as the ledger records it."""
-        return "".join(f"{step}." for step in self.steps) + self.call
+        return "".join(f"{step}." for step in self.steps[: len(self.steps) - self.own]) + self.call
 
     def key(self, table: str, unit: PrivacyUnit, steps: tuple[Any, ...]) -> str | None:
         """Return the name under which the answer is stored: a digest of public facts only, never of data.

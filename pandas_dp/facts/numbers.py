@@ -160,6 +160,11 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
     return exact, scalar
 
 
+def levels_typed(levels: tuple[Fraction, ...], scalar: bool) -> float | list[float]:
+    """Levels of quantiles as one types them."""
+    return float(levels[0]) if scalar else list(map(float, levels))
+
+
 def shares(weights: Any, count: int, of: str, line: str) -> list[Fraction]:
     """Exact positive weights, one for each of some answers, queries or candidates, that add up to 1."""
     if not listed(weights) or not isinstance(weights, Sequence | np.ndarray | pd.Index):

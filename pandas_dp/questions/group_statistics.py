@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,18 +11,52 @@ from pandas_dp.aggregates.base import Aggregate
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.distinct import DistinctCounts
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
+from pandas_dp.aggregates.own_bounds import InOwnBounds, largest
 from pandas_dp.aggregates.quantiles import QuantileOf
-from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
-from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.facts import numbers
-from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
+from pandas_dp.core.partition import Keys
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
+from pandas_dp.facts import checks, numbers
+from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, columns_text
+from pandas_dp.facts.kinds import Kind, of_text
+from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.partition import Parts, few
 from pandas_dp.questions.quantiles import of_rounded, with_bar
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import asked, bounded, is_private, mean_asked, rank_lattice, square_lattice
 from pandas_dp.questions.unknown_names import ONE_COLUMN, missing_question, refuse_dates
 from pandas_dp.release.values import Release
+
+Ends = Mapping[Any, tuple[Fraction, Fraction]]
+
+
+def in_unit_of_bounds(
+    frame: PreparedFrame, name: str, column: str, parts: dict[str, Any], ends: Ends
+) -> tuple[Mean | Sum, PreparedFrame]:
+    """Question about values in the unit of the bounds of their own key, and the rows that hold them; see `InOwnBounds`."""
+    by = parts["by"].column
+
+    def of_key(table: Any, number: Callable[[Fraction, Fraction], Fraction]) -> Any:
+        return table[by].map({key: float(number(*pair)) for key, pair in ends.items()})
+
+    def inside(table: Any) -> Any:
+        return ((table[column] - of_key(table, min)) / of_key(table, lambda a, b: b - a)).clip(0, 1)
+
+    def in_largest(table: Any) -> Any:
+        width, lowest = (
+            of_key(table, lambda a, b: (b - a) / largest((a, b))),
+            of_key(table, lambda a, b: a / largest((a, b))),
+        )
+        return inside(table) * width + lowest
+
+    low, high, made = Fraction(0), Fraction(1), inside
+    if name == "sum":
+        made = in_largest
+        low, high = (most(pair[side] / largest(pair) for pair in ends.values()) for side, most in ((0, min), (1, max)))
+    lattice, kind = Lattice.between(low, high, SUM_BITS), Kind("number")
+    question: Mean | Sum = (Sum if name == "sum" else Mean)(column, lattice, kind, **parts)
+    return question, frame.assign(**{column: made})
 
 
 @partial(explain, public=True)
@@ -140,6 +176,7 @@ class GroupStatistics:
         sizes of its totals come to more than max_rows rows (max_groups times max_rows_per_group where that is less) at a bound
         do, all are made smaller in proportion. So no row is dropped at random, a unit may be in more than max_groups groups,
         and of values of one sign the sums of all groups add up to ``sum`` where these bounds are left out.
+        Bounds by key are as for ``mean``; the noise of a sum is in proportion to the larger of the bounds of its own group.
 
         Examples
         --------
@@ -151,6 +188,8 @@ class GroupStatistics:
         [20000.0, 80000.0]
         """
         column = self._named(column, "sum")
+        if isinstance(bounds, Mapping):
+            return self._in_own_bounds("sum", column, bounds)
         kind, lattice = bounded(self._frame, "sum", column, bounds, SUM_BITS)
         refuse_dates(kind, "sum", column)
         question = Sum(column, lattice, kind, self._parts.by, self._parts.labels)
@@ -162,6 +201,8 @@ class GroupStatistics:
         Notes
         -----
         Under replace_one, too, of two sums that are not centred: in groups those would move twice as far.
+        Each of the listed keys of one column may have bounds of its own, ``bounds={"glucose": (0, 500), "ph": (7, 8)}``: values
+        are clipped to those of their key, and the noise of a mean is in proportion to the width of its own.
 
         Examples
         --------
@@ -173,8 +214,32 @@ class GroupStatistics:
         [10.0, 40.0]
         """
         column = self._named(column, "mean")
+        if isinstance(bounds, Mapping) and not population:
+            return self._in_own_bounds("mean", column, bounds)
         question = partial(Mean, by=self._parts.by, labels=self._parts.labels)
         return self._ask(mean_asked(self._frame, question, column, bounds, population), column)
+
+    def _in_own_bounds(self, name: str, column: str, bounds: Mapping[Any, Any]) -> Release:
+        by, facts, kind = self._parts.by, ColumnFacts(), self._frame._kind(column)
+        line = Line(f".groupby({self._by}, keys=['A', 'B'])[{column!r}].{name}(bounds={{'A': (0, 1), 'B': (0, 500)}})")
+        if not isinstance(by, Keys) or not by.keys or by.other or by.null or kind.name != "number":
+            line = line._replace(otherwise=of_text(kind, column))
+            raise line.refuse(
+                "bounds by key go with the listed keys of one column, without other= and null=, and numbers"
+            )
+        if set(bounds) != set(by.keys) or by.column == column:
+            raise line.refuse("bounds by key name each of the listed keys, and no others", ArgumentValueError)
+        ends = {}
+        for key in by.keys:
+            with told(f"bounds of {key!r}: "):
+                checks.lattice(bounds[key], None, SUM_BITS, kind, facts, name, column, line)
+                lower, upper = checks.ends(bounds[key], kind, facts, name, line)
+            ends[key] = lower, upper
+        parts: dict[str, Any] = {"by": by, "labels": self._parts.labels}
+        question, scaled = in_unit_of_bounds(self._frame._filled((column,)), name, column, parts, ends)
+        text, own = self._text(column, bounds={key: bounds[key] for key in ends}), len(self._frame._steps)
+        made = InOwnBounds(question, tuple(ends.values()))
+        return scaled._ask(text, made, (by.column, column), len(scaled._steps) - own)
 
     def var(self, column: str | None = None, *, bounds: Any = None, ddof: int = 1) -> Release:
         """Variance of a column in each group; see `PricedFrame.var`.
@@ -273,7 +338,7 @@ class GroupStatistics:
         kind, lattice = rank_lattice(self._frame, name, column, bounds, step)
         plain = QuantileOf(column, levels, lattice, kind, scalar, self._parts.by, self._parts.labels)
         question = with_bar(self._frame, plain, error_bar)
-        level = {} if name == "median" else {"q": q}
+        level = {} if name == "median" else {"q": numbers.levels_typed(levels, scalar)}
         notes = () if is_private(bounds) else of_rounded(self._frame, question)
         return self._ask(asked(self._frame, question, bounds, RANK_BITS), column, notes, **level)
 

@@ -229,7 +229,7 @@ class QuantileQuestions(PreparedFrame):
             return self._smooth(name, column, q, bounds, step, law, error_bar)
         kind, lattice = rank_lattice(self, name, column, bounds, step)
         question = with_bar(self, QuantileOf(column, levels, lattice, kind, scalar), error_bar)
-        text = self._text(**({} if name == "median" else {"q": q}))
+        text = self._text(**({} if name == "median" else {"q": numbers.levels_typed(levels, scalar)}))
         frame = self if is_private(bounds) else self._noting(of_rounded(self, question))
         return frame._ask(text, asked(self, question, bounds, RANK_BITS), (column,))
 
@@ -245,4 +245,5 @@ class QuantileQuestions(PreparedFrame):
             )
         _, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
         question = SmoothQuantileOf(lattice, kind, law, error_bar, column, levels, scalar)
-        return self._ask(self._text(**({} if name == "median" else {"q": q})), question, (column,))
+        text = self._text(**({} if name == "median" else {"q": numbers.levels_typed(levels, scalar)}))
+        return self._ask(text, question, (column,))

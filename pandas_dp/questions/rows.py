@@ -253,13 +253,13 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         found = {name: self._bounds(name, typed.get(name)) for name in (*typed, *columns)}
         return {name: known for name, known in found.items() if known is not LEFT_OUT} or LEFT_OUT
 
-    def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...]) -> Release:
+    def _ask(self, call: str, aggregate: Aggregate, columns: tuple[str, ...], own: int = 0) -> Release:
         table, price = table_of(self._frame), self._price
         self._check_kept(table)
         if isinstance(price, Accuracy):
             terms = table.terms(self._steps, Price(), table.counted(self._groups, table.session.unit))
             price = Price(aggregate.epsilon_for(price, terms), price.delta)
-        query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups)
+        query = AskedQuery(call, aggregate, self._steps, price, self._notes, self._groups, own)
         if self._ahead is not None:
             preview: Release = self._ahead(table, query, columns, self._fresh)
             return preview

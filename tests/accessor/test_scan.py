@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import io
 import os
 import pickle
@@ -175,13 +176,77 @@ def test_dictionaries_and_types_that_no_question_takes(tmp_path):
 def test_columns_in_the_names_of_directories(tmp_path):
     for sex, rows in visits().groupby("sex"):
         write(rows.drop(columns="sex"), tmp_path / f"sex={sex}")
-    for guessed in (tmp_path, ds.dataset(tmp_path, partitioning="hive")):
-        with pytest.raises(ArgumentValueError, match="names of directories") as caught:
-            pandas_dp.scan_parquet(guessed)
-        assert "say them: pandas_dp.scan_parquet(pyarrow.dataset.dataset(" in str(caught.value)
+    with pytest.raises(ArgumentValueError, match="names of directories") as caught:
+        pandas_dp.scan_parquet(ds.dataset(tmp_path, partitioning="hive"))
+    assert "say them: pandas_dp.scan_parquet(pyarrow.dataset.dataset(" in str(caught.value)
     parted = ds.partitioning(pa.schema([("sex", pa.string())]), flavor="hive")
     scan = protected(ds.dataset(tmp_path, partitioning=parted))
     assert scan.dp(epsilon=SURE).query("sex == 'F'").count() == 500
+
+
+def years(folder: Path, *names: str) -> list[str]:
+    """Files in directories of such names, 100 rows in each; their names."""
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        visits(100).to_parquet(folder / name / "a.parquet")
+    return sorted(glob.glob(f"{folder}/**/*.parquet", recursive=True))
+
+
+@pytest.mark.parametrize("way", ["{}/*/*/*.parquet", "{}", "{}/*", "{}/**/*.parquet", "{}/year=*/month=1*", None])
+def test_partition_columns_are_columns_of_text(way, tmp_path):
+    files = years(tmp_path, "year=2023/month=1", "year=2024/month=1", "year=2024/month=10")
+    scan = protected(way.format(tmp_path) if way else files)
+    assert scan.columns.tolist() == [*visits(1).columns, "year", "month"]
+    assert set(scan.dtypes[["year", "month"]]) == {pd.ArrowDtype(pa.string())}
+    assert scan.dp(epsilon=SURE).histogram("year", keys=["2023", "2024", "2025"]).tolist() == [100, 200, 0]
+    assert scan.dp(epsilon=SURE).query("year == '2024' and month == '10'").count() == 100
+    assert scan.dp(epsilon=SURE).groupby(
+        ["year", "month"], keys={"year": ["2024"], "month": ["1"]}
+    ).size().tolist() == [100]
+    assert scan.dp(epsilon=SURE).nunique("month") == 2
+    numbers = scan.dp(epsilon=SURE).assign(year=lambda d: d.year.astype("int64"))
+    assert numbers.median("year", bounds=(2020, 2030), step=1) == 2024
+
+
+def test_one_directory_decides_on_no_type(tmp_path):
+    """A name that is no number, or none at all, changes neither names nor types of columns, as a guess of them would."""
+    years(tmp_path, "year=2023", "year=2024")
+    before = pandas_dp.scan_parquet(tmp_path).dtypes
+    years(tmp_path, "year=unknown", "year=__HIVE_DEFAULT_PARTITION__", "year=%C3%A4", "year=a=b")
+    scan = protected(tmp_path)
+    assert scan.dtypes.equals(before)
+    assert scan.dp(epsilon=SURE).count("year") == 500
+    assert (
+        scan.dp(epsilon=SURE).histogram("year", keys=["2023", "unknown", "ä", "a=b"], null=True).tolist() == [100] * 5
+    )
+
+
+def test_columns_of_files_and_of_the_path_as_it_is_typed(tmp_path, monkeypatch):
+    files = years(tmp_path, "year=2024/age=3")
+    scan = protected(tmp_path)
+    assert scan.columns.tolist() == [*visits(1).columns, "year"]  # the files hold an age of their own
+    assert scan.dtypes["age"] == pandas_dp.read_parquet(files[0], dtype_backend="pyarrow").dtypes["age"]
+    monkeypatch.chdir(tmp_path / "year=2024")
+    assert "year" not in pandas_dp.scan_parquet(".").columns
+    assert "year" in pandas_dp.scan_parquet(files[0]).columns
+
+
+@pytest.mark.parametrize(
+    ("names", "match"),
+    [
+        (["year=2024", "others"], "'year' stands in names of directories of some files alone"),
+        (["year=2024", "month=2"], "'month' stands in names"),
+        (["year=2024/year=2025"], "must name different columns"),
+        (["=2024"], "must name different columns"),
+        (["__filename=a"], "must name different columns"),
+        (["year=%FF"], "must be UTF-8"),
+    ],
+)
+def test_directories_that_make_no_columns_are_refused(names, match, tmp_path):
+    files = years(tmp_path, *names)
+    for path in (files, *([] if names[0][0] == "_" else [tmp_path])):  # of a directory these are hidden
+        with pytest.raises(ArgumentValueError, match=f"^path: .*{match}"):
+            pandas_dp.scan_parquet(path)
 
 
 def test_refused_paths(pattern, tmp_path):
@@ -442,10 +507,11 @@ def test_one_name_of_a_directory_decides_on_no_other(last, tmp_path, monkeypatch
         write(visits(10), Path("visits", f"year={year}"))
     with pytest.raises(ArgumentValueError) as guessed:
         pandas_dp.scan_parquet(ds.dataset("visits", partitioning="hive"))
-    with pytest.raises(ArgumentValueError) as plain:
-        pandas_dp.scan_parquet("visits")
-    line = str(plain.value).split("say them: ")[1]
-    assert line == str(guessed.value).split("say them: ")[1]
+    plain = protected("visits")
+    assert plain.dtypes["year"] == pd.ArrowDtype(pa.string())
+    assert plain.dp(epsilon=SURE).histogram("year", keys=["2023"]).value.tolist() == [10]
+    plain.dp.session.close()
+    line = str(guessed.value).split("say them: ")[1]
     line = line if last == "2025" else line.replace("int32", "string")
     parted = eval(line.removeprefix("pandas_dp.scan_parquet"), {"pyarrow": pa})
     scan = protected(parted)

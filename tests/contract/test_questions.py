@@ -58,6 +58,7 @@ def test_levels_are_rounded_to_six_decimals(ask, adult):
     computed = ask().quantile("age", np.arange(0.1, 1, 0.1))  # 0.30000000000000004, 0.7000000000000001
     assert list(computed.index) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
     assert computed.equals(exact)  # the same question
+    assert computed.query.call == exact.query.call
     assert ask().quantile("age", 1 / 3) == ask().quantile("age", 0.333333)
     assert list(ask().quantile("age", np.linspace(0, 1, 7)).index) == [
         0,

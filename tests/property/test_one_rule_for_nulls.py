@@ -26,6 +26,7 @@ from support.questions import (
     FOUND,
     FROM_BLOCKS,
     GUARANTEED,
+    IN_OWN_BOUNDS,
     KEYS,
     ROW_BY_ROW,
     SEVERAL,
@@ -35,7 +36,19 @@ from support.questions import (
 
 from pandas_dp.aggregates.vectors import Centres
 
-QUESTIONS = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | FOUND | ROW_BY_ROW | BY_UNIT
+QUESTIONS = (
+    ADDITIVE
+    | FROM_BLOCKS
+    | GUARANTEED
+    | BY_ROWS
+    | BY_DATA
+    | IN_OWN_BOUNDS
+    | TOGETHER
+    | SEVERAL
+    | FOUND
+    | ROW_BY_ROW
+    | BY_UNIT
+)
 HOLES = np.arange(200) % 7 == 3  # these rows miss a value; every key is left in other rows
 
 # of which columns a missing value leaves its row out, by question
@@ -74,7 +87,7 @@ USES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(["mean", "var", "ecdf", "std of cost", "ecdf by column"], ("cost",)),
     "var by column": ("age",),
     "mean day": ("day",),
-    "group means": ("ward", "cost"),
+    **dict.fromkeys(["group means", *IN_OWN_BOUNDS], ("ward", "cost")),
     "std": ("age",),
     **dict.fromkeys(["var of groups", "std of groups"], ("ward", "cost")),
     "value_counts as shares": ("ward",),

@@ -163,6 +163,11 @@ BY_DATA: dict[str, Question] = {  # not known in advance
     ),
     "mst_cost": lambda d: d.mst_cost("ward", "to", "cost", vertices=KEYS, max_weight=100),
 }
+OWN = {"A": (0, 50), "B": (10, 100), "C": (-20, 101)}
+IN_OWN_BOUNDS: dict[str, Question] = {  # in the unit of the bounds of each group
+    "group means in own bounds": lambda d: d.groupby("ward", keys=KEYS)["cost"].mean(bounds=OWN),
+    "group sums in own bounds": lambda d: d.groupby("ward", keys=KEYS)["cost"].sum(bounds=OWN),
+}
 TOGETHER: dict[str, Question] = {  # several columns, with an interval for each entry
     "cov": lambda d: d.cov(["age", "cost"], bounds=NUMBERS),
     "cov of three": lambda d: d.cov(["age", "cost", "uid"], bounds=NUMBERS | {"uid": (0, 50)}, ddof=0),
@@ -222,4 +227,16 @@ FEW_BLOCKS: dict[
     ),
     "winsorized blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 9), blocks=40, aggregator="winsorized"),
 }
-EVERY = ADDITIVE | FROM_BLOCKS | GUARANTEED | BY_ROWS | BY_DATA | TOGETHER | SEVERAL | STREAMS | ROW_BY_ROW | BY_UNIT
+EVERY = (
+    ADDITIVE
+    | FROM_BLOCKS
+    | GUARANTEED
+    | BY_ROWS
+    | BY_DATA
+    | IN_OWN_BOUNDS
+    | TOGETHER
+    | SEVERAL
+    | STREAMS
+    | ROW_BY_ROW
+    | BY_UNIT
+)
