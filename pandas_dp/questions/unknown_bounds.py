@@ -63,15 +63,15 @@ def mean_asked(
     frame: PreparedFrame, question: Callable[..., Mean], column: str, bounds: Any, population: Any
 ) -> Aggregate:
     """A mean, of numbers with the squares that an interval for the population needs where they are wanted."""
-    wanted, of = numbers.flag(population, "population"), frame._kind(column).name
-    if wanted and (is_private(bounds) or of not in ("number", "bool")):
+    wanted = numbers.flag(population, "population")
+    kind, lattice = bounded(frame, "mean", column, bounds, SUM_BITS)
+    if wanted and (is_private(bounds) or kind.name not in ("number", "bool")):
         raise ArgumentTypeError(
             "an interval for the population goes with public bounds of numbers: "
             f"mean({column!r}, bounds=(lower, upper), population=True), or leave population= out"
         )
-    kind, lattice = bounded(frame, "mean", column, bounds, SUM_BITS)
     found = asked(frame, question(column, lattice, kind), bounds, SUM_BITS)
-    return MeanOfPopulation(found) if wanted and of == "number" and isinstance(found, Mean) else found
+    return MeanOfPopulation(found) if wanted and kind.name == "number" and isinstance(found, Mean) else found
 
 
 def full(frame: PreparedFrame, column: str) -> bool:

@@ -190,7 +190,7 @@ def test_the_line_of_a_refusal_works():
         ask(df, epsilon=1, bounds=(0, 50), blocks=2)
     epsilon = float(str(caught.value).partition("df.dp(epsilon=")[2].partition(")")[0])
     answer = ask(df, epsilon=epsilon, bounds=(0, 50), blocks=2)
-    assert answer.isna().all()  # of so few rows, which noisy sizes tell
+    assert answer.index.tolist() == ["f", "m"]  # of so few rows mostly without values, as noisy sizes tell
     assert "too few rows for 2 blocks" in repr(answer)
 
 

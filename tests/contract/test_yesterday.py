@@ -56,7 +56,10 @@ NARROWER = {
 
 
 BUYING = "; error_bar=True buys an interval in values", "; size not asked"  # said of numbers without interval since
-NOTED = {"quantile", "quantiles", "max of open bounds"}  # say since that their ranks are those of rounded values
+NOTED = {
+    *("quantile", "quantiles", "max of open bounds"),  # say since that their ranks are those of rounded values
+    *("cov", "corr", "cov of three"),  # of an interval of all that is possible, that it is none
+}
 
 
 def ends(told):

@@ -27,7 +27,11 @@ PUBLIC = "from public numbers alone"
 FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, and why no alarm is false
     "aggregates/base.py": (1, "WHOLE: the interval is the whole of the bounds"),
     "aggregates/base.py left_out": (1, PUBLIC),
-    "aggregates/blocks.py _winsorized": (1, RELEASED),
+    "aggregates/block_sizes.py Sizes.known": (1, "no value, and by which noisy size"),
+    "aggregates/blocks.py _winsorized": (
+        2,
+        "both quartiles are one point; how sure they are beside the number of blocks",
+    ),
     "aggregates/blocks.py noise_note": (2, "the width of the noise beside the bounds, both known"),
     "aggregates/blocks.py rank_note": (1, "the guarantee of a choice beside the number of blocks, both known"),
     "aggregates/blocks.py size_note": (1, PUBLIC),
@@ -51,6 +55,8 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
     "aggregates/several.py noted": (1, "the guarantee of a choice; what a part says itself stays what it is"),
     "aggregates/summary.py Summary._notes": (2, "the guarantee of a choice beside a noisy number of rows that is told"),
     "aggregates/summary.py SummaryWithBars._notes": (1, "one row decides"),
+    "aggregates/winsorized_mean.py WinsorizedMean.steps": (1, "which way a noisy number of rows chose"),
+    "release/values.py Vector.difference": (1, RELEASED),
     "questions/function_trial.py rehearse": (1, "what a function did on made-up rows"),
     "questions/rows.py PreparedFrame._from_schema": (1, PUBLIC),
     "session/mock.py": (1, "MARK: the data are made up"),
