@@ -319,7 +319,8 @@ class PricedFrame(
         if law is None and trim is not None:
             raise ArgumentValueError(f"trim= goes with method='trimmed': mean({column!r}, method='trimmed', trim=0.1)")
         if method == "rotated":
-            return self._ask(self._text(), mean_asked(self, Mean, column, bounds, population), (column,))
+            question = mean_asked(self, Mean, column, bounds, population)
+            return self._ask(self._text(), question, (column,))
         if numbers.flag(population, "population"):
             raise ArgumentValueError(f"population=True goes without method=: mean({column!r}, population=True)")
         share = trimmed_share(Fraction(1, 10) if trim is None else trim)
