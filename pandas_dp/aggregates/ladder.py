@@ -47,6 +47,7 @@ HIGHEST, CLOSE = 1 - 1e-9, 1e-3  # level of half-widths by convolution, and how 
 # an empty group shows a number with about 1 %; of those with few rows that do, more than the wanted share would be wrong at the
 # level itself, as large noise carries them there
 SHOWN, FEW, SHARE_OF_FEW = 0.99, 1 - 1e-6, 0.01
+ENOUGH = 6  # standard deviations of the noisy number of rows, from which something is told of the population
 UNKNOWN = Caution(
     "no value where the interval at 99 % is the whole of the bounds: too few rows to tell; a larger epsilon"
 )
@@ -146,6 +147,10 @@ class Rungs:
     kind : Kind
     held : bool
         Whether every value within the bounds is a lattice point; others lie half a step away from theirs at most.
+    of_sample : bool
+        Whether the ends are those for the population of which the rows are a sample. The rows at or below its quantile are
+        then a binomial number, so half-widths are the root of two squares: wider than needed at 95 % and above, and below that
+        the ends are those of 95 %.
     """
 
     q: Fraction
@@ -155,6 +160,12 @@ class Rungs:
     lattice: Lattice | Grid
     kind: Kind
     held: bool
+    of_sample: bool = False
+
+    @property
+    def population(self) -> Rungs | None:
+        """The same for the population; of its largest and smallest value nothing is known."""
+        return replace(self, of_sample=True) if 0 < self.q < 1 else None
 
     @property
     def _surplus(self) -> Floats:
@@ -181,7 +192,12 @@ class Rungs:
         return self._passed(self._half(level))
 
     def _half(self, level: float) -> Floats:
-        return half_widths(self.q, len(self.cells), self.noise, self._level(level))
+        terms = self.q, len(self.cells), self.noise
+        if not self.of_sample:
+            return half_widths(*terms, self._level(level))
+        higher = self._level(max(level, LEVEL))
+        sampling = NormalDist().inv_cdf(0.5 + higher / 2) * math.sqrt(max(sum(self.cells), 0) * self.q * (1 - self.q))
+        return np.hypot(half_widths(*terms, higher), sampling)
 
     def _passed(self, half: Floats) -> tuple[int, int]:
         surplus = self._surplus
@@ -191,6 +207,9 @@ class Rungs:
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Values of both ends, beside a point those that are nearer to it than to the next one."""
+        if self.of_sample and sum(self.cells) <= ENOUGH * math.sqrt(len(self.cells)) * self.noise.standard_deviation:
+            missing = pd.NaT if self.kind.name in ("datetime", "timedelta") else math.nan
+            return missing, missing
         (lower, upper), last = self.ends(level), self.lattice.cells
         beside = (lower, upper) if self.held else (max(lower - 1, 0), min(upper + 1, last))
         least, most = self._middle(lower, beside[0]), self._middle(upper, beside[1])

@@ -22,7 +22,7 @@ from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.rotated import Law
 from pandas_dp.aggregates.several import Cells, Columns
 from pandas_dp.aggregates.shared_moments import RotatedMean, SharedMoments
-from pandas_dp.aggregates.uncertainty import Ends, ErrorModel, Ratio, series_of
+from pandas_dp.aggregates.uncertainty import EachOf, Ends, ErrorModel, Ratio, series_of
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
@@ -232,6 +232,9 @@ def of_population(error: Any) -> ErrorModel | None:
         known = [(*one[:-1], of_population(one[-1])) for one in error.models]
         models: Any = tuple(one for one in known if one[-1] is not None)
         return replace(error, models=models) if models else None
+    if isinstance(error, EachOf):
+        each = [of_population(one) for one in error.models]
+        return EachOf(tuple(one for one in each if one is not None)) if None not in each else None
     found = sampled(error)
     if found is None:
         other: ErrorModel | None = getattr(error, "population", None)

@@ -230,7 +230,7 @@ class Several(Aggregate):
             else:
                 column[part.row] = answer.value
                 rows[part.row] = None
-                models.append((part.row, part.column, answer.error))
+                models.append((part.row, part.column, error_of(answer)))
             notes += noted(part.call, answer)
         value: Any
         if self.single:
@@ -283,7 +283,7 @@ class SeveralOfGroups(Several):
         value = pd.DataFrame(values, index=answers[0].value.index).set_axis(columns, axis="columns")
         notes = [note for part, answer in zip(self.parts, answers, strict=True) for note in noted(part.call, answer)]
         mechanism = ", ".join(dict.fromkeys(answer.mechanism for answer in answers))
-        models = tuple(zip(labels, (answer.error for answer in answers), strict=True))
+        models = tuple(zip(labels, map(error_of, answers), strict=True))
         return Answer(value, mechanism, Columns(models), tuple(notes))
 
     def _label(self, part: Part) -> Hashable:
@@ -291,6 +291,23 @@ class SeveralOfGroups(Several):
         if part.column is None:
             return part.row
         return part.column if self.single else (part.column, part.row)
+
+
+@dataclass(frozen=True)
+class NoiseAlone:
+    """An error of which nothing is known but the noise: the data chose the bounds."""
+
+    error: ErrorModel
+
+    def bounds(self, value: Any, level: float) -> Ends:
+        """See `ErrorModel`."""
+        return self.error.bounds(value, level)
+
+
+def error_of(answer: Answer) -> Error:
+    """What a table knows of an answer."""
+    error = answer.error
+    return error if answer.found is None or error is None or isinstance(error, Guarantee) else NoiseAlone(error)
 
 
 def noted(call: str, answer: Answer) -> list[str]:

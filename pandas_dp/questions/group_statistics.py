@@ -288,7 +288,7 @@ class GroupStatistics:
         >>> df = pd.DataFrame({"ward": ["A", "B"] * 2000, "cost": [10, 40] * 2000}).astype({"cost": "Int64"})
         >>> session = df.dp.protect(epsilon=3, name="group median example")
         >>> groups = df.dp(epsilon=1).groupby("ward", keys=["A", "B"])
-        >>> groups["cost"].median(bounds=(0, 100)).table().to_numpy().tolist()
+        >>> groups["cost"].median(bounds=(0, 100)).table()[["value", "lower", "upper"]].to_numpy().tolist()
         [[10.0, 10.0, 10.0], [40.0, 40.0, 40.0]]
         """
         return self._quantile("median", self._named(column, "median"), 0.5, bounds, step, error_bar)

@@ -198,7 +198,8 @@ class Release:
             Confidence, between 0 and 1.
         of : {"noise", "population"}
             Where the exact answer about these rows lies, or that about the population of which they are a random sample: for
-            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools.
+            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, and for quantiles with error
+            bars.
 
         Returns
         -------
@@ -220,9 +221,10 @@ class Release:
         The interval for the population adds sampling to the noise, for nothing: it is computed from the same noisy sums, by
         Student's t. It holds where rows are a simple random sample (a census has no such interval), of the mean of values as
         they are cut to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
-        of the total, it can be far too short; noise hides this, it does not cure it. Ends are missing where there are too few
-        rows to tell.
-        Source: Du, Foot, Moniot, Bray, Groce 2020; shares: Wilson 1927.
+        of the total, it can be far too short; noise hides this, it does not cure it. That of a quantile is wider than needed;
+        below a level of 0.95 it stays as it is there. Ends are missing where there are too few rows to tell.
+        Source: Du, Foot, Moniot, Bray, Groce 2020; shares: Wilson 1927; quantiles: Drechsler, Globus-Harris, McMillan, Sarathy,
+        Smith 2022.
 
         Examples
         --------
@@ -269,7 +271,7 @@ class Release:
         if known is None:
             raise ArgumentTypeError(
                 "this answer does not tell how far rows spread. These do: mean('age', bounds=(0, 120), population=True), "
-                "agg({'age': ['mean', 'std']}, ...) where that is one look, and means of bools"
+                "agg({'age': ['mean', 'std']}, ...) where that is one look, means of bools, quantiles with error_bar=True"
             )
         return known
 

@@ -160,7 +160,7 @@ def legible(
     shown = table.copy(deep=False)
     for pair in zip(beside[::2], beside[1::2], strict=True):
         ends = [table.iloc[:, place] for place in pair]
-        half = float((ends[1] - ends[0]).min()) / 2
+        half = float((ends[1] - ends[0]).min()) / 2 if ends[0].dtype.kind == "f" else 0.0
         if PLAIN_RANGE[0] < half < PLAIN_RANGE[1]:
             for place, end in zip(pair, ends, strict=True):
                 shown.isetitem(place, end.round(_decimals(half, False)).array)

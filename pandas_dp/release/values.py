@@ -721,7 +721,8 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
             for end in known.columns:
                 table[end] = known[end].array
         if (sampled := self._beside()) is not None:
-            table[list(BESIDE)] = self._ends(sampled, level).to_numpy()
+            for name, end in zip(BESIDE, ("lower", "upper"), strict=True):
+                table[name] = self._ends(sampled, level)[end].array
         return self._with_extras(table)
 
     def _changed(self) -> bool:

@@ -124,6 +124,45 @@ def test_other_levels(level, sides):
     assert ((wider[:, 0] <= narrower[:, 0]) & (narrower[:, 1] <= wider[:, 1])).all()
 
 
+def of_population(draw, rows: int, points: int, q: F, epsilon: float, draws: int = 300) -> list[tuple[Any, Any]]:
+    """How often intervals for the population, and those for the rows alone, hold its quantile, of fresh samples."""
+    rng, found = np.random.default_rng(3), []
+    whole = np.rint(draw(rng, 10**6) * (points - 1)).astype(int)
+    truth = int(np.sort(whole)[math.ceil(float(q) * whole.size) - 1])
+    for _ in range(draws):
+        sample = Sample(np.rint(draw(rng, rows) * (points - 1)).astype(int), points, q, epsilon, draws=1)
+        (rungs,) = sample.rungs
+        (lower, upper), alone = rungs.population.bounds(rungs.shown(int(sample.points[0])), LEVEL), rungs.ends(LEVEL)
+        if not math.isnan(lower):
+            assert lower <= alone[0] <= alone[1] <= upper
+            found.append((lower <= truth <= upper, alone[0] <= truth <= alone[1]))
+    return found
+
+
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("draw", [lambda rng, n: rng.random(n), lambda rng, n: rng.beta(1, 9, n)], ids=["even", "skew"])
+@pytest.mark.parametrize("q", [F(1, 2), F(9, 10)])
+@pytest.mark.parametrize(
+    ("rows", "points", "epsilon"), [(200, 101, 5), (200, 4096, 0.5), (2000, 4096, 1), (2000, 101, 0.2)]
+)
+def test_of_the_population_too(draw, q, rows, points, epsilon):
+    """Of 300 draws right intervals have too few hits with probability 1e-9; that of the noise has where it is small."""
+    found = np.array(of_population(draw, rows, points, q, epsilon))
+    of_all, alone = found.sum(axis=0)
+    assert of_all >= enough(len(found), 0.935)
+    assert epsilon < 5 or alone < enough(len(found), 0.935)
+
+
+def test_of_a_sample_with_too_few_rows_and_of_ends_nothing_is_told():
+    sample = Sample(ROWS["nineteen"](101), 101, F(1, 2), 1, draws=5)
+    for rungs in sample.rungs:
+        assert all(map(math.isnan, rungs.population.bounds(50.0, LEVEL)))
+    assert Sample(ROWS["nineteen"](101), 101, F(1), 1, draws=1).rungs[0].population is None
+    rungs = Sample(ROWS["a heavy tail"](4096), 4096, F(1, 2), 5, draws=1).rungs[0].population
+    assert rungs.ends(0.5) == rungs.ends(0.95)
+    assert rungs.ends(0.99)[1] - rungs.ends(0.99)[0] >= rungs.ends(0.95)[1] - rungs.ends(0.95)[0]
+
+
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize("q", [F(1, 2), F(9, 10)])
 @pytest.mark.parametrize("points", [101, 65_536])
@@ -258,8 +297,11 @@ def test_a_median_with_an_interval(terms):
     assert answer == 45
     assert answer.interval() == (45, 45)
     assert answer.interval(0.99).lower <= 45 <= answer.interval(0.99).upper
-    assert answer.table().to_numpy().tolist() == [[45, 45, 45]]
-    assert repr(answer) == "45 [45, 45] (95 %), epsilon 400"
+    assert answer.table()[["value", "lower", "upper"]].to_numpy().tolist() == [[45, 45, 45]]
+    both = (
+        "45 [45, 45]" if "unit" in terms else "45 [45, 45] noise, [43.0, 47.0] population"
+    )  # rows of units are no sample
+    assert repr(answer) == f"{both} (95 %), epsilon 400"
     assert answer.notes[:2] == (
         "its rank is within 0 of the wanted one (95 %)",
         "half of the price bought the error bar",
@@ -364,16 +406,17 @@ def test_groups_have_intervals_of_their_own():
     df = protected(rows, epsilon=10_000)
     groups = df.dp(epsilon=200).groupby("g", keys=["B", "C", "A"])["x"]
     answer = groups.median(bounds=(0, 100))
-    assert answer.table().loc[["B", "A"]].to_numpy().tolist() == [[70] * 3, [20] * 3]
+    assert answer.table().loc[["B", "A"], ["value", "lower", "upper"]].to_numpy().tolist() == [[70] * 3, [20] * 3]
     assert np.isnan(answer["C"])
     assert answer.interval().loc["C"].tolist() == [0, 100]
     assert "too few rows to tell" in repr(answer)
     several = groups.quantile([0.9, 0.1], bounds=(0, 100))
     assert several.index.tolist() == [(g, q) for g in "BCA" for q in (0.9, 0.1)]
     assert several["A"].tolist() == [20, 20]
-    assert several.unstack().table().shape == (3, 6)
+    assert several.unstack().table().shape == (3, 10)  # of two columns five each
     together = df.dp(epsilon=400).groupby("g", keys=["A", "B"]).agg({"x": ["mean", "median"]}, bounds={"x": (0, 100)})
-    assert together.table()["x"]["median"].to_numpy().tolist() == [[20] * 3, [70] * 3]
+    shown = together.table()["x"]["median"][["value", "lower", "upper"]]
+    assert shown.to_numpy().tolist() == [[20] * 3, [70] * 3]
     assert df.dp.session.spent == "epsilon=800"
 
 
