@@ -268,7 +268,7 @@ class Correlation(Together):
         ones = np.ones((d, d))
         error = linearised(noise, self.columns, raw + np.diag(1 - np.diag(raw)), lengths, most, -ones, ones)
         lost = [name for name, v in zip(self.columns, spread, strict=True) if v <= 0]
-        notes = () if (noise.combined(LEVEL) <= most).all() else (ALL,)
+        notes: tuple[Caution, ...] = () if (noise.combined(LEVEL) <= most).all() else (ALL,)
         notes += tuple(
             Caution(f"no variance of {name!r} is above the noise: narrower bounds, or a larger epsilon")
             for name in lost

@@ -54,7 +54,10 @@ NARROWER = {
 
 
 BUYING = "; error_bar=True buys an interval in values"  # said of numbers without interval since
-NOTED = {"quantile", "quantiles", "max of open bounds"}  # say since that their ranks are those of rounded values
+NOTED = {  # say since that their ranks are those of rounded values, or that an interval is all that is possible
+    *("quantile", "quantiles", "max of open bounds"),
+    *("cov", "cov of three", "corr"),
+}
 
 
 def ends(told):
