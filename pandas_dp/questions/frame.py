@@ -7,6 +7,8 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, overload
 
+import pandas as pd
+
 from pandas_dp.aggregates.count import Count
 from pandas_dp.aggregates.moments import Mean, Sum, Variance
 from pandas_dp.aggregates.smooth import TrimmedMeanOf
@@ -184,10 +186,10 @@ class PricedFrame(
         """
         if column is None:
             return self._ask(self._text(), Count(), ())
-        if (
-            kind_or_none(self._dtype(column)) is None
-        ):  # such as lists: whether a row has one is known without reading it
+        dtype = self._dtype(column)
+        if isinstance(dtype, pd.ArrowDtype) and kind_or_none(dtype) is None:  # such as lists: no cell of them is read
             return self.filter(lambda d: d[column].notna()).count()
+        self._kind(column)
         return self._ask(self._text(), Count(column), (column,))
 
     def size(self) -> Release:

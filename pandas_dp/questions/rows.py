@@ -136,9 +136,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _kind(self, column: str) -> Kind:
         dtype = self._dtype(column)
-        with told(
-            behind=f"; .count({column!r}) counts its values, .filter(lambda d: d[{column!r}].notna()) keeps their rows"
-        ):
+        counted = f"; .count({column!r}) counts its values, .filter(lambda d: d[{column!r}].notna()) keeps their rows"
+        with told(behind=counted if isinstance(dtype, pd.ArrowDtype) else ""):
             return kind_of(dtype)
 
     def _dtype(self, column: str) -> Any:

@@ -47,12 +47,6 @@ COLUMNS = {
             *(pa.dictionary(pa.int8(), pa.string_view()), pa.dictionary(pa.int8(), pa.list_(pa.int8())), pa.uuid()),
         )
     },
-    "period": lambda: pd.Series(pd.period_range("2013-01", periods=N, freq="M")).where(HELD),
-    "interval": lambda: pd.Series(
-        pd.arrays.IntervalArray([pd.Interval(i, i + 1) if has else np.nan for i, has in enumerate(HELD)])
-    ),
-    "complex": lambda: pd.Series(np.where(HELD, 1j, np.nan)),
-    "sparse": lambda: pd.Series(pd.arrays.SparseArray(np.where(HELD, 1.0, np.nan))),
 }
 
 
