@@ -190,7 +190,7 @@ _tell = warnings._showwarnmsg  # type: ignore[attr-defined]  # which Python call
 
 
 def _told(message: Any) -> None:
-    """Pass a warning on, but for those of data that this thread looks at."""
+    """Pass a warning on, but for those of data: any other thread may take filters away meanwhile."""
     if not getattr(_inside, "guarded", False):
         _tell(message)
 
@@ -198,21 +198,35 @@ def _told(message: Any) -> None:
 warnings._showwarnmsg = _told  # type: ignore[attr-defined]
 
 
+class _Here(type):
+    def __subclasscheck__(cls, warned: type) -> bool:
+        return bool(getattr(_inside, "guarded", False))
+
+
+class _OfData(Warning, metaclass=_Here):
+    """Any warning, where this thread looks at data: filters belong to the process, so this one asks which thread it is."""
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Let no warning of this thread be shown or raised, and leave those of others alone."""
+    before, _inside.guarded = getattr(_inside, "guarded", False), True
+    try:
+        if not warnings.filters or warnings.filters[0][2] is not _OfData:
+            warnings.simplefilter("ignore", _OfData)
+        yield
+    finally:
+        _inside.guarded = before
+
+
 def guarded(work: Callable[[], T], failure: type[QueryFailedError] | type[StepFailedError]) -> T:
     """Run work that touches data: no warning of it escapes, and every exception becomes one constant text.
-
-    Filters of warnings belong to the process, and any other thread may put those of before back meanwhile: see `_told`.
 
     A KeyboardInterrupt comes out only where a signal came, for one that was merely raised may tell of a row.
     """
     results: list[T] = []
-    before, _inside.guarded = getattr(_inside, "guarded", False), True
-    try:
-        with contextlib.suppress(BaseException), watched(), warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            results.append(work())
-    finally:
-        _inside.guarded = before
+    with contextlib.suppress(BaseException), watched(), _quiet(), np.errstate(all="ignore"):
+        results.append(work())
     # raised here, outside the handler, so that neither cause nor context nor inner frames are attached
     stop(failure.TEXT)
     if not results:

@@ -7,6 +7,7 @@ that are listed.
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -263,9 +264,21 @@ class PandasView:
             empty = place if first == last else empty
             results.append(None)
             with suppress(BaseException):  # whatever a row made the function raise, it counts as no result
-                results[place] = function(_rebuilt(frame, order[first:last]))
+                results[place] = _called(function, _rebuilt(frame, order[first:last]))
             stop()
         return results
+
+
+def _called(function: Callable[[Any], Any], block: pd.DataFrame) -> Any:
+    """What a function returns, with the process's generators as new: what one block drew decides nothing of the next."""
+    before = random.getstate(), np.random.get_state()
+    random.seed()
+    np.random.seed()
+    try:
+        return function(block)
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])
 
 
 def _rebuilt(frame: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:

@@ -101,7 +101,7 @@ def held_step(
         fits = 1 <= high - low <= MOST_WHOLE and max(abs(low), abs(high)) <= 2**53
         return (low, high, unit) if fits else (lower, upper, None)
     longest = min(Lattice.between(lower, upper, RANK_STEP_BITS).step, 900 * 10**9 if kind.tz is not None else DAY)
-    step = max(unit, *(Fraction(part) for part in PARTS_OF_A_DAY if part <= longest))
+    step = max((unit, *(Fraction(part) for part in PARTS_OF_A_DAY if part <= longest)))
     return (lower, upper, step) if step < upper - lower else (lower, upper, None)
 
 

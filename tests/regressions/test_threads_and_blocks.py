@@ -1,5 +1,6 @@
 """Another thread's warnings, and what a function of one block could leave to the next."""
 
+import random
 import sys
 import threading
 import warnings
@@ -7,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pytest
 
 from tests.support.frames import protected
 
@@ -47,11 +49,69 @@ def test_no_warning_of_data_is_told_while_another_thread_changes_the_filters():
     assert not seen
 
 
+def test_two_threads_that_look_at_data_leave_the_filters_of_others_alone():
+    """By saving and restoring them each, one restored what the other had set, for good."""
+    frame = protected(pd.DataFrame({"x": [7.25] * 200}), epsilon=10**4)
+    inside, left = threading.Event(), threading.Event()
+
+    def waits(block):
+        if (block["x"] == 7.25).any():
+            inside.set()
+            assert left.wait(20)
+        return 1.0
+
+    def steps():
+        assert inside.wait(20)
+        frame.dp.assign(y=lambda d: d.x + 1)  # begins later, and ends sooner or later
+        left.set()
+
+    thread = threading.Thread(target=steps)
+    thread.start()
+    frame.dp(epsilon=1).sample_and_aggregate(waits, bounds=(0, 10), blocks=100, aggregator="mean")
+    thread.join()
+    with pytest.warns(UserWarning, match="told"):
+        warnings.warn("told", UserWarning, stacklevel=1)
+
+
+def test_a_filter_that_raises_raises_nothing_of_data():
+    def warned(block):
+        if (block["x"] == 7.25).any():
+            warnings.warn("a cell", UserWarning, stacklevel=1)
+        return 3.0
+
+    frame = protected(pd.DataFrame({"x": [7.25] * 2000}), epsilon=10**4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = frame.dp(epsilon=10**3).sample_and_aggregate(warned, bounds=(0, 10), blocks=100, aggregator="mean")
+        assert abs(found - 3) < 0.1
+        with pytest.raises(UserWarning):
+            warnings.warn("mine", UserWarning, stacklevel=1)
+
+
 def test_threads_that_are_not_inside_are_told_as_ever():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         warnings.warn("told", UserWarning, stacklevel=1)
     assert [str(one.message) for one in seen] == ["told"]
+
+
+def test_blocks_share_no_generator():
+    """A block that draws once more would decide what all later ones draw, and later code."""
+    frame = protected(pd.DataFrame({"x": [0] * 299 + [1]}), epsilon=10**6)
+    drawn = []
+
+    def draws(block):
+        for _ in range(1 + 1000 * int((block["x"] == 1).any())):
+            drawn.append((random.random(), np.random.random()))
+        return drawn[-1][1]
+
+    random.seed(1)
+    np.random.seed(1)
+    expected = random.Random(1).random(), np.random.RandomState(1).random()
+    frame.dp(epsilon=1).sample_and_aggregate(draws, bounds=(0, 1), blocks=100, aggregator="mean")
+    assert (random.random(), np.random.random()) == expected
+    assert len(set(drawn)) == len(drawn)
+    assert expected not in drawn
 
 
 def test_blocks_share_no_text():
