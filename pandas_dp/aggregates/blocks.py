@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 
 from pandas_dp.aggregates.base import (
+    BAR_SHARE,
     FITS,
     PLAIN,
     Answer,
@@ -24,11 +25,12 @@ from pandas_dp.aggregates.base import (
     noised,
     noisy,
 )
+from pandas_dp.aggregates.ladder import Rungs, rungs_around
 from pandas_dp.aggregates.smooth import BEST_NOISE, NOTE, clipped, smoothed
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, RankBound, ScoreGap, percent
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
-from pandas_dp.core.mechanisms.quantiles import Quantile
+from pandas_dp.core.mechanisms.quantiles import Ladder, Quantile, cuts
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.mechanisms.smooth import SmoothNoise
 from pandas_dp.core.mechanisms.winsorized import WinsorizedSum
@@ -121,13 +123,15 @@ def drowned(look: Measurement) -> bool:
         return gap_of(mechanism, len(statistic.keys), statistic.blocks).within(LEVEL) >= statistic.blocks
     if isinstance(statistic, BlockSums):
         return noise_of(look).half_width(LEVEL) >= statistic.means.blocks * statistic.means.lattice.cells
-    if isinstance(statistic, BlockPoints) and isinstance(mechanism, Quantile | WinsorizedSum):
+    if isinstance(statistic, BlockPoints) and isinstance(mechanism, Quantile | WinsorizedSum | Ladder):
         return rank_of(mechanism, statistic.means).within(LEVEL) >= statistic.means.blocks
     return False
 
 
-def rank_of(mechanism: Quantile | WinsorizedSum, values: BlockMeans | BlockResults) -> Guarantee:
+def rank_of(mechanism: Quantile | WinsorizedSum | Ladder, values: BlockMeans | BlockResults) -> Guarantee:
     """How far the rank of a median, or of the quartiles, among block results may be off."""
+    if isinstance(mechanism, Ladder):
+        return rank_of(medians(mechanism), values)
     rate = mechanism.rate if isinstance(mechanism, Quantile) else mechanism.epsilon / 8
     make = partial(RankBound, blocks=values.blocks, of=results_of(values))
     return Guarantee(make, math.log(values.lattice.cells + 1), float(rate))
@@ -148,7 +152,7 @@ class Combined:
 
     points: list[Fraction]
     mechanism: str
-    error: Additive | EachOf | Guarantee | None
+    error: Additive | EachOf | Rungs | Guarantee | None
     notes: tuple[str, ...]
     of: str | None = None
 
@@ -188,12 +192,32 @@ def two_fifths(rows: int) -> int:
     return least
 
 
+def for_medians(epsilon: Fraction, error_bar: bool) -> Fraction:
+    """What of the price draws them."""
+    return epsilon * (1 - BAR_SHARE) if error_bar else epsilon
+
+
+def medians(mechanism: Quantile | Ladder) -> Quantile:
+    """What draws them."""
+    found = mechanism.choices[0] if isinstance(mechanism, Ladder) else mechanism
+    if not isinstance(found, Quantile):
+        raise TypeError("one median of each part")
+    return found
+
+
 def look_at(
-    values: BlockMeans | BlockResults, aggregator: str, epsilon: Fraction, unit: PrivacyUnit, reach: Fraction = TUKEY
+    values: BlockMeans | BlockResults,
+    aggregator: str,
+    epsilon: Fraction,
+    unit: PrivacyUnit,
+    reach: Fraction = TUKEY,
+    error_bar: bool = False,
 ) -> Measurement:
     """Return the look that combines block values by their mean, median, smooth median or Winsorized mean.
 
-    Smooth vectors move as a whole: their central one is taken instead of medians.
+    With an error bar half of the price of a median counts the block values between cuts around it: of the K values, whose
+    number is public, one changes, so it leaves one cell and enters another. Smooth vectors move as a whole: their central one
+    is taken instead of medians.
     """
     if aggregator == "mean":
         return noised(BlockSums(values), Price(epsilon), unit)
@@ -205,7 +229,10 @@ def look_at(
     if aggregator == "smooth":
         return smoothed(points, HALF, BEST_NOISE, Price(epsilon), unit)
     if aggregator == "median":
-        return Measurement(points, Quantile.calibrate(HALF, cells, epsilon, sensitivity))
+        choice = Quantile.calibrate(HALF, cells, for_medians(epsilon, error_bar), sensitivity)
+        if not error_bar:
+            return Measurement(points, choice)
+        return Measurement(points, Ladder((choice,), noise_of(noised(points, Price(epsilon * BAR_SHARE), unit))))
     return Measurement(points, WinsorizedSum.calibrate(epsilon, reach, cells, sensitivity))
 
 
@@ -217,8 +244,8 @@ def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy,
     remedy : str
         What to try where the answer is useless.
     """
-    if isinstance(look.mechanism, Quantile):
-        return _medians(values, look.mechanism, noisy, remedy)
+    if isinstance(look.mechanism, Quantile | Ladder):
+        return _medians(values, look.mechanism, noisy, kind, remedy)
     if isinstance(look.mechanism, WinsorizedSum):
         return _winsorized(values, look.mechanism, noisy, kind, remedy)
     if isinstance(look.mechanism, SmoothNoise):
@@ -232,11 +259,24 @@ def combined(values: BlockMeans | BlockResults, look: Measurement, noisy: Noisy,
     return Combined(points, f"sample and aggregate, {noise.name}", error, noise_note(error, remedy), of)
 
 
-def _medians(values: BlockMeans | BlockResults, mechanism: Quantile, noisy: Noisy, remedy: str) -> Combined:
-    error = rank_of(mechanism, values)
+def _medians(
+    values: BlockMeans | BlockResults, mechanism: Quantile | Ladder, noisy: Noisy, kind: Kind, remedy: str
+) -> Combined:
+    error, name = rank_of(mechanism, values), f"sample and aggregate, {mechanism.name}"
     note = rank_note(error, values.blocks, remedy)
-    points = [values.lattice.point(offset) for offset in noisy]
-    return Combined(points, f"sample and aggregate, {mechanism.name}", error, note)
+    if isinstance(mechanism, Quantile):
+        return Combined([values.lattice.point(offset) for offset in noisy], name, error, note)
+    parts = 1 if values.by is None else values.by.count
+    rest, about = iter(noisy[parts:]), (mechanism.noise, values.lattice, kind, False)
+    found = [each for point in noisy[:parts] for each in rungs_around([point], rest, (HALF,), *about)]
+    rungs = tuple(each for _, each in found)
+    of = f"of the median of {values.blocks:,} {results_of(values)}{'' if values.by is None else ' of each group'}"
+    notes = (
+        *note,
+        "half of what medians cost bought their error bars; of two results in the middle the lower one is meant",
+    )
+    points = [values.lattice.point(offset) for offset, _ in found]
+    return Combined(points, name, rungs[0] if values.by is None else EachOf(rungs), notes, of)
 
 
 def _winsorized(
@@ -307,6 +347,9 @@ def gap_of(mechanism: PermuteAndFlip | ExponentialMechanism, keys: int, blocks: 
 
 def expected_of(answer: Answer, look: Measurement, unit: Unit = PLAIN, each: str = "") -> ExpectedError:
     """The noise of the combination of block results; what the blocks differ by comes on top."""
+    if isinstance(look.mechanism, Ladder) and isinstance(look.statistic, BlockPoints):
+        ranks = rank_of(look.mechanism, look.statistic.means).expected(answer.mechanism, Unit("blocks"), answer.notes)
+        return replace(ranks, error=f"{each}{ranks.error}; in values not known in advance", half_width=None)
     if isinstance(answer.error, Guarantee):
         found = answer.error.expected(answer.mechanism, Unit("blocks"), answer.notes)
         return replace(found, error=f"{each}{found.error}")
@@ -316,7 +359,9 @@ def expected_of(answer: Answer, look: Measurement, unit: Unit = PLAIN, each: str
     return ExpectedError(answer.mechanism, None, FITS, None, answer.notes)
 
 
-def middle(look: Measurement, lattice: Lattice) -> int:
-    """Invented noisy integer of an answer in the middle of its bounds, of which there is nothing to note."""
+def middle(look: Measurement, lattice: Lattice, parts: int = 1) -> list[int]:
+    """Invented noisy integers of answers in the middle of their bounds, of which there is nothing to note."""
     blocks = look.statistic.means.blocks if isinstance(look.statistic, BlockSums) else 1
-    return blocks * lattice.cells // 2
+    points = [blocks * lattice.cells // 2] * parts
+    cells = (len(cuts(points[:1], lattice.cells)) + 1) * parts if isinstance(look.mechanism, Ladder) else 0
+    return points + [0] * cells

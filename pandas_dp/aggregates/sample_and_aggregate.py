@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import (
+    ERROR_BAR,
     Aggregate,
     Answer,
     ExpectedError,
@@ -36,6 +37,7 @@ from pandas_dp.aggregates.blocks import (
     choose,
     combined,
     expected_of,
+    for_medians,
     gap_of,
     look_at,
     middle,
@@ -93,6 +95,7 @@ class GroupsOfBlocks(Aggregate):
     blocks: int | None = None
     aggregator: str = "auto"
     tried: tuple[str, ...] = ()
+    error_bar: bool = False
 
     name = "groupby_mean_sa"
     in_blocks = f"{IN_ONE_BLOCK} of each of at most {{}} groups"
@@ -137,7 +140,7 @@ class GroupsOfBlocks(Aggregate):
         if blocks > most:
             blocks, aggregator = self._choose(most, terms, rows)
         values = replace(self.values, blocks=blocks)
-        return values, aggregator, look_at(values, aggregator, self._left(terms), terms.unit)
+        return values, aggregator, look_at(values, aggregator, self._left(terms), terms.unit, error_bar=self.error_bar)
 
     def read(
         self, values: BlockMeans | BlockResults, aggregator: str, look: Measurement, noisy: Noisy
@@ -171,7 +174,7 @@ class GroupsOfBlocks(Aggregate):
             unknown = "not known in advance: noisy sizes decide the number of blocks; rows= says about how many rows"
             return ExpectedError("sample and aggregate", None, f"{unknown} a group has", None, (*notes, *self.tried))
         values, aggregator, look = self.plan(terms, rows or 0)
-        found, how = self.read(values, aggregator, look, [middle(look, values.lattice)] * self.by.count)
+        found, how = self.read(values, aggregator, look, middle(look, values.lattice, self.by.count))
         answer = Answer(None, found.mechanism, found.error, (how, *found.notes, *notes))
         return expected_of(answer, look, unit_of(self.kind), "each ")
 
@@ -180,7 +183,7 @@ class GroupsOfBlocks(Aggregate):
         return pure_epsilon(terms.price, f"{self.name}()") * (1 - SIZES_SHARE)
 
     def _choose(self, blocks: int | None, terms: Terms, rows: int) -> tuple[int, str]:
-        each = self._left(terms) / self.values.sensitivity(terms.unit).touched
+        each = for_medians(self._left(terms), self.error_bar) / self.values.sensitivity(terms.unit).touched
         return choose(blocks, self.aggregator, each, rows)
 
 
@@ -227,9 +230,15 @@ class SampleAndAggregate(FromBlocks):
     widening: str = "tukey"
     rows: int | None = None
     tried: tuple[str, ...] = ()
+    error_bar: bool = False
 
     name = "sample_and_aggregate"
     stored = False
+
+    @property
+    def buying(self) -> str:  # type: ignore[override]
+        """Of a median."""
+        return ERROR_BAR if self.aggregator in ("auto", "median") else ""
 
     def number(self, terms: Terms) -> int:
         """How many blocks."""
@@ -240,7 +249,7 @@ class SampleAndAggregate(FromBlocks):
         blocks, aggregator = self._chosen(terms)
         results = BlockResults(self.function, self.lattice, blocks, equal=terms.counted)
         reach = TUKEY if self.widening == "tukey" else smith_reach(blocks)
-        return look_at(results, aggregator, pure_epsilon(terms.price, SAA), terms.unit, reach)
+        return look_at(results, aggregator, pure_epsilon(terms.price, SAA), terms.unit, reach, self.error_bar)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a number within the bounds."""
@@ -257,10 +266,10 @@ class SampleAndAggregate(FromBlocks):
         if self._chosen(terms)[1] == "winsorized":
             return replace(WINSORIZED, notes=self.tried)
         look = self.look(terms)
-        return expected_of(self.answer([middle(look, self.lattice)], look, terms), look)
+        return expected_of(self.answer(middle(look, self.lattice), look, terms), look)
 
     def _chosen(self, terms: Terms) -> tuple[int, str]:
-        epsilon = pure_epsilon(terms.price, SAA)
+        epsilon = for_medians(pure_epsilon(terms.price, SAA), self.error_bar)
         return choose(self.blocks, self.aggregator, epsilon, terms.about(self.rows))
 
 

@@ -98,7 +98,7 @@ class VectorOfBlocks(FromBlocks):
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the combination, in the units of each name where it is added."""
         look = self.look(terms)
-        answer = self.answer([middle(look, UNIT)] * self._outputs, look, terms)
+        answer = self.answer(middle(look, UNIT, self._outputs), look, terms)
         if not isinstance(answer.error, ByName):
             return expected_of(answer, look, each="each ")
         steps = {name: model.step for name, model in answer.error.models.items()}

@@ -42,6 +42,7 @@ class BlockQuestions(PreparedFrame):
         bounds: Any = None,
         blocks: int | None = None,
         aggregator: str = "auto",
+        error_bar: bool = True,
     ) -> Release:
         """Mean of a column in each listed group by sample and aggregate.
 
@@ -58,6 +59,9 @@ class BlockQuestions(PreparedFrame):
         blocks : int, optional
             Blocks a group; chosen from the noisy sizes where left out.
         aggregator : {"auto", "median", "mean", "smooth"}
+        error_bar : bool
+            Half of what medians cost buys an interval of each, of the median of the block means; they err more then, and
+            take twice as many blocks.
 
         Returns
         -------
@@ -88,12 +92,13 @@ class BlockQuestions(PreparedFrame):
         >>> means.round().tolist()
         [10.0, 40.0]
         >>> means.table().columns.tolist()
-        ['value', 'size', 'enough_rows']
+        ['value', 'lower', 'upper', 'size', 'enough_rows']
         """
         count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
+        bar = numbers.flag(error_bar, "error_bar")
         keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
         kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
-        aggregate = GroupsOfBlocks(BlockMeans(column, lattice, keyed, 1), kind, labels, count, aggregator)
+        aggregate = GroupsOfBlocks(BlockMeans(column, lattice, keyed, 1), kind, labels, count, aggregator, (), bar)
         text = self._text(keys=keyed.keys, blocks=blocks, aggregator=aggregator)
         return self._ask(text, aggregate, (by, column))
 
@@ -107,6 +112,7 @@ class BlockQuestions(PreparedFrame):
         aggregator: str = "auto",
         widening: str = "tukey",
         rows: int | None = None,
+        error_bar: bool = False,
     ) -> Release:
         """One number, several, or one of listed keys that a function of yours computes from a table, by sample and aggregate.
 
@@ -140,6 +146,9 @@ class BlockQuestions(PreparedFrame):
         rows : int, optional
             About how many rows (units, where they own several rows) there are, if that is public: never from the data. Taken
             from the table where the number is public anyway.
+        error_bar : bool
+            Of a median of one number: half of the price buys an interval, of the median of the block results. It errs more
+            then, and takes twice as many blocks.
 
         Returns
         -------
@@ -201,6 +210,13 @@ class BlockQuestions(PreparedFrame):
             bits = SUM_BITS if aggregator == "winsorized" else RANK_BITS  # results may be narrow in wide bounds
             lattice = checks.lattice(bounds, None, bits, Kind("number"), facts, name, "function", Line(BOUNDED))
             aggregate = SampleAndAggregate(function, lattice, count, aggregator, widening, known)
+        if numbers.flag(error_bar, "error_bar"):
+            if not isinstance(aggregate, SampleAndAggregate) or aggregator not in ("auto", "median"):
+                raise ArgumentValueError(
+                    "error_bar=True buys an interval of a median of one number: sample_and_aggregate(function, bounds=(0, 9), "
+                    "aggregator='median', error_bar=True)"
+                )
+            aggregate = replace(aggregate, error_bar=True)
         text = self._text(blocks=blocks, aggregator=aggregator, **resolved)
         tried = rehearse(function, self._empty().dtypes, wrong, without=NO_VOTE if wrong is no_key else MIDDLE)
         every = tuple(self._empty().columns)

@@ -142,6 +142,7 @@ class PricedGroups(GroupStatistics):
         bounds: Any = None,
         blocks: int | None = None,
         aggregator: str = "auto",
+        error_bar: bool = True,
     ) -> Release:
         """One number for each group that a function of yours computes from a table, by sample and aggregate.
 
@@ -159,6 +160,9 @@ class PricedGroups(GroupStatistics):
             Of each group, at most 1,000,000 in all; chosen from the noisy sizes where left out.
         aggregator : {"auto", "median", "mean", "smooth"}
             How results are combined; see `PricedFrame.sample_and_aggregate`.
+        error_bar : bool
+            Half of what medians cost buys an interval of each, of the median of the block results; they err more then, and
+            take twice as many blocks.
 
         Returns
         -------
@@ -201,12 +205,12 @@ class PricedGroups(GroupStatistics):
         if isinstance(aggregator, str) and aggregator in ("vote", "winsorized"):
             raise ArgumentValueError(f"aggregator={aggregator!r} takes no groups; leave it out: {line}")
         count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
-        number, facts = Kind("number"), ColumnFacts()
+        number, facts, bar = Kind("number"), ColumnFacts(), numbers.flag(error_bar, "error_bar")
         lattice = checks.lattice(bounds, None, RANK_BITS, number, facts, "sample_and_aggregate", "function", Line(line))
         empty = self._frame._empty()
         tried = rehearse(function, empty.dtypes, no_number)
         results = BlockResults(function, lattice, 1, by=self._parts.by)
-        question = GroupsOfFunction(results, number, self._parts.labels, count, aggregator, tried)
+        question = GroupsOfFunction(results, number, self._parts.labels, count, aggregator, tried, bar)
         text, every = self._text(None, blocks=blocks, aggregator=aggregator), tuple(empty.columns)
         return self._frame._filled(every)._ask(text, question, every)
 

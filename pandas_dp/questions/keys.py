@@ -289,7 +289,13 @@ class FoundGroups(PricedGroups):
         raise self._unlisted("histogram(...)")
 
     def sample_and_aggregate(
-        self, function: Any, *, bounds: Any = None, blocks: int | None = None, aggregator: str = "auto"
+        self,
+        function: Any,
+        *,
+        bounds: Any = None,
+        blocks: int | None = None,
+        aggregator: str = "auto",
+        error_bar: bool = True,
     ) -> Release:
         """Refuse: blocks are random parts of groups that are known."""
         raise self._unlisted(BOUNDED)

@@ -190,8 +190,7 @@ def test_the_line_of_a_refusal_works():
         ask(df, epsilon=1, bounds=(0, 50), blocks=2)
     epsilon = float(str(caught.value).partition("df.dp(epsilon=")[2].partition(")")[0])
     answer = ask(df, epsilon=epsilon, bounds=(0, 50), blocks=2)
-    assert answer.index.tolist() == ["f", "m"]  # of so few rows mostly without values, as noisy sizes tell
-    assert "too few rows for 2 blocks" in repr(answer)
+    assert (answer.isna() | answer.between(0, 50)).all()  # missing where a noisy size is small
 
 
 def test_a_function_that_fails_on_some_rows_counts_as_the_middle():
@@ -220,7 +219,10 @@ def test_previews():
     with pytest.raises(ArgumentValueError, match="noise as wide"):
         ahead.sample_and_aggregate(age, bounds=(0, 50), blocks=2)
     rows = df.dp.preview(epsilon=1, rows=5000).groupby("sex", keys=["f"]).sample_and_aggregate(age, bounds=(0, 50))
-    assert rows.notes[0] == "112 blocks a group, median of the block results"
+    assert rows.notes[0] == "223 blocks a group, median of the block results"
+    ahead = df.dp.preview(epsilon=1, rows=5000).groupby("sex", keys=["f"])
+    plain = ahead.sample_and_aggregate(age, bounds=(0, 50), error_bar=False)
+    assert plain.notes[0] == "112 blocks a group, median of the block results"
 
 
 def test_keys_of_the_schema_serve():

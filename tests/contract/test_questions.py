@@ -102,7 +102,7 @@ def test_groups(ask, adult):
     assert groups["hours_per_week"].count()["nobody"] == 0
     sa = ask().groupby_mean_sa("education", "hours_per_week", keys=DEGREES)
     assert sa.to_numpy() == pytest.approx(true.mean()[DEGREES].to_numpy(), abs=1.5)
-    assert list(sa.table().columns) == ["value", "size", "enough_rows"]
+    assert list(sa.table().columns) == ["value", "lower", "upper", "size", "enough_rows"]
 
 
 def test_types_follow_the_question_not_the_storage():

@@ -95,7 +95,7 @@ def test_pair(method: Method, relation: str, pair: Pair):
 
 
 def blocks(dp: Any, **how: Any) -> Any:
-    return dp.groupby_mean_sa("g", "x", keys=["a"], bounds=(LOW, HIGH), **how)
+    return dp.groupby_mean_sa("g", "x", keys=["a"], bounds=(LOW, HIGH), error_bar=False, **how)
 
 
 EDGE = several(HIGH, 1120)  # where "auto" takes the median of blocks as often as their mean

@@ -43,7 +43,8 @@ def mean_of_two(dp: Any) -> Any:
 
 
 def median_of_two(dp: Any) -> Any:
-    return dp.groupby("g", keys=["a", "b"]).sample_and_aggregate(top, bounds=BOUNDS, blocks=2, aggregator="median")
+    how = {"blocks": 2, "aggregator": "median", "error_bar": False}
+    return dp.groupby("g", keys=["a", "b"]).sample_and_aggregate(top, bounds=BOUNDS, **how)
 
 
 QUIET: Rows = [(f"q{key}", LOW, key) for key in KEYS]  # one row of each group

@@ -194,7 +194,8 @@ def test_blocks_by_order_of_rows(monkeypatch: pytest.MonkeyPatch):
     """Without its first row every pair of neighbouring rows is another one: all block means change, not one."""
 
     def ask(dp: Any) -> Any:
-        return dp.groupby_mean_sa("g", "x", keys=["a"], bounds=BOUNDS, blocks=BLOCKS, aggregator="median")
+        how = {"blocks": BLOCKS, "aggregator": "median", "error_bar": False}
+        return dp.groupby_mean_sa("g", "x", keys=["a"], bounds=BOUNDS, **how)
 
     sides = [drawer(table, ask) for table in Pair("first row removed", (PATTERN, PATTERN[1:])).frames()]
     draws = [lambda side=side: side.draw()[1] for side in sides]

@@ -339,6 +339,17 @@ REPLACED = [
     for rest in ((0, 3), (0, 0), (1, 3), (3, 3))
     for a, b in product((0, 3), (0, 1, 3))
 ]
+OF_VALUES = Ladder((Quantile.calibrate(F(1, 2), 1, F(1, 2), VALUE),), laplace.DiscreteLaplace.calibrate(F(2), VALUE))
+LADDER += [
+    Law(
+        OF_VALUES,
+        VALUE,
+        [(points(sorted((*rest, 0))), points(sorted((*rest, 1)))) for rest in ((0, 1), (0, 0), (1, 1))],
+        ladder,
+        replace(OF_VALUES, noise=laplace.DiscreteLaplace(F(1, 3))),
+        0.85,
+    ),
+]
 
 
 # --------------------------------------------------------------------------------------------------------- smooth noise

@@ -116,9 +116,6 @@ GUARANTEED: dict[str, Question] = {  # ranks and gaps of scores
     "select by table": lambda d: d.select([20, 40], score=fit, sensitivity=1),
     "vote": lambda d: d.sample_and_aggregate(ward, keys=KEYS, aggregator="vote"),
     "median of blocks": lambda d: d.sample_and_aggregate(middle, bounds=(0, 100), aggregator="median"),
-    "medians of a function of groups": lambda d: d.groupby("ward", keys=KEYS).sample_and_aggregate(
-        middle, bounds=(0, 100), blocks=200, aggregator="median"
-    ),
 }
 BY_ROWS: dict[str, Question] = {  # the error shrinks with the number of rows
     "mean": lambda d: d.mean("cost", bounds=(0, 100)),
@@ -160,6 +157,9 @@ BY_DATA: dict[str, Question] = {  # not known in advance
     "groups by noisy size": lambda d: d.groupby_mean_sa("ward", "cost", keys=KEYS, bounds=(0, 100)),
     "function of groups by noisy size": lambda d: d.groupby(["ward"], keys=KEYS).sample_and_aggregate(
         middle, bounds=(0, 100)
+    ),
+    "medians of a function of groups": lambda d: d.groupby("ward", keys=KEYS).sample_and_aggregate(
+        middle, bounds=(0, 100), blocks=200, aggregator="median"
     ),
     "mst_cost": lambda d: d.mst_cost("ward", "to", "cost", vertices=KEYS, max_weight=100),
 }

@@ -232,7 +232,8 @@ class Ladder:
     -----
     For all data the cuts are a function of the points drawn before. Given them, each row counts in one cell of its part, so the
     counts of cells are sums of counts at disjoint sets of points: they move by no more than `LatticeCounts` states, whose
-    bounds hold with all rows of a unit at one point, too. So the counts have the loss of their noise whatever the points are,
+    bounds hold with all rows of a unit at one point, too, nor than `BlockPoints` states, as a value that changes leaves one
+    cell and enters another. So the counts have the loss of their noise whatever the points are,
     and both draws together lose at most the sum (adaptive composition). Both see the same rows of a unit with many, as the
     exact counts are made once: for any choice of these rows neighbours are as far apart as stated.
     """

@@ -71,7 +71,7 @@ def changed(one: Counter, other: Counter) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------- the proof
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("blocks", [2, 3, 4])
 @pytest.mark.parametrize("neighbours", NEIGHBOURS, ids=range(len(NEIGHBOURS)))
 def test_one_block_changes_over_all_orders(neighbours, blocks, monkeypatch):
@@ -84,8 +84,7 @@ def test_one_block_changes_over_all_orders(neighbours, blocks, monkeypatch):
 
 def test_one_result_of_a_function_changes_over_all_orders(monkeypatch):
     of = statistics(2)[1]
-    for replacing in (5.0, NAN):
-        assert changed(*(law(of, rows, monkeypatch) for rows in (ROWS[:5], (replacing, *ROWS[:4])))) == 1
+    assert changed(*(law(of, rows, monkeypatch) for rows in (ROWS[:5], (NAN, *ROWS[:4])))) == 1
     assert of.sensitivity(REPLACE).touched == 1
 
 
@@ -178,7 +177,7 @@ WAYS = {
 }
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_blocks_are_equal_for_all_rows_of_a_public_number_alone(name, way, monkeypatch):
