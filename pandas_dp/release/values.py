@@ -721,8 +721,9 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
             for end in known.columns:
                 table[end] = known[end].array
         if (sampled := self._beside()) is not None:
-            for name, end in zip(BESIDE, ("lower", "upper"), strict=True):
-                table[name] = self._ends(sampled, level)[end].array
+            ends = self._ends(sampled, level)
+            for name, end in zip(BESIDE, ends.columns, strict=True):
+                table[name] = ends[end].array
         return self._with_extras(table)
 
     def _changed(self) -> bool:

@@ -102,7 +102,8 @@ def test_counts_cut_cell_by_cell_fail_the_test(monkeypatch):
     assert share_below(np.outer(halving(10), halving(10)), 500, 10, tables=600) > 0.13
 
 
-@pytest.mark.parametrize("scale", [1, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1, 5])
 @pytest.mark.usefixtures("few_draws")
 def test_power_is_nearly_that_of_the_exact_counts(scale):
     chances = np.outer(even(2), even(5))

@@ -12,6 +12,8 @@ import pytest
 from matplotlib.figure import Figure
 from support.frames import fresh
 
+import pandas_dp
+
 BESIDE = ["population_lower", "population_upper"]
 BOTH = "(lower, upper: noise; population_lower, population_upper: population)"
 BOUNDS = (0, 100)
@@ -104,6 +106,25 @@ def test_where_nothing_is_known_of_the_population_nothing_is_said_of_it(asked):
         assert mean.to_csv().startswith("# interval 95 %, epsilon 1")
         assert "population" not in json.loads(mean.to_json())
     owned._frame.dp.session.close()
+
+
+def test_nor_where_the_data_chose_the_bounds(asked, groups):
+    alone = asked.median("age", bounds="private", error_bar=True)
+    many = groups.agg({"age": ["mean", "median"]}, bounds={"age": "private"})
+    for made in (alone, many, asked.agg({"age": ["median"]}, bounds={"age": "private"})):
+        assert "noise" not in repr(made)
+        assert "population" not in json.loads(made.to_json())
+        with pytest.raises(pandas_dp.ArgumentTypeError):
+            made.interval(of="population")
+
+
+def test_medians_with_error_bars_have_it_too(asked, groups):
+    for median in (asked.median("age", bounds=BOUNDS, error_bar=True), groups["age"].median(bounds=BOUNDS)):
+        assert median.table().columns.tolist() == ["value", "lower", "upper", *BESIDE]
+        found = median.table().dropna()
+        assert (found["population_lower"] <= found["lower"]).all()
+        assert (found["upper"] <= found["population_upper"]).all()
+    assert asked.median("age", bounds=BOUNDS).table().columns.tolist() == ["value"]
 
 
 def test_a_difference_says_both(groups):
