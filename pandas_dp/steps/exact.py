@@ -62,7 +62,8 @@ def _form(value: Values, decimals: bool, chosen: bool) -> Values | None:
     if not np.isfinite(number):
         return None
     if not decimals:
-        return read_constant(int(number)) if chosen and number.is_integer() and LEAST <= number <= MOST else None
+        fits = number.is_integer() and LEAST <= number <= MOST and repr(number) != "-0.0"  # a sign that no integer has
+        return read_constant(int(number)) if chosen and fits else None
     sign, digits, exponent = Decimal(repr(number)).as_tuple()
     scale, shift = max(-int(exponent), 0), max(int(exponent), 0)
     if scale > DIGITS or len(digits) + shift > DIGITS:

@@ -105,7 +105,7 @@ def clip(limit: Callable[..., Any], operand: Values, bound: Values) -> Values:
         if values.kind is not Kind.NUMBER:
             raise ArgumentTypeError(f"clip needs numbers, not {values.kind.value}{advice(values)}")
     whole = exact.limited(limit, operand, bound)
-    return whole or numbers(np.asarray(limit(operand.floats(), bound.floats())), operand.nulls)
+    return whole or numbers(np.asarray(limit(operand.floats(), bound.floats())) + 0.0, operand.nulls)
 
 
 def round_half_even(operand: Values, decimals: Values) -> Values:
