@@ -226,9 +226,12 @@ def rounded(operand: Values, places: int) -> Values | None:
     step = np.array(10**lost, dtype=x.data.dtype)
     with np.errstate(all="ignore"):
         down = np.asarray(x.data // step)
-        rest, half = x.data - down * step, step // 2
-        up = np.asarray((rest > half) | ((rest == half) & (down % 2 == 1))).astype(bool)
-        result = np.asarray((down + up) * step)
+        below, half = down * step, step // 2
+        rest = x.data - below
+        up = np.asarray((rest > half) | ((rest == half) & (down & np.ones((), step.dtype) == 1))).astype(
+            bool, copy=False
+        )
+        result = np.asarray(below + up * step)
     exact = x.nulls is not Nulls.NA or result.dtype.kind == "O"
     wrapped = False if exact else np.where(up, result < x.data, result > x.data)
     return _made(result, x.missing | wrapped, x.nulls, x.scale)
