@@ -62,7 +62,8 @@ def _form(value: Values, decimals: bool, chosen: bool) -> Values | None:
     if not np.isfinite(number):
         return None
     if not decimals:
-        return read_constant(int(number)) if chosen and number.is_integer() and LEAST <= number <= MOST else None
+        fits = number.is_integer() and LEAST <= number <= MOST and repr(number) != "-0.0"  # a sign that no integer has
+        return read_constant(int(number)) if chosen and fits else None
     sign, digits, exponent = Decimal(repr(number)).as_tuple()
     scale, shift = max(-int(exponent), 0), max(int(exponent), 0)
     if scale > DIGITS or len(digits) + shift > DIGITS:
@@ -143,6 +144,8 @@ def _wrapped(op: str, x: Any, y: Any, result: Any) -> Mask:
         return _products_wrapped(x, y, result.dtype)
     if result.dtype.kind == "u":  # a sum
         return np.asarray(result < x)
+    if y.ndim == 0:
+        return np.asarray(result < x if (y > 0) == (op == "+") else result > x)
     second = y if op == "+" else ~y
     return np.asarray(((x ^ result) & (second ^ result)) < 0)
 
@@ -150,18 +153,14 @@ def _wrapped(op: str, x: Any, y: Any, result: Any) -> Mask:
 def _products_wrapped(x: Any, y: Any, dtype: np.dtype[Any]) -> Mask:
     """By the product in float64, which is off by less than one part in 2**50, and exactly where that does not tell."""
     limits = np.iinfo(dtype)
-    size = np.abs(np.asarray(x.astype(np.float64) * y.astype(np.float64)))
-    found = size > float(limits.max)
-    near = np.flatnonzero(np.abs(size - float(limits.max)) < float(limits.max) * 2.0**-50)
-    if near.size:
+    size = np.asarray(x.astype(np.float64) * y.astype(np.float64))
+    np.abs(size, out=size)
+    found = np.asarray(size > float(limits.max) * (1 - 2.0**-50))
+    near: Any = np.flatnonzero(found & (size < float(limits.max) * (1 + 2.0**-50))) if found.any() else []
+    if len(near):
         pairs = (np.broadcast_to(part, found.shape).ravel()[near].tolist() for part in (x, y))
         found.ravel()[near] = [not limits.min <= a * b <= limits.max for a, b in zip(*pairs, strict=True)]
-    return np.asarray(found)
-
-
-def negative(operand: Values) -> Values | None:
-    """``-x``; None where floats have to do."""
-    return arithmetic("-", read_constant(0), operand)
+    return found
 
 
 def _of_whole(change: Callable[[Values], Values]) -> Callable[[Values], Values | None]:
@@ -172,6 +171,15 @@ def _of_whole(change: Callable[[Values], Values]) -> Callable[[Values], Values |
         return None if whole is None else change(whole[0])
 
     return changed
+
+
+@_of_whole
+def negative(x: Values) -> Values:
+    """``-x``, which of an unsigned number has a sign."""
+    if x.data.dtype.kind == "u":
+        x = _scaled(x, 0)
+    wrapped = x.data == LEAST if x.data.dtype.kind == "i" and x.nulls is Nulls.NA else False
+    return _made(-x.data, np.asarray(x.missing | wrapped), x.nulls, x.scale)
 
 
 @_of_whole
@@ -216,12 +224,17 @@ def rounded(operand: Values, places: int) -> Values | None:
         return x
     x = _scaled(x, x.scale) if lost > LONGEST else x
     step = np.array(10**lost, dtype=x.data.dtype)
-    down, rest = x.data // step, x.data % step
-    steps = down + ((rest * 2 > step) | ((rest * 2 == step) & (down % 2 == 1)))
     with np.errstate(all="ignore"):
-        result = np.asarray(steps * step)
+        down = np.asarray(x.data // step)
+        below, half = down * step, step // 2
+        rest = x.data - below
+        up = np.asarray((rest > half) | ((rest == half) & (down & np.ones((), step.dtype) == 1))).astype(
+            bool, copy=False
+        )
+        result = np.asarray(below + up * step)
     exact = x.nulls is not Nulls.NA or result.dtype.kind == "O"
-    return _made(result, x.missing | (False if exact else _wrapped("*", steps, step, result)), x.nulls, x.scale)
+    wrapped = False if exact else np.where(up, result < x.data, result > x.data)
+    return _made(result, x.missing | wrapped, x.nulls, x.scale)
 
 
 def limited(limit: Callable[..., Any], operand: Values, bound: Values) -> Values | None:

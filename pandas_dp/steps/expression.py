@@ -20,6 +20,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import dates, operations, selection, text
 from pandas_dp.steps.values import (
     ConstantValue,
+    Kind,
     Mask,
     Nulls,
     Values,
@@ -293,7 +294,9 @@ class Map(Expression):
 
 
 def _not(condition: Values) -> Values:
-    return booleans(~truth(condition) & ~condition.missing, condition.missing, condition.nulls)
+    if condition.kind is not Kind.BOOLEAN or condition.nulls is not Nulls.NA:
+        return booleans(~truth(condition))
+    return booleans(~(condition.data | condition.missing), condition.missing, condition.nulls)
 
 
 def _joined(decisive: bool, *conditions: Values) -> Values:

@@ -93,7 +93,8 @@ def function(name: str, operand: Values) -> Values:
         if whole is not None:
             return whole
         with np.errstate(all="ignore"):
-            return numbers(np.asarray(FUNCTIONS[name](operand.floats())) + 0.0, operand.nulls)
+            found = np.asarray(FUNCTIONS[name](operand.floats()))
+            return numbers(found + 0.0 if name == "negative" else found, operand.nulls)
     if operand.kind is Kind.DURATION and name in ("negative", "abs"):  # NaT is excluded, so no count overflows
         return times(Kind.DURATION, FUNCTIONS[name](operand.data), operand.missing, operand.unit, nulls=operand.nulls)
     raise ArgumentTypeError(f"'{name}' does not work on {operand.kind.value}{advice(operand)}")
@@ -105,7 +106,10 @@ def clip(limit: Callable[..., Any], operand: Values, bound: Values) -> Values:
         if values.kind is not Kind.NUMBER:
             raise ArgumentTypeError(f"clip needs numbers, not {values.kind.value}{advice(values)}")
     whole = exact.limited(limit, operand, bound)
-    return whole or numbers(np.asarray(limit(operand.floats(), bound.floats())), operand.nulls)
+    if whole is not None:
+        return whole
+    found = np.asarray(limit(operand.floats(), bound.floats()))
+    return numbers(found if bound.data else found + 0.0, operand.nulls)
 
 
 def round_half_even(operand: Values, decimals: Values) -> Values:

@@ -72,7 +72,8 @@ def _comparisons(node: Expression, empty: pd.DataFrame, written: set[str]) -> It
 def _as_stored(constant: Values, column: Values, stored: pa.DataType) -> pa.Scalar | None:
     """The constant in the column's own type where it is exactly that there; else None.
 
-    Text is left out: files may hold shortened bounds of it. So are decimals, which steps compare as floats, and durations.
+    Text is left out: files may hold shortened bounds of it. So are decimals, beside which a constant is the one that was
+    typed, and durations.
     """
     constant = as_time(constant, column)
     if constant.kind is Kind.NUMBER and pa.types.is_integer(stored):

@@ -1,0 +1,620 @@
+"""What expressions of steps have to give, row by row, in Python alone: integers, fractions, Kleene's logic and its calendar."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Map, Method, Operation
+
+NEVER, NAN, NA = 0, 1, 2  # what a dtype says of missing cells
+FITS = {"i": (-(2**63), 2**63 - 1), "u": (0, 2**64 - 1)}
+EPOCH = datetime.datetime(1970, 1, 1)
+
+
+class Refused(Exception):
+    """Operands of kinds that do not go together."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of a column, None where missing, or one of a constant.
+
+    Forms: ``i`` and ``u`` integers of 64 bits, ``w`` any integers and fractions, ``f`` floats, ``b`` truth, ``t`` text, ``o``
+    objects, ``c`` categories, ``D`` dates and ``Z`` those of a zone, both as nanoseconds since 1970 in UTC, ``T`` durations in
+    nanoseconds.
+    """
+
+    cells: list[Any]
+    form: str
+    nulls: int = NEVER
+    constant: bool = False
+    zone: str | None = None
+    unit: str = "ns"
+    scale: int = 0  # decimal places of ``w``
+
+
+def expected(tree: Expression, columns: dict[str, Cells]) -> Cells:
+    """What an expression gives for columns of one length."""
+    match tree:
+        case Column(name=name):
+            return columns[name]
+        case Constant(value=value):
+            return constant(value)
+    operands = [expected(operand, columns) for operand in tree.operands]
+    match tree:
+        case IsIn(constants=constants):
+            return is_in(operands[0], [constant(listed.value) for listed in constants])
+        case Map(pairs=pairs):
+            return mapped(operands[0], pairs)
+        case Method(name=name, options=options):
+            return METHODS[name](*operands, **dict(options))
+        case Operation(op=op):
+            return OPERATIONS[op](*operands)
+    raise AssertionError(type(tree))
+
+
+def constant(value: Any) -> Cells:
+    """A constant of a tree."""
+    if isinstance(value, bool):
+        return Cells([value], "b", constant=True)
+    if isinstance(value, int):
+        return Cells([value], "u" if value >= 2**63 else "i", constant=True)
+    if isinstance(value, pd.Timestamp):
+        form = "D" if value.tz is None else "Z"
+        return Cells([value.as_unit("ns").value], form, constant=True, zone=value.tz and str(value.tz), unit=value.unit)
+    if isinstance(value, pd.Timedelta):
+        return Cells([value.as_unit("ns").value], "T", constant=True, unit=value.unit)
+    form = "t" if isinstance(value, str) else "f"
+    places = 0 if form == "t" or not math.isfinite(value) else max(-int(Decimal(repr(value)).as_tuple().exponent), 0)
+    return Cells([value], form, constant=True, scale=places)
+
+
+def rows(*operands: Cells) -> list[tuple[Any, ...]]:
+    """Cells of several operands, row by row."""
+    length = max((len(operand.cells) for operand in operands if not operand.constant), default=1)
+    return list(zip(*(o.cells * length if o.constant else o.cells for o in operands), strict=True))
+
+
+def made(cells: list[Any], form: str, *operands: Cells, nulls: int = NEVER, **more: Any) -> Cells:
+    """A result, whose missing cells mean what they mean in the operands."""
+    return Cells(cells, form, max(nulls, *(operand.nulls for operand in operands)), **more)
+
+
+# Numbers
+
+
+def exact(number: Any, form: str) -> Any:
+    """A number as Python has it; a float constant as it is typed."""
+    return Fraction(Decimal(repr(number))) if form == "f" else number
+
+
+def common(*operands: Cells, chosen: bool = False) -> str:
+    """The form in which numbers meet."""
+    forms = [operand.form for operand in operands]
+    if set(forms) - set("iuwfb"):
+        raise Refused
+    wide = any(o.form == "w" for o in operands)
+    for place, operand in enumerate(operands):
+        if operand.form == "f":
+            typed = operand.constant and math.isfinite(operand.cells[0])
+            whole = typed and operand.cells[0].is_integer() and -(2**63) <= operand.cells[0] < 2**64
+            whole = whole and str(operand.cells[0]) != "-0.0"
+            if not (typed and (wide or (chosen and whole))):
+                return "f"
+            forms[place] = "w" if wide else "u" if operand.cells[0] >= 2**63 else "i"
+    if "w" in forms:
+        return "w"
+    if "u" not in forms:
+        return "i"
+    natural = all(f == "u" or (o.constant and o.cells[0] >= 0) for f, o in zip(forms, operands, strict=True))
+    return "u" if natural else "w"
+
+
+def held(number: Any, form: str, nulls: int, scale: int = 0) -> Any:
+    """A whole number as its form holds it: beyond that unknown, or wrapped around where there is no missing value."""
+    if form == "w":
+        return number if abs(number) * 10**scale < 10**76 else None
+    if form == "f":
+        return number
+    least, most = FITS[form]
+    if least <= number <= most:
+        return number
+    return None if nulls == NA else (number - least) % 2**64 + least
+
+
+def of_float(number: Any) -> Any:
+    """A float, None for NaN."""
+    return None if math.isnan(number) else float(number)
+
+
+NUMPY: dict[str, Any] = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide}
+NUMPY |= {"%": np.remainder, "**": np.power}
+PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "//": lambda x, y: x // y,
+    "%": lambda x, y: x % y,
+}
+
+
+def arithmetic(op: str, left: Cells, right: Cells) -> Cells:
+    """Of numbers, dates and durations."""
+    if {left.form, right.form} & set("DZT"):
+        return of_times(op, left, right)
+    form = common(left, right) if op in PYTHON else common(left, right) and "f"
+    if left.constant and right.constant:  # of integers alone, here
+        x, y = left.cells[0], right.cells[0]
+        return constant(x**y if op == "**" else PYTHON[op](x, y))
+    nulls = max(left.nulls, right.nulls)
+    found: list[Any] = []
+    if form == "f":
+        for x, y in rows(left, right):
+            with np.errstate(all="ignore"):
+                missing = x is None or y is None
+                found.append(None if missing else of_float(NUMPY[op](np.float64(near(x)), np.float64(near(y)))))
+        return made(found, "f", left, right, nulls=NAN)
+    form = "w" if op == "-" and form == "u" else form
+    scale = {"*": left.scale + right.scale, "//": 0}.get(op, max(left.scale, right.scale))
+    divisor = right.constant and right.cells[0] != 0
+    for x, y in rows(left, right):
+        if x is None or y is None:
+            found.append(None)
+        elif op in ("//", "%") and not y:
+            found.append(None if nulls == NA or op == "%" or not x else math.copysign(math.inf, x))
+        else:
+            found.append(held(PYTHON[op](exact(x, left.form), exact(y, right.form)), form, nulls, scale))
+    missing = op in ("//", "%") and not divisor
+    return made(found, form, left, right, nulls=NAN if missing or form == "w" else NEVER, scale=scale)
+
+
+def near(number: Any) -> float:
+    """The float next to a number."""
+    return number.numerator / number.denominator if isinstance(number, Fraction) else float(number)
+
+
+def each(function: Callable[[Any], Any], operand: Cells, form: str | None = None, nulls: int = NEVER) -> Cells:
+    """What a function makes of cells that are there."""
+    cells = [None if cell is None else function(cell) for cell in operand.cells]
+    return replace(made(cells, form or operand.form, operand, nulls=nulls), zone=operand.zone, unit=operand.unit)
+
+
+def of_one(whole: Callable[[Any], Any]) -> Callable[[Cells], Cells]:
+    """A function of numbers that is exact of whole ones."""
+
+    def found(operand: Cells) -> Cells:
+        form = common(operand)
+        nulls = NAN if form in "fw" else NEVER
+        return each(lambda x: held(whole(x), form, operand.nulls, operand.scale), operand, form, nulls)
+
+    return found
+
+
+def negative(operand: Cells) -> Cells:
+    if operand.form == "T":
+        return each(lambda x: -x, operand)
+    if operand.form == "f":
+        return each(lambda x: -x, operand)
+    return arithmetic("-", Cells([0], "i", constant=True), operand)
+
+
+def absolute(operand: Cells) -> Cells:
+    return each(abs, operand) if operand.form == "T" else of_one(abs)(operand)
+
+
+def of_numpy(name: str) -> Callable[[Cells], Cells]:
+    """A function in float64."""
+
+    def found(operand: Cells) -> Cells:
+        common(operand)
+        with np.errstate(all="ignore"):
+            # of columns, as the last bit may differ between NumPy's ways with one number and with many
+            given = np.array([np.nan if x is None else near(x) for x in operand.cells], dtype=np.float64)
+            cells = [of_float(number) for number in getattr(np, name)(given)]
+        return made(cells, "f", operand, nulls=NAN)
+
+    return found
+
+
+def rounded(operand: Cells, places: Cells) -> Cells:
+    lost = places.cells[0]
+
+    def to_even(x: Any) -> Any:
+        if operand.form == "f":
+            with np.errstate(all="ignore"):
+                found = float(np.round(np.float64(x), lost))
+            return found if math.isfinite(found) else x
+        step = Fraction(10) ** -lost
+        return x if (Fraction(x) / step).denominator == 1 else round(Fraction(x) / step) * step
+
+    if operand.form in "iu" and lost < -18:
+        return made([None if x is None else to_even(x) for x in operand.cells], "w", operand, nulls=NAN)
+    return of_one(to_even)(operand)
+
+
+def limited(limit: Callable[..., Any]) -> Callable[[Cells, Cells], Cells]:
+    def found(operand: Cells, bound: Cells) -> Cells:
+        if operand.form not in "iuwf" or bound.form not in "iuf":
+            raise Refused
+        end = bound.cells[0]
+        least, most = FITS.get(operand.form, (-(10**76), 10**76))
+        if operand.form != "f" and (end <= least if limit is max else end >= most):
+            return operand
+        form = common(operand, bound, chosen=True)
+        if form == "f":
+            return each(lambda x: float(limit(near(x), near(end))), operand, "f", NAN)
+        return each(lambda x: limit(x, exact(end, bound.form)), operand, form, NAN if form == "w" else NEVER)
+
+    return found
+
+
+# Truth
+
+
+def compared(op: str, left: Cells, right: Cells) -> Cells:
+    """Three-valued where a dtype has NA, and two-valued otherwise."""
+    left, right = as_time(left, right), as_time(right, left)
+    kinds = {kind(left), kind(right)}
+    listed = "c" in (left.form, right.form)
+    if listed and op not in ("==", "!="):
+        raise Refused
+    if not listed and len(kinds) > 1:
+        raise Refused
+    if listed and not (left.constant or right.constant) and not kinds <= {"text", "c"}:
+        raise Refused
+    floats = kinds == {"number"} and common(left, right) == "f"
+    nulls = max(left.nulls, right.nulls)
+    found = []
+    for x, y in rows(left, right):
+        if x is None or y is None:
+            found.append(None if nulls == NA else op == "!=")
+            continue
+        if floats:
+            x, y = near(x), near(y)
+        elif kinds == {"number"}:
+            x, y = exact(x, left.form), exact(y, right.form)
+        holds = {"==": x == y, "!=": x != y}
+        found.append(holds[op] if op in holds else {"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}[op])
+    return Cells(found, "b", nulls)
+
+
+def kind(operand: Cells) -> str:
+    """Under which a value is compared."""
+    return {"t": "text", "o": "text", "c": "c", "D": "D", "Z": "Z", "T": "T"}.get(operand.form, "number")
+
+
+def truth(operand: Cells) -> list[Any]:
+    if operand.form != "b":
+        raise Refused
+    return operand.cells
+
+
+def kleene_and(*conditions: Cells) -> Cells:
+    cells = [False if False in row else None if None in row else True for row in rows(*map(conditional, conditions))]
+    return made(cells, "b", *conditions)
+
+
+def kleene_or(*conditions: Cells) -> Cells:
+    cells = [True if True in row else None if None in row else False for row in rows(*map(conditional, conditions))]
+    return made(cells, "b", *conditions)
+
+
+def kleene_not(condition: Cells) -> Cells:
+    return each(lambda cell: not cell, conditional(condition))
+
+
+def conditional(operand: Cells) -> Cells:
+    return replace(operand, cells=truth(operand))
+
+
+def is_in(operand: Cells, listed: list[Cells]) -> Cells:
+    """Never unknown, as pandas' own."""
+    found = [compared("==", replace(operand, nulls=NAN), one).cells for one in listed]
+    return Cells([any(row) for row in zip(*found, strict=True)] if found else [False] * len(operand.cells), "b")
+
+
+# Choices
+
+
+def chosen(codes: list[int], values: list[Cells]) -> Cells:
+    """Of each row the value of its code; missing for one that is none."""
+    timed = next((value for value in values if value.form in "DZT"), None)
+    if timed is not None:
+        values = [as_time(value, timed) for value in values]
+    kinds = {{"b": "b", "c": "text"}.get(value.form, kind(value)) for value in values}
+    if len(kinds) > 1:
+        raise Refused
+    if timed is not None:
+        unit = min((value.unit for value in values), key=UNITS.__getitem__)
+        values = [replace(value, cells=[within(x, unit) for x in value.cells], unit=unit) for value in values]
+    form = "o" if {value.form for value in values} & {"o", "c"} else values[0].form
+    lacking = NAN if max(codes, default=0) >= len(values) else NEVER
+    if kinds == {"number"}:
+        form = common(*values, chosen=True)
+    spread = [value.cells * len(codes) if value.constant else value.cells for value in values]
+    found = [spread[code][row] if code < len(values) else None for row, code in enumerate(codes)]
+    if form in "iuw":
+        found = [None if x is None else Fraction(Decimal(repr(x))) if isinstance(x, float) else x for x in found]
+    elif form == "f":
+        found = [None if x is None else near(x) for x in found]
+    elif form == "b" and max(value.nulls for value in values) < NA:
+        found = [bool(x) for x in found]
+    return made(found, form, *values, nulls=lacking)
+
+
+def where(operand: Cells, condition: Cells, *other: Cells) -> Cells:
+    if operand.constant and condition.constant and all(value.constant for value in other):
+        raise Refused
+    codes = [0 if held else 1 for held in truth(condition)]
+    length = len(rows(operand, condition, *other))
+    return chosen(codes * length if condition.constant else codes, [operand, *other])
+
+
+def case_when(operand: Cells, *cases: Cells) -> Cells:
+    ends = next((place for place in range(0, len(cases), 2) if cases[place].constant and cases[place].cells[0]), None)
+    operand, cases = (operand, cases) if ends is None else (cases[ends + 1], cases[:ends])
+    conditions, values = list(map(truth, cases[::2])), [*cases[1::2], operand]
+    length = len(rows(operand, *cases))
+    spread = [held * length if case.constant else held for held, case in zip(conditions, cases[::2], strict=True)]
+    codes = [next((c for c, held in enumerate(spread) if held[row]), len(spread)) for row in range(length)]
+    return chosen(codes, values)
+
+
+def filled(operand: Cells, value: Cells) -> Cells:
+    if operand.form == "c":
+        if value.form in "DZT":
+            raise Refused
+        return Cells([value.cells[0] if x is None else x for x in operand.cells], "o", NAN)
+    value = as_time(value, operand)
+    if kind(operand) != kind(value) or ("b" in (operand.form, value.form) and operand.form != value.form):
+        raise Refused
+    if kind(operand) == "number" and operand.form != "b":
+        form = common(operand, value, chosen=True)
+        change = near if form == "f" else lambda x: Fraction(Decimal(repr(x))) if isinstance(x, float) else x
+        return made([change(value.cells[0] if x is None else x) for x in operand.cells], form, operand)
+    return replace(operand, cells=[value.cells[0] if x is None else x for x in operand.cells])
+
+
+def mapped(operand: Cells, pairs: Any) -> Cells:
+    keys, values = [constant(wanted) for wanted, _ in pairs], [constant(value) for _, value in pairs]
+    return taken(operand, [positions(operand, keys)], values)
+
+
+def positions(operand: Cells, keys: list[Cells]) -> list[int]:
+    found = [compared("==", replace(operand, nulls=NAN), wanted).cells for wanted in keys]
+    return [next((p for p, row in enumerate(cells) if row), -1) for cells in zip(*found, strict=True)]
+
+
+def taken(operand: Cells, codes: list[list[int]], values: list[Cells]) -> Cells:
+    (positions,) = codes
+    form = "f" if kind(values[0]) == "number" and values[0].form != "b" else values[0].form
+    absent = False if form == "b" and operand.nulls < NA else None
+    cells = [absent if p < 0 else values[p].cells[0] for p in positions]
+    cells = [float(x) if form == "f" and x is not None else x for x in cells]
+    return made(cells, form, operand, nulls=NEVER if form == "b" else NAN)
+
+
+def cut(operand: Cells, bins: Any, right: bool, labels: Any, include_lowest: bool) -> Cells:
+    if operand.form not in "iuwfDZT":
+        raise Refused
+    edges, plain = [constant(edge) for edge in bins], replace(operand, nulls=NAN)
+    passed = [
+        compared("<=" if not right or (include_lowest and p == 0) else "<", edge, plain).cells
+        for p, edge in enumerate(edges)
+    ]
+    counts = [sum(row) for row in zip(*passed, strict=True)]
+    codes = [-1 if count in (0, len(bins)) else count - 1 for count in counts]
+    return taken(operand, [codes], [constant(label) for label in labels])
+
+
+# Text
+
+
+def text_of(operand: Cells) -> Cells:
+    if operand.form not in "toc":
+        raise Refused
+    return operand
+
+
+def texts(change: Callable[..., Any], form: str = "t") -> Callable[..., Cells]:
+    def found(operand: Cells, **options: Any) -> Cells:
+        operand = text_of(operand)
+        cells = [change(x, *options.values()) if isinstance(x, str) else None for x in operand.cells]
+        return made(cells, form, operand, nulls=NAN)
+
+    return found
+
+
+def tests(holds: Callable[..., bool]) -> Callable[..., Cells]:
+    def found(operand: Cells, **options: Any) -> Cells:
+        operand = text_of(operand)
+        absent = None if operand.nulls == NA else False
+        cells = [absent if x is None else isinstance(x, str) and holds(x, *options.values()) for x in operand.cells]
+        return made(cells, "b", operand)
+
+    return found
+
+
+def contains(cell: str, pat: str, case: bool, regex: bool) -> bool:
+    return pat in cell if case else pat.upper() in cell.upper()
+
+
+def as_number(cell: Any) -> Any:
+    """What text says as a number, exactly."""
+    if isinstance(cell, bool) or not isinstance(cell, str):
+        return cell
+    try:
+        found = Decimal(cell)
+    except ArithmeticError:
+        return None
+    return Fraction(found) if found.is_finite() and cell.isascii() and "_" not in cell else None
+
+
+def astype(operand: Cells, dtype: str) -> Cells:
+    number = kind(operand) == "number"
+    if dtype == "bool":
+        if not number:
+            raise Refused
+        absent = None if operand.nulls == NA else False
+        return made([absent if x is None else x != 0 for x in operand.cells], "b", operand)
+    if not number and operand.form not in "toc":
+        raise Refused
+    if dtype == "string":
+        if operand.form in "oc":
+            return texts(str)(operand)
+        return each(written, operand, "t", NAN)
+    cells = operand.cells if number else [as_number(x) for x in operand.cells]
+    if dtype == "float64":
+        return made([None if x is None else of_float(near(x)) for x in cells], "f", operand, nulls=NAN)
+    whole = [None if x is None or (isinstance(x, float) and not math.isfinite(x)) else math.trunc(x) for x in cells]
+    least = -(2**63) + (operand.form == "f")
+    fit = [x if x is not None and least <= x < 2**63 else None for x in whole]
+    return made(fit, "i", operand, nulls=NEVER if operand.form in "ib" else NAN)
+
+
+def written(cell: Any) -> str:
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else str(cell)
+    if isinstance(cell, Fraction) and cell.denominator > 1:
+        with localcontext(prec=100):
+            return f"{Decimal(cell.numerator) / Decimal(cell.denominator):f}"
+    return str(cell)
+
+
+# Dates
+
+
+def as_time(value: Cells, other: Cells) -> Cells:
+    """A text constant beside dates and durations."""
+    if not (value.constant and value.form == "t" and other.form in "DZT"):
+        return value
+    try:
+        return constant(
+            pd.Timedelta(value.cells[0]) if other.form == "T" else pd.Timestamp(value.cells[0], tz=other.zone)
+        )
+    except ValueError:
+        raise Refused from None
+
+
+UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+def within(count: Any, unit: str) -> Any:
+    """A count of nanoseconds, None where a unit cannot hold it."""
+    return count if count is not None and -(2**63) < count // UNITS[unit] < 2**63 and count % UNITS[unit] == 0 else None
+
+
+def of_times(op: str, left: Cells, right: Cells) -> Cells:
+    forms = left.form, right.form
+    form = {("T", "T", "+"): "T", ("T", "T", "-"): "T", ("T", "T", "/"): "f"}.get((*forms, op))
+    if form is None and right.form == "T" and left.form in "DZ" and op in "+-":
+        form = left.form
+    if form is None and left.form == "T" and right.form in "DZ" and op == "+":
+        form = right.form
+    if form is None and left.form == right.form and left.form in "DZ" and op == "-":
+        form = "T"
+    if form is None:
+        raise Refused
+    unit = min(left.unit, right.unit, key=UNITS.__getitem__)
+    found: list[Any] = []
+    for x, y in rows(left, right):
+        if form == "f":
+            scale = UNITS[left.unit] / UNITS[right.unit]
+            counts = None if x is None or y is None else (x // UNITS[left.unit], y // UNITS[right.unit])
+            with np.errstate(all="ignore"):
+                found.append(
+                    None if counts is None else of_float(np.float64(counts[0]) / np.float64(counts[1]) * scale)
+                )
+            continue
+        x, y = within(x, unit), within(y, unit)
+        found.append(None if x is None or y is None else within(x + y if op == "+" else x - y, unit))
+    zone = left.zone if left.form == form else right.zone
+    return made(found, form, left, right, nulls=NAN, zone=zone if form in "DZ" else None, unit=unit)
+
+
+CYCLE = 146_097 * 86_400  # seconds of 400 years, after which the calendar repeats itself
+LAST = round((datetime.datetime(9999, 12, 31, 23, 59, 59) - EPOCH).total_seconds())
+FIRST = round((datetime.datetime.min - EPOCH).total_seconds())
+PARTS: dict[str, Callable[[datetime.datetime], int]] = {
+    "quarter": lambda d: (d.month + 2) // 3,
+    "month": lambda d: d.month,
+    "day": lambda d: d.day,
+    "day_of_week": lambda d: d.weekday(),
+    "day_of_year": lambda d: d.timetuple().tm_yday,
+    "hour": lambda d: d.hour,
+    "minute": lambda d: d.minute,
+    "second": lambda d: d.second,
+}
+
+
+def part(name: str) -> Callable[[Cells], Cells]:
+    def found(operand: Cells) -> Cells:
+        if operand.form not in "DZ":
+            raise Refused
+
+        def read(count: int) -> Any:
+            seconds = count // 10**9
+            if operand.form == "Z":
+                if not FIRST <= seconds <= LAST:
+                    return None
+                inner = min(max(seconds, FIRST + 86_400), LAST - 86_400)  # no clock is changed on the days around
+                known = EPOCH + datetime.timedelta(seconds=inner)
+                away = known.replace(tzinfo=datetime.UTC).astimezone(ZoneInfo(operand.zone or "UTC")).utcoffset()
+                seconds += round(away.total_seconds())
+            cycles, seconds = divmod(seconds, CYCLE)
+            moment = EPOCH + datetime.timedelta(seconds=seconds)
+            return float(moment.year + 400 * cycles if name == "year" else PARTS[name](moment))
+
+        return each(read, operand, "f", NAN)
+
+    return found
+
+
+def of_op(function: Callable[..., Cells], *first: Any) -> Callable[..., Cells]:
+    return lambda *operands: function(*first, *operands)
+
+
+OPERATIONS: dict[str, Callable[..., Cells]] = {
+    **{op: of_op(arithmetic, op) for op in NUMPY},
+    **{op: of_op(compared, op) for op in ("==", "!=", "<", "<=", ">", ">=")},
+    **{name: of_numpy(name) for name in ["sqrt", "exp", "log", "log2", "log10", "log1p", "expm1"]},
+    "negative": negative,
+    "abs": absolute,
+    "floor": of_one(lambda x: float(np.floor(x)) if isinstance(x, float) else math.floor(x)),
+    "ceil": of_one(lambda x: float(np.ceil(x)) if isinstance(x, float) else math.ceil(x)),
+    "round": rounded,
+    "at_least": limited(max),
+    "at_most": limited(min),
+    "and": kleene_and,
+    "or": kleene_or,
+    "not": kleene_not,
+    "isna": lambda operand: Cells([cell is None for cell in operand.cells], "b"),
+    "fillna": filled,
+    "where": where,
+    "case_when": case_when,
+    **{f"dt.{name}": part(name) for name in ("year", *PARTS)},
+}
+METHODS: dict[str, Callable[..., Cells]] = {
+    "str.lower": texts(str.lower),
+    "str.upper": texts(str.upper),
+    "str.strip": texts(str.strip),
+    "str.lstrip": texts(str.lstrip),
+    "str.rstrip": texts(str.rstrip),
+    "str.slice": texts(lambda cell, start, stop, step: cell[start:stop:step]),
+    "str.len": texts(lambda cell: float(len(cell)), "f"),
+    "str.contains": tests(contains),
+    "str.startswith": tests(lambda cell, pat: cell.startswith(pat)),
+    "str.endswith": tests(lambda cell, pat: cell.endswith(pat)),
+    "astype": astype,
+    "cut": cut,
+}
