@@ -4,8 +4,8 @@ An interval is refused when the chance of so few covers, at a coverage of 94.5 %
 smaller, among ten times as many new draws: right intervals fail the whole grid with probability below 1e-6. There is no upper
 limit on coverage, for whole numbers, ladders and intervals that end at a bound cover more, but one on the width beside the
 error that is seen, see `support.census.WIDE`. Power: of 120 draws a coverage of 80 % has too few covers with probability 0.9, a
-single draw whose interval is 2.5 times too wide too few large errors with 0.97; and where all intervals are a fifth too narrow (of
-the smaller cases two fifths), all of them together have too few covers.
+single draw whose interval is 2.5 times too wide too few large errors with 0.97; and where all intervals are a fifth too narrow
+(of the smaller cases two fifths), all of them together have too few covers.
 """
 
 from __future__ import annotations
