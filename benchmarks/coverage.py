@@ -1,9 +1,9 @@
 """Whether what is printed of errors holds and is narrow: the acceptance table of intervals, as simulations of the noise.
 
 Rows are fixed and the noise is fresh: recipes are handed exact integers and draw as they do at the gate. "% miss" is the share
-of printed intervals that do not hold the exact answer; its limit, in the column "floor", is 5.5 % and three standard errors of
-so many draws, so what is met certifies no more than that. "width" is half the median width over the 95 % quantile of the
-errors. A line is "small" where its limit is meant for other sizes.
+of printed intervals that do not hold the exact answer, of which 5.5 % may miss; "width" is half the median width over the 95 %
+quantile of the errors. Limits, in the column "floor", are three standard errors of so many draws above the wanted figures, so
+what is met certifies no more than that. A line is "small" where its limit is meant for other sizes.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ ADD, REPLACE = {}, {"neighbors": "replace_one", "rows": True}
 FULL = REPLACE | {"schema": {"x": {"nulls": 50}}}  # a constant for missing values, so that every row holds one
 LAWS = {"add_remove": ADD, "replace_one": REPLACE, "public n": FULL}
 DELTA = Fraction(1, 10**6)
+QUANTILE = math.sqrt(LEVEL / (1 - LEVEL)) / math.log(
+    1 / (1 - LEVEL)
+)  # relative error of the 95 % error of one Laplace draw
 MISSES = 0.055  # in all of 95 %: what the test of the package accepts
 Ask = Callable[[Any], Any]
 Wanted = Callable[[str], bool]
@@ -160,7 +163,7 @@ def means(wanted: Wanted, draws: int) -> Iterator[Row]:
 
 
 def spreads(wanted: Wanted, draws: int) -> Iterator[Row]:
-    """Variances and standard deviations of the same; of fewer than 500 rows deviations may be a quarter too wide."""
+    """Variances and standard deviations of the same."""
     yield from of_moments("var", lambda d: d.var("x", bounds=(0, 100)), pd.Series.var, wanted, draws, 1.12)
     yield from of_moments("std", lambda d: d.std("x", bounds=(0, 100)), pd.Series.std, wanted, draws, 1.15)
 
@@ -185,8 +188,8 @@ def of_moments(
                     value, lower, upper = (x[seen.shown] for x in seen[:3])
                     error = float(np.quantile(np.abs(value - truth), LEVEL))
                     width = float(np.median(upper - lower)) / 2 / error
-                    # the quantile of so many errors is known to 2 %
-                    yield row(line, rows, width, "x", "width / 95 % error", widest, error < most and shown > draws / 2)
+                    floor = round(widest * (1 + 3 * QUANTILE / math.sqrt(shown)), 2)
+                    yield row(line, rows, width, "x", "width / 95 % error", floor, error < most and shown > draws / 2)
 
 
 def equal_values(wanted: Wanted, draws: int) -> Iterator[Row]:

@@ -4,8 +4,8 @@ An interval is refused when the chance of so few covers, at a coverage of 94.5 %
 smaller, among ten times as many new draws: right intervals fail the whole grid with probability below 1e-6. There is no upper
 limit on coverage, for whole numbers, ladders and intervals that end at a bound cover more, but one on the width beside the
 error that is seen, see `support.census.WIDE`. Power: of 120 draws a coverage of 80 % has too few covers with probability 0.9, a
-single draw whose interval is 2.5 times too wide too few large errors with 0.97; and where all intervals are a fifth too narrow,
-all of them together have too few covers.
+single draw whose interval is 2.5 times too wide too few large errors with 0.97; and where all intervals are a fifth too narrow
+(of the smaller cases two fifths), all of them together have too few covers.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def chance(found: Iterable[Entry]) -> float:
 
 def test_every_question_is_judged_or_said_to_have_no_interval():
     named = [*TRUE, *TOLD, *NONE, *STREAMED, *BLOCK_RANKS, *RECORDED, *BLOCKS]
-    assert [name for name in EVERY if named.count(name) != 1] == []
+    assert [name for name in EVERY if named.count(name) != 1] == [], "TRUE in tests/support/census.py"
 
 
 @pytest.mark.parametrize("name", [*NONE, *(pytest.param(name, marks=pytest.mark.slow) for name in BLOCK_RANKS)])
@@ -108,7 +108,8 @@ def test_the_census(case):
     assert refused(case, found, FALSE_ALARMS / len(GRID) / 2) == []
     first = {name: entry for (name, _), entry in reversed(found.items()) if entry.judged}
     assert chance(first.values()) > FALSE_ALARMS / len(GRID) / 2
-    assert chance(entry.narrowed(0.8) for entry in first.values()) < FALSE_ALARMS / len(GRID) / 2
+    twin = 0.8 if case in TABLES else 0.6  # of fewer questions
+    assert chance(entry.narrowed(twin) for entry in first.values()) < FALSE_ALARMS / len(GRID) / 2
 
 
 @pytest.mark.nightly

@@ -119,9 +119,10 @@ def by_label(table: pd.DataFrame, columns: Any, function: Callable[[pd.DataFrame
     return {text(label): function(rows) for label, rows in table.groupby(columns)}
 
 
-def often(sizes: dict[str, Any]) -> dict[str, Any]:
-    """Without keys of fewer rows than it takes to be found: those that are owe it to their noise, which is said below them."""
-    return {label: rows for label, rows in sizes.items() if rows >= TO_BE_FOUND}
+def often(sizes: dict[str, Any], release: Any) -> dict[str, Any]:
+    """Without keys of fewer rows than it takes to be found: those that are owe it to their noise, as is said below them."""
+    least = re.search(r"noisy count of ([\d,]+)", " ".join(release.notes)).group(1)
+    return {label: rows for label, rows in sizes.items() if rows >= int(least.replace(",", ""))}
 
 
 def text(label: Any) -> str:
@@ -165,7 +166,6 @@ def pairs(*columns: list[float]) -> list[float]:
     return [x for row in zip(*columns, strict=True) for x in row]
 
 
-TO_BE_FOUND = 15  # rows, at epsilon = 1 and delta = 1e-6
 NO = math.nan  # cells of a table that nothing is about
 TENS = range(0, 101, 10)
 WEEKS = pd.date_range(*DAYS, freq="7D")
@@ -231,13 +231,20 @@ TRUE: dict[str, Truth] = {
     **dict.fromkeys(
         ("found counts", "sizes of found groups", "counts of found groups"), lambda t: by_label(t, "ward", len)
     ),
-    "found dates": lambda t: often(by_label(t, "day", len)),
+    "found dates": lambda t: by_label(t, "day", len),
     "sums of found groups": lambda t: by_label(t, "ward", lambda g: cut(g, "cost").sum()),
     "means of found groups": lambda t: by_label(t, "ward", lambda g: cut(g, "cost").mean()),
-    "sizes of found combinations": lambda t: often(by_label(t, ["ward", "day"], len)),
+    "sizes of found combinations": lambda t: by_label(t, ["ward", "day"], len),
     "means of found combinations": lambda t: by_label(t, ["to", "ward", "age"], lambda g: cut(g, "cost").mean()),
     "sums of combinations partly listed": lambda t: by_label(t, ["ward", "to"], lambda g: cut(g, "cost").sum()),
 }
+LISTED = (
+    "found counts",
+    "sizes of found groups",
+    "counts of found groups",
+    "found dates",
+    "sizes of found combinations",
+)
 TOLD: dict[str, Callable[[pd.DataFrame, Any], Any]] = {
     "private bounds": in_found_bounds
 }  # what the answer itself names
@@ -282,6 +289,10 @@ WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     **dict.fromkeys(("agg of groups", "describe", "describe two"), (math.inf, LADDER)),
     "min with error bar": (math.inf, "one row decides, so it begins at the bound"),
     **dict.fromkeys(("ecdf", "ecdf by column"), (4, FITTED)),
+    "smooth error bar": (
+        math.inf,
+        "its scale is bought, by noise of its own, and half of what may fail is left to that",
+    ),
     "regression": (4, "widened by as much as what is left out of the linear error may be; the fewer rows, the more"),
     **dict.fromkeys(("cov", "cov of three"), (math.inf, "of few rows all that is possible, and says so")),
     "corr": (math.inf, "as covariances, and by the noise of two variances at once"),
@@ -459,5 +470,8 @@ def entries(case: str, name: str, draws: int) -> dict[str, Entry]:
     """What is printed of each number of a question."""
     rows = protected(case)[0]
     exact = TRUE[name](rows) if name in TRUE else None
-    true = (lambda release: TOLD[name](rows, release)) if name in TOLD else (lambda _: exact)
+
+    def true(release: Any) -> Any:
+        return TOLD[name](rows, release) if name in TOLD else often(exact, release) if name in LISTED else exact
+
     return asked(lambda: release_of(case, name), true, draws)
