@@ -114,7 +114,9 @@ class TableQuestions(PreparedFrame):
         edges = self._edges("histogram", column, bins, range if bounds is None else bounds)
         if edges is None:
             keyed, labels = self._keys("histogram", column, keys, other, null)
-            return self._ask(self._text(keys=keyed.keys), CountBy(keyed, labels, name="count"), (column,))
+            return self._ask(
+                self._text(keys=keyed.keys, bounds=LEFT_OUT), CountBy(keyed, labels, name="count"), (column,)
+            )
         binned, labels = checks.bins(edges, other, null, self._kind(column), "histogram", column)
         question = RangeCounts(binned, labels) if workload == "ranges" else CountBy(binned, labels, name="count")
         text = self._text(bins=labels.edges, bounds=LEFT_OUT, range=LEFT_OUT)
