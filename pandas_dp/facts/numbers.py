@@ -44,15 +44,15 @@ class Accuracy:
         return f"within={amount}, confidence={self.level:.12g}" + (f", delta={show(self.delta)}" if self.delta else "")
 
 
-def _typed(value: Any) -> Any:
-    """A price as it may be typed: also a decimal in quotes, which is exact as well; its exponent has three digits at most."""
+def unquoted(value: Any) -> Any:
+    """An epsilon of a call or budget as it may be typed: a decimal in quotes, too, with an exponent of three digits at most."""
     return Decimal(value) if type(value) is str and DECIMAL.fullmatch(value) else value
 
 
 def positive_epsilon(value: Any, argument: str = "epsilon") -> Fraction:
     """Exact epsilon within 1e-9..1e6."""
     with told(behind=f", such as {argument}=0.5"):
-        exact = exact_number(_typed(value), argument)
+        exact = exact_number(value, argument)
     if not SMALLEST_EPSILON <= exact <= LARGEST_EPSILON:
         raise ArgumentValueError(f"{argument} must lie between 1e-9 and 1e6, such as {argument}=0.5")
     return exact
@@ -87,7 +87,7 @@ def _planned(check: Callable[[Any, str], Checked], value: Any, what: str, line: 
 def small_delta(value: Any, argument: str = "delta") -> Fraction:
     """Exact delta within [0, 1)."""
     with told(behind=f", such as {argument}=1e-6"):
-        exact = exact_number(_typed(value), argument)
+        exact = exact_number(value, argument)
     if not 0 <= exact < 1 or 0 < exact < Fraction(1, 10**100):
         raise ArgumentValueError(f"{argument} must be 0 or lie between 1e-100 and 1, such as {argument}=1e-6")
     return exact
@@ -101,7 +101,7 @@ def price(epsilon: Any, delta: Any, rho: Any) -> Price:
         return Price(rho=positive_epsilon(rho, "rho"))
     if epsilon is None:
         raise ArgumentTypeError("a query needs a price: df.dp(epsilon=0.5)")
-    return Price(positive_epsilon(epsilon), small_delta(delta))
+    return Price(positive_epsilon(unquoted(epsilon)), small_delta(delta))
 
 
 def accuracy(within: Any, confidence: Any, epsilon: Any, delta: Any, rho: Any) -> Accuracy:

@@ -314,7 +314,8 @@ def query(
     >>> pandas_dp.query(epsilon=0.5).query("age > 30").mean("cost", bounds=(0, 100))
     pandas_dp.query(epsilon=0.5).query('age > 30').mean('cost', bounds=(0, 100))
     """
-    given = dict(zip(DEFAULTS, (epsilon, delta, rho, within, confidence, fresh, max_groups), strict=True))
+    asked = numbers.unquoted(epsilon), delta, rho, within, confidence, fresh, max_groups
+    given = dict(zip(DEFAULTS, asked, strict=True))
     return Query({name: value for name, value in given.items() if value is not DEFAULTS[name]})
 
 

@@ -17,7 +17,7 @@ from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.names import check_name
-from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta
+from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta, unquoted
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
 from pandas_dp.session import ledger_files, registry
@@ -65,7 +65,7 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
 def total(epsilon: Any, delta: Any = 0, reserved: Any = None, accountant: Any = "auto", plan: Any = None) -> Budget:
     """Return the total from what ``protect`` accepts."""
     part = None if reserved is None else small_delta(reserved, "delta_reserved")
-    budget = Budget.of(positive_epsilon(epsilon), small_delta(delta), part, accountant)
+    budget = Budget.of(positive_epsilon(unquoted(epsilon)), small_delta(delta), part, accountant)
     if plan is None:
         return budget
     if reserved is not None:

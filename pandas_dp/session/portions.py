@@ -35,7 +35,7 @@ def allot(frame: pd.DataFrame, name: str, epsilon: Any) -> pd.DataFrame:
     """Return the frame on a part of its budget; see ``df.dp.allot``."""
     if not isinstance(name, str) or not name.strip() or PART in name or MARK in name:
         raise ArgumentTypeError("name must be a text without '::' and '#': df.dp.allot('nightly', epsilon=1)")
-    total, table = numbers.positive_epsilon(epsilon), registry.table_of(frame)
+    total, table = numbers.positive_epsilon(numbers.unquoted(epsilon)), registry.table_of(frame)
     session = table.session
     check_name(session.name + PART + name, session._ledger.heads())
     text = f"allot({name!r}, epsilon={show(total)})"
@@ -49,7 +49,7 @@ def partition(
 ) -> dict[Hashable, pd.DataFrame]:
     """Return a frame for each key, on a part of the budget; see ``df.dp.partition``."""
     refuse_private("partition", [("keys", keys)])
-    total, table = numbers.positive_epsilon(epsilon), registry.table_of(frame)
+    total, table = numbers.positive_epsilon(numbers.unquoted(epsilon)), registry.table_of(frame)
     session, empty = table.session, table.empty
     line = f"df.dp.partition({by!r}, ['A', 'B'], epsilon=1)"
     if not isinstance(by, str) or by not in empty:

@@ -99,13 +99,9 @@ def swapped(made: Made) -> Iterator[tuple[str, Made]]:
             yield f"{place} = {odd!r}", made._replace(args=args, options=options)
 
 
-IN_QUOTES = {  # prices: a decimal of Python's own text is one exact number
+IN_QUOTES = {  # epsilons of calls and budgets: a decimal of Python's own text is one exact number
     *(f"Accessor.{call}: epsilon" for call in ("__call__", "protect", "allot", "partition")),
-    *("Accessor.preview: 0", "Accessor.protect: delta", "Session.extend: 0", "query: 0", "split: 0"),
-    *("local.estimate: epsilon", "local.randomize: epsilon", "accounting.compose: delta", "accounting.epsilon_for: 1"),
-    *(f"{call}(): 0" for call in ("Loss", "Laplace", "Exponential", "Gaussian")),
-    *(f"accounting.{call}: 0" for call in ("gaussian_sigma", "group_privacy", "queries_for", "subsampled")),
-    *(f"accounting.{call}: 1" for call in ("gaussian_sigma", "queries_for", "subsampled")),
+    *("Accessor.preview: 0", "query: 0"),
 }
 
 
