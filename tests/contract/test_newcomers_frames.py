@@ -14,6 +14,7 @@ from pandas_dp.accessor.accessor import Accessor
 EXACT = 10**5  # noise is 0 but for a probability below e**-1000
 REST = "where 'pid' is missing; intervals do not cover what is left out"
 LEFT_OUT = f"at most 2 rows of one 'pid' count, none {REST}"
+BLOCK = f"all rows of one 'pid' count, in one block, none {REST}"
 CUT = f"a sum counts of one 'pid' at most what 2 rows at a bound come to, nothing {REST}"
 
 
@@ -40,7 +41,8 @@ def owned():
 )
 def test_answers_say_which_rows_of_a_unit_do_not_count(owned, ask, shown):
     answer = ask(owned.dp(epsilon=EXACT))
-    note = CUT if "sum(" in str(answer.query) else LEFT_OUT
+    asked = str(answer.query)
+    note = CUT if "sum(" in asked else BLOCK if "sample_and" in asked else LEFT_OUT
     assert answer.notes[-1] == note
     assert (f"\n  {note}" in repr(answer)) == shown
 

@@ -27,7 +27,9 @@ def numbers(rows=3000):
 def asked_of(df, ask, epsilon=1):
     """The query that a call makes of a priced frame, with its parts and their shares."""
     kept = []
-    priced = type(df.dp(epsilon=1))(df, Price(Fraction(epsilon)), False, lambda table, asked, *rest: kept.append(asked))
+    priced = type(df.dp(epsilon=1))(
+        df, Price(Fraction(epsilon)), False, ahead=lambda table, asked, *rest: kept.append(asked)
+    )
     ask(priced)
     return kept[0]
 

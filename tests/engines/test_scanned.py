@@ -90,7 +90,9 @@ def test_files_give_the_integers_of_memory(name, way, coded, looks, patterns, mo
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("rows", [0, 1])
 def test_no_rows_and_one_row(rows, looks, tmp_path):
-    frame = table().iloc[:rows]
+    frame = (
+        table().iloc[:rows].astype({"cost": "Int64"})
+    )  # files have dtypes with missing values, which private bounds follow
     pattern = write(frame, tmp_path, (0, 0) if rows else ())
     for name in SAME:
         first, exact = answer(name, frame.copy()), looks[0]

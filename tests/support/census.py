@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.stats import binom
 from support import questions
 from support.frames import fresh
-from support.questions import DAYS, HOUR, KEYS
+from support.questions import DAYS, HOUR, KEYS, OWN
 
 from pandas_dp.aggregates.uncertainty import Interval
 from pandas_dp.datasets import load_adult
@@ -114,6 +114,11 @@ def by(table: pd.DataFrame, function: Callable[[pd.DataFrame], Any], key: str = 
     return [x for each in found for x in each] if isinstance(found[0], list) else found
 
 
+def in_own_bounds(table: pd.DataFrame, name: str) -> list[Any]:
+    """For each key, of values cut to the bounds of that key."""
+    return [getattr(table.loc[table["ward"] == key, "cost"].clip(*OWN[key]), name)() for key in KEYS]
+
+
 def by_label(table: pd.DataFrame, columns: Any, function: Callable[[pd.DataFrame], Any]) -> dict[str, Any]:
     """For each key that occurs."""
     return {text(label): function(rows) for label, rows in table.groupby(columns)}
@@ -197,6 +202,8 @@ TRUE: dict[str, Truth] = {
     "mean of a population": lambda t: cut(t, "cost").mean(),
     "group means of a population": lambda t: by(t, lambda g: cut(g, "cost").mean()),
     "mean day": lambda t: cut(t, "day").mean(),
+    "group means in own bounds": lambda t: in_own_bounds(t, "mean"),
+    "group sums in own bounds": lambda t: in_own_bounds(t, "sum"),
     "group means": lambda t: by(t, lambda g: cut(g, "cost").mean()),
     "var": lambda t: cut(t, "cost").var(),
     "var by column": lambda t: cut(t, "age").var(),

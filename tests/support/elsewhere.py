@@ -43,7 +43,7 @@ def prepared(held: Any, steps: bool) -> Any:
     if not steps:
         return held
     made = held.dp.query("age > 21 and uid < 45").dp.eval("more = cost + age").dp.fillna({"cost": 5})
-    return made.dp.filter(lambda d: d.more != 50).dp.rename({"more": "extra"})
+    return made.dp.filter(lambda d: (d.more != 50) | d.more.isna()).dp.rename({"more": "extra"})
 
 
 def answer(name: str, held: Any, unit: bool = False, steps: bool = False) -> Any:
