@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError
+from pandas_dp.facts.kinds import placed
 from pandas_dp.steps.values import (
     DATES,
     NAT,
@@ -88,16 +89,18 @@ def part(name: str, values: Values) -> Values:
 
 
 def as_time(values: Values, other: Values) -> Values:
-    """Return a text constant as the date or duration that ``other`` compares with, as pandas reads it.
+    """Return a constant as the date or duration that ``other`` compares with: a text as pandas reads it.
 
-    Only ISO dates and plain durations are read: ``"today"`` would mean something else each day. Anything but
-    a text constant beside dates or durations comes back as it is.
+    A date without a time zone, as text or not, is what clocks in the zone of ``other`` show, as in arguments. Only ISO dates
+    and plain durations are read: ``"today"`` would mean something else each day. Anything else comes back as it is.
 
     Raises
     ------
     ArgumentValueError
-        If the text is neither; depends on the constant and on the dtype of ``other``.
+        If the text is neither, or clocks show the date twice or never; depends on the constant and on the dtype of ``other``.
     """
+    if values.constant and values.kind is Kind.DATE and other.kind is Kind.ZONED:
+        return read_constant(placed(pd.Timestamp(values.data.item(), unit=values.unit), other.zone))
     if not isinstance(values.data, str) or other.kind not in TIMES:
         return values
     text = values.data.strip()
@@ -106,11 +109,11 @@ def as_time(values: Values, other: Values) -> Values:
             return read_constant(pd.Timedelta(text))
         if other.kind in DATES and _DATE_TEXT.fullmatch(text):
             stamp = pd.Timestamp(text)
-            if other.kind is Kind.ZONED and stamp.tz is None:
-                stamp = pd.Timestamp(text, tz=other.zone)
-            return read_constant(stamp)
+            return read_constant(stamp if other.kind is Kind.DATE else placed(stamp, other.zone))
+    except PandasDPError:
+        raise
     except (ValueError, OverflowError):
-        pass  # a thirteenth month, an hour that the zone skips: the text below says what to write
+        pass  # a thirteenth month: the text below says what to write
     example = "'3 days' or '12:30:00'" if other.kind is Kind.DURATION else "'2024-01-31' or '2024-01-31 12:30'"
     raise ArgumentValueError(f"{text[:40]!r} is not understood beside {other.kind.value}: write it as {example}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ NAN = np.nan
 MIDNIGHT = pd.Timestamp
 
 
-def value(text: str, frame: pd.DataFrame) -> list[object]:
+def value(text: Any, frame: pd.DataFrame) -> list[object]:
     return parse_expression(text, frame.columns).evaluate(frame).tolist()
 
 
@@ -294,6 +295,10 @@ def test_zoned_dates_are_instants_and_naive_text_is_local():
     assert value("z >= '2024-07-01'", frame) == [True, False]
     assert value("u >= '2024-07-01'", frame) == [False, False]
     assert value("z == '2024-07-01T00:30+02:00'", frame) == [True, False]
+    assert value("z >= '2024-07-01'", frame) == value(lambda d: d.z >= pd.Timestamp("2024-07-01"), frame)
+    assert value(lambda d: d.z.isin([pd.Timestamp("2024-07-01 00:30")]), frame) == [True, False]
+    assert value(lambda d: d.z.between(pd.Timestamp("2024-07-01"), pd.Timestamp("2024-07-02")), frame) == [True, False]
+    assert value(lambda d: d.z.fillna(pd.Timestamp("2024-07-01")) == "2024-07-01", frame) == [False, True]
     moved = parse_expression(lambda d: d.z + pd.Timedelta("1 day"), frame.columns).evaluate(frame)
     pd.testing.assert_series_equal(moved, frame["z"] + pd.Timedelta("1 day"), check_names=False)
     for text in ("z > n", "z - n"):
@@ -315,11 +320,21 @@ def test_dates_beyond_a_unit_become_missing_and_compare_exactly():
     assert parse_expression("t + t + t", frame.columns).evaluate(frame).isna().tolist() == [True, False]
 
 
-@pytest.mark.parametrize("text", ["now", "today", "NaT", "", "2024-13-01", "01/02/2024", "2024-03-31 02:30"])
+@pytest.mark.parametrize("text", ["now", "today", "NaT", "", "2024-13-01", "01/02/2024"])
 def test_text_that_is_no_plain_date_is_refused(text):
     zoned = pd.Series(pd.to_datetime(["2024-01-01"])).dt.tz_localize("Europe/Berlin")
     with pytest.raises(ArgumentValueError, match="2024-01-31"):
         value(f"z > {text!r}", pd.DataFrame({"z": zoned}))
+
+
+@pytest.mark.parametrize(("text", "why"), [("2024-03-31 02:30", "does not exist"), ("2024-10-27 02:30", "comes twice")])
+def test_what_clocks_show_twice_or_never_is_told_as_in_arguments(text, why):
+    frame = pd.DataFrame({"z": pd.Series(pd.to_datetime(["2024-01-01"])).dt.tz_localize("Europe/Berlin")})
+    for source in (f"z > {text!r}", f"z in [{text!r}]", lambda d: d.z > pd.Timestamp(text)):
+        with pytest.raises(ArgumentValueError, match=why) as caught:
+            value(source, frame)
+        for line in re.findall(r"'([^']*)'", str(caught.value).split("write ")[1]):
+            assert value(f"z > {line!r}", frame) == [False]
 
 
 def test_columns_that_no_expression_uses_can_still_be_tested_and_passed_on():
