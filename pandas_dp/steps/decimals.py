@@ -33,6 +33,9 @@ def read_decimals(cells: pa.ChunkedArray, missing: Any) -> tuple[Any, int]:
 
 
 def write_decimals(digits: Any, missing: Any, scale: int) -> Any:
-    """An array of decimals of one width, whatever they are."""
-    cells = [None if gone else Decimal(f"{cell}E-{scale}") for cell, gone in zip(digits, missing, strict=True)]
+    """An array of decimals of one width, whatever they are: what has more digits is missing."""
+    cells = [
+        None if gone or abs(cell) >= 10**DIGITS else Decimal(f"{cell}E-{scale}")
+        for cell, gone in zip(digits, missing, strict=True)
+    ]
     return pd.arrays.ArrowExtensionArray(pa.array(cells, pa.decimal256(DIGITS, scale)))
