@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -136,14 +136,10 @@ class PricedFrame(
         name = "df.dp" if self._ahead is None else "df.dp.preview"
         return f"<{name} at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
 
-    @overload
-    def __getitem__(self, column: str) -> PricedColumn: ...
-    @overload
-    def __getitem__(self, column: list[str]) -> PricedColumns: ...
-    def __getitem__(self, column: str | list[str]) -> PricedColumn | PricedColumns:
+    def __getitem__(self, column: str | list[str]) -> PricedColumn:
         """Select one column, or several by their list, as in pandas."""
         if isinstance(column, list):
-            return PricedColumns(self, column)
+            return PricedColumns(self, column)  # type: ignore[return-value]  # notebooks complete nothing of overloads
         if not isinstance(column, str):
             raise ArgumentTypeError(
                 "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "

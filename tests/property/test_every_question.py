@@ -87,6 +87,7 @@ FORMS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "sliced arrow": sliced_arrow,
 }
 
+WITH_MISSING = ("nullable", "arrow", "chunked", "sliced arrow")  # dtypes of whole numbers too
 PARTS = 3  # of the forms; a question is asked in one of them by plain pytest
 
 
@@ -133,8 +134,13 @@ CASES = [
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_same_table_in_another_form_has_the_same_integers(name, make, part, looks):
     """Of what is drawn at random the type alone is compared: there the table with missing values stands for both."""
-    first, exact = answer(name, make()), looks[0]
+    first, exact_of_numpy = answer(name, make()), looks[0]
+    # whole numbers of a dtype that has missing values go one by one: those of NumPy's are floats beside one
+    whole = {"cost": "Int64"} if make is table else {}
+    answer(name, make().astype(whole))
+    of_whole = looks[0]
     for form, change in [*FORMS.items()][part::PARTS]:
+        exact = of_whole if form in WITH_MISSING else exact_of_numpy
         other = answer(name, change(make()))
         assert type(other) is type(first), form
         if name not in DRAWN:

@@ -278,12 +278,12 @@ STREAMED = {  # no answers themselves, and `tests/session` asks them
 BLOCK_RANKS = (
     "vote",
     "median of blocks",
-    "medians of a function of groups",
     "smooth blocks",
 )  # as `RANK`, and noise that fits
 RECORDED = {"mean of blocks": "middle", "means of blocks": "ends"}  # of what functions return
 BLOCKS = (  # what their intervals are about no table holds: it differs from call to call; see the tests of blocks
-    "kmeans", "group means of blocks", "means of a function of groups", "winsorized mean", "winsorized blocks",
+    "kmeans", "group means of blocks", "means of a function of groups", "medians of a function of groups",
+    "winsorized mean", "winsorized blocks",
     "groups by noisy size", "function of groups by noisy size",
 )  # fmt: skip
 LADDER = (

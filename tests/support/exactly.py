@@ -495,7 +495,9 @@ def written(cell: Any) -> str:
 
 
 def as_time(value: Cells, other: Cells) -> Cells:
-    """A text constant beside dates and durations."""
+    """A text constant beside dates and durations; a date without a zone is what clocks show in that of the others."""
+    if value.constant and value.form == "D" and other.form == "Z":
+        return constant(pd.Timestamp(value.cells[0]).tz_localize(other.zone))
     if not (value.constant and value.form == "t" and other.form in "DZT"):
         return value
     try:
