@@ -211,12 +211,14 @@ if {first}:
 else:
     df.dp.protect(session=pandas_dp.open_session({ledger!r}), table="t", version="1")
 answer = df.dp(epsilon=4).mean("x", bounds=(0, 1000), method="winsorized")
-print(abs(answer - 50) < 0.2, df.dp.session.spent)
+print(float(answer), df.dp.session.spent)
 """
 
 
 def test_a_stored_answer_is_read_with_the_number_of_blocks_that_it_was_drawn_with(tmp_path):
     """A public number of rows chose 252 blocks; where a session was joined it is not public, and the sum was divided by 200."""
     ledger = str(tmp_path / "l.dpledger")
-    told = [python(WINSORIZED.format(first=first, ledger=ledger)) for first in (True, False, True, False)]
-    assert told == [["True epsilon=4"], ["True epsilon=8"], ["True epsilon=8"], ["True epsilon=8"]]
+    told = [python(WINSORIZED.format(first=first, ledger=ledger))[0].split() for first in (True, False, True, False)]
+    assert [spent for _, spent in told] == ["epsilon=4", "epsilon=8", "epsilon=8", "epsilon=8"]
+    known, joined, *again = (number for number, _ in told)  # a quartile drawn far off, which happens, moves a number
+    assert again == [known, joined]
