@@ -7,7 +7,6 @@ that are listed.
 from __future__ import annotations
 
 import copy
-import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -264,21 +263,9 @@ class PandasView:
             empty = place if first == last else empty
             results.append(None)
             with suppress(BaseException):  # whatever a row made the function raise, it counts as no result
-                results[place] = _called(function, _rebuilt(frame, order[first:last]))
+                results[place] = function(_rebuilt(frame, order[first:last]))
             stop()
         return results
-
-
-def _called(function: Callable[[Any], Any], block: pd.DataFrame) -> Any:
-    """What a function returns, with the process's generators as new: what one block drew decides nothing of the next."""
-    before = random.getstate(), np.random.get_state()
-    random.seed()
-    np.random.seed()
-    try:
-        return function(block)
-    finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])
 
 
 def _rebuilt(frame: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
@@ -334,6 +321,7 @@ def _cell(cell: Any) -> Any:
     """A copy of a cell that shares nothing with the table; None for what is missing or cannot be copied.
 
     Texts as well: Python keeps other forms of a text inside it, which a function of one block could leave to the next.
+    Texts inside of lists and tuples are still those of the table.
     """
     if type(cell) is str:
         return cell.encode("utf-32", "surrogatepass").decode("utf-32", "surrogatepass")

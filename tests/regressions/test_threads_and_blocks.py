@@ -1,6 +1,5 @@
 """Another thread's warnings, and what a function of one block could leave to the next."""
 
-import random
 import sys
 import threading
 import warnings
@@ -93,26 +92,6 @@ def test_threads_that_are_not_inside_are_told_as_ever():
         warnings.simplefilter("always")
         warnings.warn("told", UserWarning, stacklevel=1)
     assert [str(one.message) for one in seen] == ["told"]
-
-
-def test_blocks_share_no_generator():
-    """A block that draws once more would decide what all later ones draw, and later code."""
-    frame = protected(pd.DataFrame({"x": [0] * 299 + [1]}), epsilon=10**6)
-    drawn = []
-
-    def draws(block):
-        for _ in range(1 + 1000 * int((block["x"] == 1).any())):
-            drawn.append((random.random(), np.random.random()))
-        return drawn[-1][1]
-
-    random.seed(1)
-    np.random.seed(1)
-    expected = random.Random(1).random(), np.random.RandomState(1).random()
-    frame.dp(epsilon=1).sample_and_aggregate(draws, bounds=(0, 1), blocks=100, aggregator="mean")
-    assert (random.random(), np.random.random()) == expected
-    for numbers, first in zip(zip(*drawn, strict=True), expected, strict=True):
-        assert len(set(numbers)) == len(numbers)
-        assert first not in numbers
 
 
 def test_blocks_share_no_text():
