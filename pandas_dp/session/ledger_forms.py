@@ -30,12 +30,23 @@ TORN = (
     "a charge was cut short in this ledger file, and the journal beside it is of another moment: nothing was changed. Bring "
     f"the journal that was beside it then, or a back-up, and type {RESTORE}"
 )
+UNPREPARED = {
+    True: f"{files.READ_ONLY}, and a charge was cut short in it: open it once where it may be written",
+    False: f"{files.READ_ONLY}, and an older version wrote it: open it once where it may be written",
+}
 LOCKS, LOCKED = 0x40000000, 512  # the bytes of a file that SQLite locks
 
 
 def prepare(path: str) -> None:
     """Look at a ledger file before it is opened: convert one of an older version, and notice a charge that was cut short."""
     new, journal = files.check_file(path), f"{path}-journal"
+    if files.read_only(path):
+        end = time.monotonic() + database.BUSY_SECONDS
+        while files.left(journal) and time.monotonic() < end:  # of somebody who is charging, for some milliseconds
+            time.sleep(database.NAP)
+        if not new or files.left(journal):
+            raise LedgerError(UNPREPARED[new])
+        return
     if files.left(journal):
         _finish(path, journal)
     if not new or files.left(journal):

@@ -127,7 +127,6 @@ FOREIGN = {
     "unreleased": (unreleased, "unreleased pandas_dp"),
     "mode": (old_without_its_mode, "damaged"),
     "log": (lambda p: p.with_name(f"{p.name}-wal").write_bytes(b"x"), "-wal' is left of another ledger"),
-    "read-only": (lambda p: p.chmod(0o400), "read-only"),
     "hard link": (lambda p: os.link(p, p.parent / "second"), "second name"),
     "pipe": (lambda p: (p.unlink(), os.mkfifo(p)), "not an ordinary file"),
     "dangling": (lambda p: (p.unlink(), p.symlink_to(p.parent / "no" / "x")), "does not exist"),
