@@ -227,15 +227,10 @@ def test_x23_to_an_older_ledger_without_a_log_nothing_is_charged_before_somebody
         assert "what one held is not known" in ledger.entries("data")[-1].query
         assert ledger.stored("data", "k") == (3, "[1]")
         ledger.verify()
-        for charge in (
-            lambda: ask(ledger, "0.1"),
-            lambda: ledger.open("new", ONE, UNIT),
-            lambda: ledger.note("data", "n", ""),
-        ):
-            with pytest.raises(
-                LedgerError, match=r"its log was not here.* restore visits\.dpledger --spent-since epsilon=0"
-            ):
-                charge()
+        charges = (Ledger.open, "new", ONE, UNIT), (Ledger.note, "data", "n", ""), (ask, "0.1")
+        for charge, *given in charges:
+            with pytest.raises(LedgerError, match=r"its log was not here.* restore visits\.dpledger --spent-since eps"):
+                charge(ledger, *given)
         ledger.close()
     ledger = open_ledger(path)
     ledger_files.restore(ledger, pure("0.1"), "epsilon=0.1")
