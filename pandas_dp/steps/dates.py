@@ -1,7 +1,7 @@
 """Dates and durations as exact counts of a unit, and the text that stands for one.
 
 Pandas takes the unit of a column from the finest of its cells. So what is computed is in nanoseconds, whatever the unit, and
-missing where these do not hold it; and no constant that they do not hold stands beside cells. Cells themselves may lie anywhere.
+missing where these do not hold it; and no constant that they do not hold stands beside cells. Cells may lie anywhere.
 """
 
 from __future__ import annotations
