@@ -44,7 +44,7 @@ class Foreseen:
     stored : bool
         Whether its answer is in the ledger, or will be when its turn comes.
     paid : bool
-        Whether the budget pays it when its turn comes.
+        Whether enough is left when its turn comes.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Rehearsal:
             yield f"{name:<{widths[0]}}  {costs:<{widths[1]}}  {error}".rstrip()
         yield f"the budget: {self.promise}"
         yield f"left now    {self.left}"
-        yield f"left then   {self.then}"
+        yield f"left after  {self.then}"
 
 
 def typed(text: str) -> str:

@@ -1,4 +1,4 @@
-"""``pandas-dp ledger show|verify|export|report|backup|restore FILE``: a ledger file, for whoever answers for it."""
+"""``pandas-dp ledger show|verify|export|report|backup|restore FILE``: a ledger file, for its owner."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
     spent = made["restore"].add_mutually_exclusive_group(required=True)
     since = "charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered"
     spent.add_argument("--spent-since", metavar="PRICE", nargs="+", help=since)
-    spent.add_argument("--all", action="store_true", help="whatever was left: nothing is answered any more")
+    spent.add_argument("--all", action="store_true", help="whatever was left: nothing more is answered")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -128,7 +128,7 @@ def test_a_median_with_an_error_bar():
         repr(answer).splitlines()[0].endswith("] (95 %), epsilon 2, of the median of 100 block results")
     )  # 50 without it
     assert (
-        "half of what medians cost bought their error bars; of two results in the middle the lower one is meant"
+        "half of the price of medians bought their error bars; of two middle results the lower one counts as the median"
         in answer.notes
     )
     alone = dp.sample_and_aggregate(middle, bounds=(0, 100), aggregator="median")

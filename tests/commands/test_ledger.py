@@ -41,7 +41,7 @@ def test_show_tells_what_is_protected_spent_and_left(capsys, books):
     assert "visits: protects all rows of one 'pid' (at most 2 count) (add_remove)" in out
     assert "spent    epsilon=0.75\n" in out
     assert "left     epsilon=2.25\n" in out
-    assert "all answers of this budget together: epsilon=1, delta=1e-6, for one row more or less" in out
+    assert "all answers together: epsilon=1, delta=1e-6, for one row more or less" in out
 
 
 def test_verify_counts_the_chain_and_finds_a_changed_entry(capsys, books):

@@ -130,7 +130,7 @@ def test_what_is_wrong_is_told_in_a_line_and_costs_nothing(ask, question, more, 
 def test_help_says_what_the_exit_codes_mean(name):
     done = command(name, "--help")
     assert done.returncode == 0
-    assert "3 the budget does not pay" in done.stdout.replace("\n", " ")
+    assert "3 over budget" in done.stdout.replace("\n", " ")
 
 
 def test_without_a_ledger_every_call_would_have_a_fresh_budget(ask):
@@ -229,7 +229,7 @@ def test_unlisted_keys_are_told_as_options(capsys, tmp_path):
     with pytest.raises(SystemExit) as end:
         main(["query", str(tmp_path / "a.parquet"), "value_counts('sex')", *given])
     assert end.value.code == 2
-    assert "let the price find them: --epsilon 1 --delta 1e-6 with value_counts('sex')" in capsys.readouterr().err
+    assert "discover keys (needs a delta): --epsilon 1 --delta 1e-6 with value_counts('sex')" in capsys.readouterr().err
 
 
 USUAL = {"--epsilon": "0.5", "--ledger": "visits.dpledger", "--name": "visits", "--total": "3", "--total-delta": "1e-3"}
@@ -299,9 +299,7 @@ def test_what_python_has_of_every_object_is_no_question(question, capsys, tmp_pa
     with pytest.raises(SystemExit) as end:
         main(["query", str(tmp_path / "visits.parquet"), question, *map("=".join, USUAL.items())])
     assert end.value.code == 2
-    assert re.search(
-        r"(there is no question '\w+'|its steps stand before it): \w+\(.*\)$", capsys.readouterr().err.strip()
-    )
+    assert re.search(r"(\.dp has no '\w+'|steps come before it): \w+\(.*\)$", capsys.readouterr().err.strip())
 
 
 def test_a_question_that_shows_the_number_of_rows_is_for_code(ask):

@@ -47,7 +47,8 @@ ADVICE = [
     (lambda d: d.histogram("sex", keys="f"), "histogram('sex', keys=['A', 'B'])"),
     (
         lambda d: d["sex"].value_counts(),
-        "['sex'].value_counts(keys=['A', 'B']), or let the price find them: df.dp(epsilon=1, delta=1e-6).value_counts('sex')",
+        "['sex'].value_counts(keys=['A', 'B']), or discover keys (needs a delta): "
+        "df.dp(epsilon=1, delta=1e-6).value_counts('sex')",
     ),
     (lambda d: d["age"].ecdf(), "['age'].ecdf(bins=range(0, 101, 10))"),
     (lambda d: d["age"].ecdf([0, 9]), "['age'].ecdf(bins=range(0, 101, 10))"),

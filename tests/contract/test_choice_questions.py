@@ -164,7 +164,7 @@ def test_the_function_chooses():
     [
         (lambda d, c: d["agee"].mean(), "score fails on a made-up table .* KeyError 'agee'; did you mean 'age'"),
         (lambda d: 1.0, "score fails on a made-up table .* TypeError"),
-        (lambda d, c: "secret42", r"score returns .* text, which is no number: return float\(\.\.\.\)"),
+        (lambda d, c: "secret42", r"score returns .* text, which is not a number: return float\(\.\.\.\)"),
         (lambda d, c: d["age"] > c, "score returns .* a Series"),
     ],
 )

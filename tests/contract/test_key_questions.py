@@ -1,4 +1,4 @@
-"""Keys that nobody listed: what comes back, in which order, at which price, and what is refused.
+"""Unknown keys: what comes back, in which order, at which price, and what is refused.
 
 At (50, 1e-9) noise changes a count with probability below 1e-21, and a threshold of two rows keeps delta: answers are
 known there, and tests with them fail by chance less often than once in 1e15 runs.

@@ -12,7 +12,7 @@ from pandas_dp import ArgumentValueError
 from pandas_dp.accessor.accessor import Accessor
 
 EXACT = 10**5  # noise is 0 but for a probability below e**-1000
-REST = "where 'pid' is missing; intervals do not cover what is left out"
+REST = "where 'pid' is missing; intervals do not cover dropped rows"
 LEFT_OUT = f"at most 2 rows of one 'pid' count, none {REST}"
 BLOCK = f"all rows of one 'pid' count, in one block, none {REST}"
 CUT = f"a sum counts of one 'pid' at most what 2 rows at a bound come to, nothing {REST}"

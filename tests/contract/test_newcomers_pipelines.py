@@ -155,7 +155,7 @@ def test_schemas_of_other_spellings():
         Schema({"ward": ["A", "B"]})  # type: ignore[dict-item]
     for end in ("min", "max", "lower", "le"):
         with pytest.raises(
-            ArgumentValueError, match=r"not '\w+'; both ends stand in one pair: \{'bounds': \(0, 120\)\}"
+            ArgumentValueError, match=r"not '\w+'; both ends go into one pair: \{'bounds': \(0, 120\)\}"
         ):
             Schema({"cost": {end: 0}})
 

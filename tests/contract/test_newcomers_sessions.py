@@ -284,7 +284,7 @@ def test_left_says_how_many_more_calls_fit_where_divergences_are_counted():
         df.dp(epsilon=0.3, fresh=True).count()
     with pytest.raises(pandas_dp.BudgetExceededError):
         df.dp(epsilon=0.3, fresh=True).count()
-    assert session.left.startswith("about 0 more calls at epsilon=0.3, ")
+    assert session.left.startswith("too little for a call at epsilon=0.3, ")
     assert all(len(part) < 60 for part in session.spent.split("; "))
 
 

@@ -271,7 +271,7 @@ def test_what_the_budget_does_not_pay_is_said_and_not_raised():
         df.dp(epsilon=0.5).sum("cost", bounds=(0, 100))
     assert preview.refusal == str(refused.value)
     assert preview.left == df.dp.session.left == "epsilon=0.25"
-    assert "does not pay it: asked epsilon=0.5" in repr(preview)
+    assert "not enough: this asks for epsilon=0.5" in repr(preview)
     assert "epsilon=0.25 would fit" in repr(preview)
     assert df.dp.preview(epsilon=0.75).count().affordable  # it is stored
     gaussian = df.dp.preview(rho=0.01).count()

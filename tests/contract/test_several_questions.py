@@ -170,7 +170,7 @@ def test_describe_of_few_rows_says_so():
     assert "too few rows to tell" in repr(told)
     answer = df.dp(epsilon=0.1).describe("pay", bounds=(0, 5000), error_bar=False)
     assert "rows are few for quantiles" in repr(answer)
-    assert np.isnan(answer["mean"]) == any(note.startswith("mean: no rows to speak of") for note in answer.notes)
+    assert np.isnan(answer["mean"]) == any(note.startswith("mean: too few rows for a value") for note in answer.notes)
     assert answer.loc["min":].between(0, 5000).all()
 
 

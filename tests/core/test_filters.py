@@ -151,7 +151,7 @@ def test_texts_of_a_hybrid_budget():
     )
     state = spend(rule, State.zero(), pure(F(1, 3)), gaussian("0.001"), PrivacyLoss((), DELTA / 20))
     assert re.fullmatch(
-        r"epsilon=1/3 and Gaussian noise, which has no epsilon, Renyi divergence about \S+, delta=5e-8",
+        r"epsilon=1/3, Renyi divergence about \S+ \(Gaussian noise\), delta=5e-8",
         rule.spent(state),
     )
     assert rule.left(state).startswith("Renyi divergence about ")

@@ -62,7 +62,7 @@ def test_a_schema_from_toml_is_used(written):
         ("age = 3", "schema of 'age': each column takes a dict"),
         ("[age]\nbounds = 3", "bounds in a schema must be a list"),
         ("[age]\ndtype = 3", "dtype in a schema must be the name of one: {'dtype': 'int64'}"),
-        ("[age", "the schema is no TOML, such as [age]"),
+        ("[age", "the schema is not TOML, such as [age]"),
     ],
 )
 def test_what_is_no_schema_is_named(written, text, said):
