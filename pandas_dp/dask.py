@@ -43,7 +43,7 @@ class DaskAccessor(Accessor):
 
     Columns have the dtypes that Dask says (``ddf.dtypes``), and of whole numbers and truth values those with missing values,
     ``Int64`` and ``boolean``. What is in a partition is fitted to these cell by cell, whatever pandas made of it because of
-    other cells: text that is a number or a date, year first, counts as one where one is declared, dates are clipped to the unit,
+    other cells: text that is a number or a date, year first, counts as one where one is declared, dates are cut to the unit,
     and whatever does not fit is missing, as is a column that a partition lacks. Whole numbers from 2**53 on are missing, for
     beside a missing one pandas rounds them: read identifiers as text, or as ``Int64`` or ``int64[pyarrow]`` from the start
     (``ddf.astype("Int64")`` of a column without missing values is in time). Checks of dtypes that Dask makes itself, as in

@@ -115,13 +115,11 @@ class RankBound:
     @property
     def words(self) -> str:
         """The bound in words, without its level."""
+        off = math.ceil(self.rows)
         typical = "" if self.typical is None else f", typically within {math.ceil(self.typical):,}"
-        of = (
-            f"rows of the true {self.what}"
-            if self.blocks is None
-            else f"places of the {self.what} of the {self.blocks:,} {self.of}"
-        )
-        return f"within {math.ceil(self.rows):,} {of}{typical}"
+        if self.blocks is None:
+            return f"within {off:,} row{'s' * (off != 1)} of the true {self.what}{typical}"
+        return f"within {off:,} place{'s' * (off != 1)} of the {self.what} of the {self.blocks:,} {self.of}{typical}"
 
     @property
     def places(self) -> str:

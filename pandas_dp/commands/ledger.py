@@ -18,6 +18,7 @@ from pandas_dp.errors import ArgumentTypeError, LedgerError
 from pandas_dp.facts import numbers
 from pandas_dp.queries.json_values import read_decimal
 from pandas_dp.release import summary
+from pandas_dp.release.text import protected
 from pandas_dp.session import ledger_files
 
 
@@ -87,7 +88,7 @@ def _shown(ledger: Ledger) -> Iterator[str]:
     for name in ledger.heads():
         rule, state, (_, unit) = ledger.rule(name), ledger.state(name), ledger.budget(name) or (None, PrivacyUnit())
         entries = ledger.entries(name)
-        yield f"{name}: protects {unit} ({unit.relation})"
+        yield f"{name}: protects {protected(unit)}"
         yield f"  promise  {odometer.promise(rule, unit, state)}"
         yield f"  spent    {rule.spent(state)}"
         yield f"  left     {rule.left(state)}"

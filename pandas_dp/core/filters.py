@@ -87,7 +87,7 @@ class PureFilter:
 
     order: Fraction | None = None
     _no_delta = (
-        "This session has delta=0, so it allows neither Gaussian noise nor key discovery: list keys=, leave out delta= and rho= "
+        "This session has delta=0: no Gaussian noise, no key discovery. List keys=, leave out delta= and rho= "
         "({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
     )
 

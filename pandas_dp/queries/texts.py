@@ -32,7 +32,7 @@ def read_query(text: Any, price: Mapping[str, Any]) -> Query:
     Parameters
     ----------
     text : str
-        What stands behind ``pandas_dp.query(epsilon=...).`` in code, with literal arguments: numbers, texts, lists, tuples
+        What follows ``pandas_dp.query(epsilon=...).`` in code, with literal arguments: numbers, texts, lists, tuples
         and dicts, and calls of range, Decimal, Fraction, pd.Timestamp, pd.Timedelta, datetime.date, pd.period_range,
         pd.date_range and pd.timedelta_range.
     price : mapping

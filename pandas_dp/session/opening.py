@@ -194,7 +194,7 @@ def _public_rows(
         known = frames.kept(frame, "source", table, version)
         if known is None or known.again or known.session._implicit:
             raise ArgumentValueError(
-                "rows=True: this object was protected before and may hold other rows by now, so their number is not public: type "
+                "rows=True: this object was protected before and may hold other rows now; their number is not public: type "
                 "the number that is, rows=1000, or leave rows= out"
             )
     return rows if isinstance(rows, bool) else positive_int(rows, "rows")

@@ -38,7 +38,7 @@ def run(capsys, *arguments):
 def test_show_tells_what_is_protected_spent_and_left(capsys, books):
     code, out, err = run(capsys, "show", books)
     assert (code, err) == (0, "")
-    assert "visits: protects all rows of one 'pid' (at most 2 count) (add_remove)" in out
+    assert "visits: protects all rows of each 'pid' (at most 2 count; add/remove)" in out
     assert "spent    epsilon=0.75\n" in out
     assert "left     epsilon=2.25\n" in out
     assert "all answers together: epsilon=1, delta=1e-6, for one row more or less" in out
@@ -132,7 +132,7 @@ def test_a_back_up_is_whole_and_cannot_be_charged_until_it_is_restored(capsys, b
         (["--spent-since", "epsilon=5"], 0, "epsilon=5.75"),
         (["--spent-since", "epsilon=2", "epsilon=3"], 0, "epsilon=5.75"),
         (["--spent-since", "epsilon=0"], 0, "epsilon=0.75"),
-        (["--spent-since", "epsilon=0.5", "rho=0.1", "delta=1e-7"], 0, "epsilon=0.75 and Gaussian noise"),
+        (["--spent-since", "epsilon=0.5", "rho=0.1", "delta=1e-7"], 0, "epsilon=0.75, Renyi divergence about"),
         (["--spent-since", "0.5"], 2, None),
         (["--spent-since", "price=0.5"], 2, None),
         (["--spent-since", "epsilon=-1"], 2, None),

@@ -41,7 +41,7 @@ def test_the_first_call_opens_the_budget_and_the_next_go_on_with_it(ask):
     done = ask("count('cost')", "--epsilon", "2")
     assert (done.returncode, done.stdout) == (3, "")
     assert (
-        "asked epsilon=2. epsilon=1.5 would fit (ran out of epsilon: spent epsilon=1.5; left epsilon=1.5)"
+        "asks for epsilon=2; epsilon=1.5 would fit (ran out of epsilon: spent epsilon=1.5; left epsilon=1.5)"
         in done.stderr
     )
     assert spent(ask.path / "books") == Fraction(3, 2)
@@ -260,8 +260,8 @@ ADVISED = {  # a question, options beside the usual ones, and where the refusal 
     "a name of a part": ("count()", {"--name": "a::b"}, f"of a budget: {OPTIONS}$"),
     "a name with a space": ("count()", {"--name": " a"}, f", {OPTIONS}$"),
     "half a surrogate": ("count()", {"--name": "a\ud800"}, f", {OPTIONS}$"),
-    "keys that nobody lists": ("value_counts('ward')", {}, f"the data: {QUESTION}, or let"),
-    "keys to find": ("value_counts('ward')", {}, f"find them: {OPTIONS} with value_counts"),
+    "keys that nobody lists": ("value_counts('ward')", {}, f"the data: {QUESTION}, or discover"),
+    "keys to find": ("value_counts('ward')", {}, f"needs a delta): {OPTIONS} with value_counts"),
     "found keys": ("unique('ward')", {}, f"with a delta: {OPTIONS} with unique"),
 }
 

@@ -50,7 +50,7 @@ def test_a_dry_run_shows_costs_and_errors_and_leaves_nothing_behind(job):
     assert lines[0].split() == ["query", "costs", "error"]
     assert lines[1].startswith("rows     epsilon=0.5   ± 24 rows (95 %)")
     assert "with 400 rows" in lines[2]
-    assert lines[3].startswith("middle   epsilon=0.25  its rank is within")
+    assert lines[3].startswith("middle   epsilon=0.25  within ")
     assert lines[-2:] == ["left now    epsilon=3", "left after  epsilon=2"]
     assert sorted(os.listdir(job.path)) == ["plan.toml", "visits.parquet"]
 
@@ -181,7 +181,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     done = job()
     assert done.returncode == 3
     assert len(done.stderr.splitlines()) == 1
-    assert "query 'by_ward', which asks epsilon=0.25; left is epsilon=0.1" in done.stderr
+    assert "query 'by_ward' asks for epsilon=0.25; epsilon=0.1 is left" in done.stderr
     assert "The 1 before it are written" in done.stderr
     assert sorted(os.listdir(job.path / "out")) == ["index.json", "rows.csv", "rows.json"]
     assert list(pd.read_csv(job.path / "out" / "rows.csv").columns) == ["value", "lower", "upper"]

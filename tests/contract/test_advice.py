@@ -25,7 +25,7 @@ def grouped(d):
 
 
 ADVICE = [
-    (lambda d: d.mean("age"), "mean('age', bounds=(lower, upper)), or buy them"),
+    (lambda d: d.mean("age"), "mean('age', bounds=(lower, upper)), or let part"),
     (lambda d: d.mean("age", method="trimmed"), "mean('age', method='trimmed', bounds=(lower, upper))"),
     (lambda d: d.mean(column="age"), "mean(column='age', bounds=(lower, upper))"),
     (lambda d: d["age"].mean(), "['age'].mean(bounds=(lower, upper))"),

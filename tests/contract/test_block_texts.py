@@ -49,7 +49,7 @@ def test_ranks_of_medians_of_groups_and_of_several_numbers_are_ones_among_blocks
     several = dp.sample_and_aggregate(ends, bounds={"low": (0, 9), "high": (0, 200)}, blocks=60, aggregator="median")
     clusters = dp.kmeans(["age", "cost"], k=2, bounds=NUMBERS, blocks=120, aggregator="median")
     for answer, what in ((groups, "60 block means"), (several, "60 block results"), (clusters, "120 block results")):
-        assert f"each: its rank among the {what} is within" in repr(answer)
+        assert f"places of the median of the {what}" in repr(answer)
 
 
 def test_an_interval_is_of_what_is_made_of_the_blocks():
@@ -141,6 +141,6 @@ def test_no_text_of_blocks_speaks_of_ranks_of_rows(aggregator):
     dp = protected(table(), epsilon=10).dp(epsilon=5)
     answer = dp.sample_and_aggregate(function, aggregator=aggregator, blocks=200, **how)
     text = repr(answer) + answer._repr_html_() + answer.to_csv()
-    assert "rank is within" not in text
+    assert "of the true" not in text
     assert "among the sorted rows" not in text
     assert "200 " in repr(answer)

@@ -264,7 +264,7 @@ GROUPS = ["state", "sex"]
         (lambda q: q.unique(["state"]), ArgumentTypeError, r"unique\('state'\), or several that differ"),
         (lambda q: q.unique([]), ArgumentTypeError, "several that differ"),
         (lambda q: q.unique(["sex", "sex"]), ArgumentTypeError, "several that differ"),
-        (lambda q: q.unique(["sex", ["state"]]), ArgumentTypeError, "name one column"),
+        (lambda q: q.unique(["sex", ["state"]]), ArgumentTypeError, "column name first"),
         (lambda q: q.unique(["sex", "city"]), ArgumentValueError, "no column named 'city'"),
     ],
 )

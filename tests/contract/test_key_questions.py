@@ -251,9 +251,9 @@ def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
     cases = [
         (
             lambda q: q.value_counts("x"),
-            r"keys=\['A', 'B'\]\), or let .*: df.dp\(epsilon=1, delta=1e-6\).value_counts\('x'\)",
+            r"keys=\['A', 'B'\]\), or discover .*: df.dp\(epsilon=1, delta=1e-6\).value_counts\('x'\)",
         ),
-        (lambda q: q.groupby("x"), r"groupby\('x', keys=\['A', 'B'\]\), or let .* delta=1e-6\).groupby\('x'\)"),
+        (lambda q: q.groupby("x"), r"groupby\('x', keys=\['A', 'B'\]\), or discover .* delta=1e-6\).groupby\('x'\)"),
         (lambda q: q.groupby("cost"), r"keys=\[0, 1, 2\]"),
         (
             lambda q: q.unique("x"),

@@ -363,7 +363,7 @@ TOLD = {
     "describe ranks": (lambda d: d.describe("x", bounds=(0, 100), error_bar=False), "min and max are the quantiles "),
     "median in agg": (
         lambda d: d.agg({"x": ["mean", "median"]}, bounds={"x": (0, 100)}, error_bar=False),
-        "median('x', bounds=(0, 100)): its rank is within ",
+        "median('x', bounds=(0, 100)): within ",
     ),
     "found keys": (lambda d: d.value_counts("g"), "keys with a noisy count of "),
     "one point": (

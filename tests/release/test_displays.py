@@ -182,7 +182,7 @@ def test_a_session_is_printed_in_lines_with_what_can_be_done_first():
     df.dp(epsilon=0.5).count()
     head, *lines = repr(session)[:-1].split("\n")
     assert head == f"<pandas_dp session {session.name!r}"
-    assert [line[:11].strip() for line in lines] == ["protects", "spent", "left", "counted", "kept"]
+    assert [line[:11].strip() for line in lines] == ["protects", "spent", "left", "counted", "ledger"]
     assert lines[0].endswith("each row (add/remove)")
     assert lines[1:3] == [
         "  spent    epsilon=0.5 of 4",
