@@ -92,7 +92,7 @@ class Rehearsal:
 
 def typed(text: str) -> str:
     """Text of a preview, with the option to type instead of the argument."""
-    return text.replace(SAY, "say about how many: --rows 10000")
+    return text.replace(SAY, "say roughly how many rows: --rows 10000")
 
 
 def rehearse(

@@ -87,7 +87,7 @@ class PureFilter:
 
     order: Fraction | None = None
     _no_delta = (
-        "This session has delta=0: no Gaussian noise, no key discovery. List keys=, leave out delta= and rho= "
+        "with delta=0 there is no Gaussian noise and no key discovery: list keys=, leave out delta= and rho= "
         "({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
     )
 
@@ -136,7 +136,7 @@ class PlanFilter(PureFilter):
     order they are asked in, for queries that depend on answers. A price that the plan still has is taken from the plan.
     """
 
-    _no_delta = "A plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
+    _no_delta = "a plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
 
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget)
@@ -245,16 +245,11 @@ class RenyiFilter:
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
-        noise = (
-            " (with Gaussian noise)"
-            if state.unbounded and state.epsilon
-            else " (Gaussian noise)"
-            if state.unbounded
-            else ""
-        )
-        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING) + noise] if state.renyi else []
-        delta = [_tell("delta", state.delta, ROUND_CEILING)] if state.delta else []
-        return ", ".join([*([] if noise and not state.epsilon else [_sum(state)]), *divergence, *delta])
+        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING)] if state.renyi else []
+        told = ([] if state.unbounded and not state.epsilon else [_sum(state)]) + divergence
+        if state.unbounded:
+            told[-1:] = [f"{''.join(told[-1:])} (Gaussian noise)".strip()]
+        return ", ".join([*told, *([_tell("delta", state.delta, ROUND_CEILING)] if state.delta else [])])
 
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""

@@ -142,7 +142,7 @@ def test_a_note_on_where_a_mean_was_clipped_has_few_digits():
     df = protected(pd.DataFrame({"x": np.arange(4000) % 7}), epsilon=10**4)
     how = {"bounds": (0, 100), "aggregator": "winsorized", "blocks": 40}
     answer = df.dp(epsilon=1000).sample_and_aggregate(lambda d: d["x"].mean(), **how)
-    told = re.search(r", of the mean of 40 block results cut to about \[(.*), (.*)\]$", repr(answer))
+    told = re.search(r", of the mean of 40 block results clipped to about \[(.*), (.*)\]$", repr(answer))
     assert all(len(end) <= 7 and 2 < float(end) < 4 for end in told.groups())
     smooth = df.dp(epsilon=1000).sample_and_aggregate(lambda d: 3.0, bounds=(0, 9), blocks=40, aggregator="smooth")
     assert smooth.notes[0] == "40 blocks, smooth median of the results"

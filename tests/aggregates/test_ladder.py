@@ -442,7 +442,7 @@ def test_of_the_largest_value_a_lower_end_is_sold():
         assert getattr(answer.interval(1 - 1e-9), end) == bound
         assert answer.interval(1 - 1e-9).lower <= getattr(ages["age"], name)() <= answer.interval(1 - 1e-9).upper
         assert answer.interval().lower <= answer <= answer.interval().upper
-        assert "value is one row's" in repr(answer)
+        assert "value belongs to one row" in repr(answer)
     high = df.dp(epsilon=10).max("age", bounds=(0, 100), q=0.99, error_bar=True)
     assert high.interval().lower <= 74 <= high.interval().upper < 80
     assert df.dp.session.spent == "epsilon=12"

@@ -237,7 +237,7 @@ def test_what_people_are_told(adult):
     df = protected(adult.astype({"age": "Int64"}), epsilon=10)
     release = df.dp(epsilon=1).mean("age", bounds="private")
     assert release.notes[1:] == (
-        "of values clipped to [16, 128], bounds that 15 % of the price found",
+        "of values clipped to [16, 128]; 15 % of the price found these bounds",
         "fewer than 117 rows between a power of two and the next go unseen, or 134 beside bounds that are found",
     )
     assert re.fullmatch(r"about \d (\(at most \d+, 95 %\)) rows are clipped.*", release.notes[0])

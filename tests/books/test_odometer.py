@@ -175,9 +175,11 @@ def test_groups_of_units():
     assert group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 1) == "any 1 rows together: epsilon=1, delta=1e-6"
     text = group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 3)
     assert text == "any 3 rows together: epsilon=3, delta=1.1108e-5"  # 1e-6 (1 + e + e^2) = 1.11073...e-5
-    assert "too many to be hidden together" in group_text(Budget.of(3, F(1, 10**6)), PrivacyUnit(), 9)
-    assert "too many to be hidden together" in group_text(Budget.of(900, F(1, 10**6)), PrivacyUnit(), 2)
-    assert "too many to be hidden together" in group_text(Budget.of(F(1, 10), F(1, 10**6)), PrivacyUnit(), 10**9)
+    assert "too many for this budget to protect together" in group_text(Budget.of(3, F(1, 10**6)), PrivacyUnit(), 9)
+    assert "too many for this budget to protect together" in group_text(Budget.of(900, F(1, 10**6)), PrivacyUnit(), 2)
+    assert "too many for this budget to protect together" in group_text(
+        Budget.of(F(1, 10), F(1, 10**6)), PrivacyUnit(), 10**9
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])

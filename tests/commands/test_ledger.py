@@ -132,7 +132,7 @@ def test_a_back_up_is_whole_and_cannot_be_charged_until_it_is_restored(capsys, b
         (["--spent-since", "epsilon=5"], 0, "epsilon=5.75"),
         (["--spent-since", "epsilon=2", "epsilon=3"], 0, "epsilon=5.75"),
         (["--spent-since", "epsilon=0"], 0, "epsilon=0.75"),
-        (["--spent-since", "epsilon=0.5", "rho=0.1", "delta=1e-7"], 0, "epsilon=0.75, Renyi divergence about"),
+        (["--spent-since", "epsilon=0.5", "rho=0.1", "delta=1e-7"], 0, "epsilon=0.75 (Gaussian noise)"),
         (["--spent-since", "0.5"], 2, None),
         (["--spent-since", "price=0.5"], 2, None),
         (["--spent-since", "epsilon=-1"], 2, None),

@@ -35,7 +35,7 @@ def ask(tmp_path):
 def test_the_first_call_opens_the_budget_and_the_next_go_on_with_it(ask):
     done = ask("count()", "--epsilon", "0.5", *TOTAL)
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.match(r"\d+ ± 24 \(95 %\), epsilon 0\.5\n  at most 4 rows of one 'pid' count", done.stdout)
+    assert re.match(r"\d+ ± 24 \(95 %\), epsilon 0\.5\n  at most 4 rows of each 'pid' count", done.stdout)
     assert ask(MEAN, "--epsilon", "1").returncode == 0
     assert spent(ask.path / "books") == Fraction(3, 2)
     done = ask("count('cost')", "--epsilon", "2")
@@ -80,7 +80,7 @@ def test_json(ask):
 def test_a_dry_run_neither_reads_nor_charges(ask):
     done = ask(MEAN, "--epsilon", "0.5", "--dry-run", *TOTAL)
     assert done.returncode == 0
-    assert "say about how many: --rows 10000" in done.stdout
+    assert "say roughly how many rows: --rows 10000" in done.stdout
     done = ask(MEAN, "--epsilon", "0.5", "--dry-run", "--rows", "400", *TOTAL)
     assert "with 400 rows" in done.stdout
     assert not (ask.path / "books").exists()
@@ -261,8 +261,8 @@ ADVISED = {  # a question, options beside the usual ones, and where the refusal 
     "a name with a space": ("count()", {"--name": " a"}, f", {OPTIONS}$"),
     "half a surrogate": ("count()", {"--name": "a\ud800"}, f", {OPTIONS}$"),
     "keys that nobody lists": ("value_counts('ward')", {}, f"the data: {QUESTION}, or discover"),
-    "keys to find": ("value_counts('ward')", {}, f"needs a delta): {OPTIONS} with value_counts"),
-    "found keys": ("unique('ward')", {}, f"with a delta: {OPTIONS} with unique"),
+    "keys to find": ("value_counts('ward')", {}, rf"needs a delta\): {OPTIONS} with value_counts"),
+    "found keys": ("unique('ward')", {}, f"needs a delta: {OPTIONS} with unique"),
 }
 
 

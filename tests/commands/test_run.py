@@ -200,7 +200,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
         ("epsilon = 0.25 }\ncalls", "epsilon = -1 }\ncalls", "query 'middle': epsilon must lie between"),
         ("version = 2026-11-28", "", "the content needs a version"),
         ("[budget]", "[budgets]", "a plan knows budget, table, schema, split, queries, not 'budgets'; did you mean 'budget'?"),
-        ("epsilon = 3", "epsilon = [", "the plan is no TOML"),
+        ("epsilon = 3", "epsilon = [", "the plan is not TOML"),
     ],
 )  # fmt: skip
 def test_a_wrong_plan_is_told_before_anything_is_charged(job, old, new, text):

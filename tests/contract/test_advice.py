@@ -80,7 +80,7 @@ def test_the_line_works():
     for ask, end in ((lambda d: d["age"].mean(), "(0, 100)"), (lambda d: grouped(d)["age"].mean(), "(0, 100)")):
         with pytest.raises(ArgumentTypeError) as caught:
             ask(df.dp(epsilon=1))
-        line = str(caught.value).partition("the data: ")[2].partition(", or buy")[0].replace("(lower, upper)", end)
+        line = str(caught.value).partition("the data: ")[2].partition(", or let")[0].replace("(lower, upper)", end)
         dots = "" if line.startswith("[") else "."
         eval(f"df.dp(epsilon=1){dots}{line}")
 

@@ -87,7 +87,11 @@ REFUSED = {
     "score of data": (lambda d: d.select(CANDIDATES, score=lambda d, c: people()["pay"] > c), TypeError, "score: "),
     "score of None": (lambda d: d.select(CANDIDATES, score=None), TypeError, "score must be text or a function"),
     "score of pd.col": (lambda d: d.select(CANDIDATES, score=pd.col("pay") > 3), TypeError, "score must be text or"),
-    "tuple in a text": (lambda d: d.select([(1, 2), (3, 4)], score=PER_ROW), TypeError, "score: tuple is no constant"),
+    "tuple in a text": (
+        lambda d: d.select([(1, 2), (3, 4)], score=PER_ROW),
+        TypeError,
+        "score: tuple is not a constant",
+    ),
 }
 
 

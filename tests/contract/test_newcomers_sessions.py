@@ -169,7 +169,12 @@ def test_once_used_the_error_says_what_can_be_done():
     df.dp(epsilon=1).count()
     with pytest.raises(LedgerError) as caught:
         df.dp.protect(epsilon=3, unit="pid", max_rows=5, name=name)
-    for said in ("unit=None, not 'pid'", "df.dp.session.close()", "df.dp.protect(..., name='...')", "the two budgets add up"):
+    for said in (
+        "unit=None, not 'pid'",
+        "df.dp.session.close()",
+        "df.dp.protect(..., name='...')",
+        "the two budgets add up",
+    ):
         assert said in str(caught.value)
     df.dp.session.close()  # the way out that it names
     df.dp.protect(epsilon=3, unit="pid", max_rows=5, name=fresh())

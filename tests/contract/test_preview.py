@@ -296,7 +296,7 @@ def test_every_currency_is_shown():
 
 def test_the_first_gaussian_noise_is_said_to_end_the_sum_of_epsilons():
     df = made(epsilon=5, delta=1e-6)
-    said = "the budget no longer adds up epsilons"
+    said = "the budget counts Renyi divergence alone"
     assert df.dp.preview(epsilon=0.5).count().notes == ()
     (note,) = df.dp.preview(rho=0.01).count().notes
     assert said in note
@@ -410,7 +410,7 @@ def test_a_preview_says_what_a_loose_bound_on_rows_costs():
     df = pd.DataFrame({"who": [1, 1, 2] * 50, "x": [1.0, 2.0, 3.0] * 50})
     df.dp.protect(epsilon=3, unit="who", max_rows=20, name=fresh())
     notes = df.dp.preview(epsilon=0.001).count().notes
-    assert any("at most 20 rows of one 'who' count" in note for note in notes)
+    assert any("at most 20 rows of each 'who' count" in note for note in notes)
     assert any("with max_rows=1 the error would be 20 times smaller" in note for note in notes)
     assert not any("max_rows=1" in note for note in df.dp.preview(epsilon=1).rows_per_unit().notes)
     alone = pd.DataFrame({"x": [1.0, 2.0]})

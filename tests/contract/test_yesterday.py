@@ -60,11 +60,13 @@ BUYING = "; error_bar=True buys an interval in values", "; size not asked"  # sa
 NOTED = {
     *("quantile", "quantiles", "max of open bounds"),  # say since that their ranks are those of rounded values
     *("cov", "corr", "cov of three"),  # of an interval of all that is possible, that it is none
+    *(name for name in TEXTS if any(word in name for word in ("found", "unique", "by hundreds of"))),  # in other words
 }
 
 
 def reworded(text):
     """A text of that day in today's words."""
+    text = text.replace("of the data, keys of few units may", "of the data; rare keys may")
     return re.sub(r"its rank is within ([\d,]+) of the wanted one", r"within \1 rows of the true quantile", text)
 
 
