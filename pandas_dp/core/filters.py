@@ -246,10 +246,11 @@ class RenyiFilter:
     def spent(self, state: State) -> str:
         """Say what is spent."""
         divergence = [_tell(self.currency, state.renyi, ROUND_CEILING)] if state.renyi else []
-        told = ([] if state.unbounded and not state.epsilon else [_sum(state)]) + divergence
-        if state.unbounded:
-            told[-1:] = [f"{''.join(told[-1:])} (Gaussian noise)".strip()]
-        return ", ".join([*told, *([_tell("delta", state.delta, ROUND_CEILING)] if state.delta else [])])
+        if divergence and state.unbounded:
+            divergence[0] += " (Gaussian noise)"
+        summed = [] if state.unbounded and not state.epsilon else [_tell("epsilon", state.epsilon, ROUND_CEILING)]
+        delta = [_tell("delta", state.delta, ROUND_CEILING)] if state.delta else []
+        return ", ".join([*summed, *divergence, *delta])
 
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""
@@ -406,7 +407,7 @@ def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
 
 
 def _sum(state: State) -> str:
-    return _tell("epsilon", state.epsilon, ROUND_CEILING)
+    return _tell("epsilon", state.epsilon, ROUND_CEILING) + " and Gaussian noise" * state.unbounded
 
 
 def _would_fit(offers: list[str]) -> str:

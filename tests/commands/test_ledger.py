@@ -109,7 +109,7 @@ def test_a_back_up_is_whole_and_cannot_be_charged_until_it_is_restored(capsys, b
     with pytest.raises(LedgerError, match=r"is a back-up of .*pandas-dp ledger restore"):
         people().dp.protect(epsilon=3, unit="pid", max_rows=2, ledger=to, name="visits")
     code, out, _ = run(capsys, "restore", to, "--spent-since", "epsilon=0.5")
-    assert (code, "charged to each of its 2 budgets: epsilon=0.5" in out) == (0, True)
+    assert (code, "charged to each of its budgets (2): epsilon=0.5" in out) == (0, True)
     df = people()
     session = df.dp.protect(epsilon=3, unit="pid", max_rows=2, ledger=to, name="visits")
     assert session.spent == "epsilon=1.25"
@@ -132,7 +132,7 @@ def test_a_back_up_is_whole_and_cannot_be_charged_until_it_is_restored(capsys, b
         (["--spent-since", "epsilon=5"], 0, "epsilon=5.75"),
         (["--spent-since", "epsilon=2", "epsilon=3"], 0, "epsilon=5.75"),
         (["--spent-since", "epsilon=0"], 0, "epsilon=0.75"),
-        (["--spent-since", "epsilon=0.5", "rho=0.1", "delta=1e-7"], 0, "epsilon=0.75 (Gaussian noise)"),
+        (["--spent-since", "epsilon=0.5", "rho=0.1", "delta=1e-7"], 0, "epsilon=0.75 and Gaussian noise"),
         (["--spent-since", "0.5"], 2, None),
         (["--spent-since", "price=0.5"], 2, None),
         (["--spent-since", "epsilon=-1"], 2, None),

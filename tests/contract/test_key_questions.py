@@ -312,7 +312,7 @@ def test_keys_of_a_schema_are_said_to_stand_in_for_those_that_would_be_found():
     assert plain.groupby(["sex", "age"], bins={"age": [0, 25, 50]}).size().notes == (note,)
     assert df.dp.preview(epsilon=1).groupby("sex").size().notes == (note,)
     for found in (finding.value_counts("sex"), finding.groupby("sex").size(), finding.groupby(["sex", "age"]).size()):
-        assert f"{note}; none were looked for, unique('sex') finds" in repr(found)  # under the numbers
+        assert f"{note}; none were discovered; unique('sex') finds" in repr(found)  # under the numbers
     assert plain.value_counts("sex", keys=["f"]).notes == ()  # the stored answer, asked for with typed keys
     assert plain.groupby(["sex", "age"], keys={"sex": ["f"], "age": [20]}).size().notes == ()
     assert plain.groupby("sex", keys=["f", "m"]).size().notes == ()

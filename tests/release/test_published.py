@@ -1,4 +1,4 @@
-"""Published files: what stands in them is read back by the line that the documentation shows, and is no formula in a spreadsheet."""
+"""Published files: what stands in them is read back by the line in the documentation, and is no formula in a spreadsheet."""
 
 from __future__ import annotations
 
