@@ -119,9 +119,9 @@ class CountBy(Counts):
         if max(counts) > noise.half_width(1 - 0.05 / len(counts)):
             return ()
         factors = self.by.factors if isinstance(self.by, Cross) else (self.by,)
-        keys, bins = "keys are spelt or typed otherwise in the column", "bins lie beside the data"
+        keys, bins = "keys are spelt otherwise or have another type in the column", "bins miss the data"
         beside = dict.fromkeys(keys if isinstance(factor, Keys) else bins for factor in factors)
-        return (Caution(f"no count is above what noise alone makes of 0: perhaps the {' or the '.join(beside)}"),)
+        return (Caution(f"all counts could be 0: perhaps the {' or the '.join(beside)}"),)
 
 
 def listed(by: Partition) -> NDArray[np.bool_]:

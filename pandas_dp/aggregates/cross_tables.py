@@ -216,7 +216,7 @@ class CrossTable(SingleLook):
             size = noise_of(self.look(terms)).combined(LEVEL) * math.sqrt(cells)
             known = rows if of else terms.about(rows)
             found = over_rows(found.mechanism, found.scale, size, known, PLAIN, of, "each share at most about")
-        notes = ("All: sums of noisy cells, which err by more",) if self.margins else ()
+        notes = ("All: sums of noisy cells, with a larger error",) if self.margins else ()
         return replace(found, notes=(*found.notes, *notes))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:

@@ -49,7 +49,7 @@ HIGHEST, CLOSE = 1 - 1e-9, 1e-3  # level of half-widths by convolution, and how 
 SHOWN, FEW, SHARE_OF_FEW = 0.99, 1 - 1e-6, 0.01
 ENOUGH = 6  # standard deviations of the noisy number of rows, from which something is told of the population
 UNKNOWN = Caution(
-    "no value where the interval at 99 % is the whole of the bounds: too few rows to tell; a larger epsilon"
+    "no value where the 99 % interval spans all of the bounds: too few rows to tell; try a larger epsilon"
 )
 
 
@@ -352,7 +352,7 @@ class ExtremeWithBar(Extreme):
         ((offset, rungs),) = rungs_around([point], iter(cells), of_end[:1], *of_end[1:])
         name, bound = ("largest", "upper") if largest else ("smallest", "lower")
         ends = Caution(
-            f"the {name} value is one row's, so its interval reaches to the {bound} bound; this is one near it"
+            f"the {name} value belongs to one row, so this is a value near it, and the interval reaches to the {bound} bound"
         )
         notes = (ends, BAR_NOTE) if rungs.known else (UNKNOWN, BAR_NOTE)
         return Answer(rungs.shown(offset), ladder.name, rungs, notes)

@@ -101,7 +101,7 @@ def _in_order(seen: Rehearsal, frame: pd.DataFrame, session: Session, files: Ans
         except BudgetExceededError as error:
             written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
             return told(
-                f"the budget does not pay query {question.name!r}, which asks {error.asked}; left is {session.left}. "
+                f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "
                 f"{error.fits}. {written}",
                 DRY,
             )

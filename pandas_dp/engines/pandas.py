@@ -1,4 +1,4 @@
-"""One pandas DataFrame as the statistics see it: raw numbers, and codes of units and of keys, also of keys that nobody listed.
+"""One pandas DataFrame as the statistics see it: raw numbers, and codes of units and of keys, also of unknown keys.
 
 For all tables: what codes of found keys there are, and their order, says nothing to anybody, and values are read only for those
 that are listed.
@@ -202,7 +202,7 @@ class PandasView:
         return self._kept(lambda: self._stored(column).units(), "units", column)
 
     def keys(self, column: str) -> Found:
-        """Codes of keys that nobody listed (-1: none), how many, and what they stand for; the order of codes says nothing."""
+        """Codes of unknown keys (-1: none), how many, and what they stand for; the order of codes says nothing."""
         return self._kept(lambda: found_keys(self._values(column)), "found", column, self._nulls.get(column))
 
     def combinations(self, columns: tuple[str | Partition, ...]) -> Found:

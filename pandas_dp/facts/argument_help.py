@@ -238,9 +238,9 @@ def _instead(name: str, unknown: str, names: list[str], example: str) -> str:
         term, total = ("to", "6") if right == "epsilon" else ("to_delta", "1e-6")
         return f"the new total as {term}=, not {unknown}=: session.extend({term}={total}, reason='...')"
     if unknown == "fresh":
-        return f"no fresh=: it stands before it, beside the price: df.dp(epsilon=1, fresh=True).{name}(...)"
+        return f"no fresh=: it goes beside the price: df.dp(epsilon=1, fresh=True).{name}(...)"
     if right == "epsilon" and not example:
-        return f"no {unknown}=: its price stands before it, df.dp(epsilon=0.5).{name}(...)"
+        return f"no {unknown}=: the price comes first, df.dp(epsilon=0.5).{name}(...)"
     if unknown in OF_PANDAS:
         return f"no {unknown}=: {OF_PANDAS[unknown]}"
     close = did_you_mean(unknown, names)

@@ -74,7 +74,7 @@ def ends(bounds: Any, kind: Kind, facts: ColumnFacts, call: str, line: Line) -> 
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
     if bounds is None:
         bought = kind.name == "number" and call in BUYING
-        otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
+        otherwise = ", or let part of this epsilon estimate them: bounds='private'" if bought else ""
         line = line._replace(otherwise=otherwise)
         raise line.refuse(f"{call}() needs public bounds, which must not come from the data")
     if not listed(bounds) or not isinstance(bounds, Sequence):

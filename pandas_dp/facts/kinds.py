@@ -109,7 +109,7 @@ class Kind:
             raise ArgumentValueError(f"{argument} must {ends}: {line}") from None
         except (ValueError, TypeError, OverflowError):
             if isinstance(value, str):
-                raise ArgumentValueError(f"{argument}: {value!r} is no date of the calendar: {line}") from None
+                raise ArgumentValueError(f"{argument}: {value!r} is not a calendar date: {line}") from None
         if stamp is None:
             raise ArgumentTypeError(f"{argument} must be dates with the year first: {line}")
         if pd.isna(stamp):

@@ -236,9 +236,9 @@ class PricedFrame(
         Notes
         -----
         Values are rounded to a lattice of 2**30 steps and summed as integers. Of a unit with several rows the total of all of
-        them counts, cut to what max_rows = k rows at a bound come to: it moves the sum by at most
+        them counts, clipped to what max_rows = k rows at a bound come to: it moves the sum by at most
         ``k max(|lower|, |upper|)`` under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one. So light rows
-        count beyond max_rows; what is beyond the cut is left out, and no interval covers it.
+        count beyond max_rows; what is beyond the cut is left out, and intervals do not cover that.
         Private bounds come from a noisy histogram over powers of two; the answer's notes say which were found.
         Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson,
         Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.

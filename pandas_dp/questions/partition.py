@@ -25,7 +25,7 @@ MOST_NUMBERED = 1 << 62  # combinations, allowed or not
 PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
 
 Factor = tuple[Keys | Bins, Labels]
-FINDING = ", or let the price find them: df.dp(epsilon=1, delta=1e-6).{})"
+FINDING = ", or discover keys (needs a delta): df.dp(epsilon=1, delta=1e-6).{})"
 
 
 class Parts(NamedTuple):
@@ -123,7 +123,7 @@ def factors_of(
     null: bool,
     finds: bool = False,
 ) -> list[Factor | None]:
-    """Parts of each column; with `finds` None for those whose keys nobody listed. See `parts_of`."""
+    """Parts of each column; with `finds` None for those whose keys are unknown. See `parts_of`."""
     kinds = kinds_of(frame, head, columns)
     line = _line(frame, head, kinds)
     listed, binned = _by_column(keys, "keys", kinds, line), _by_column(bins, "bins", kinds, line)

@@ -143,7 +143,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _dtype(self, column: str) -> Any:
         if not isinstance(column, str):
             raise ArgumentTypeError(
-                "name one column by its text and first, such as .mean('cost', bounds=(0, 100)) or .quantile('cost', 0.5, ...), "
+                "give the column name first, as text, such as .mean('cost', bounds=(0, 100)) or .quantile('cost', 0.5, ...), "
                 "several with .agg({'cost': 'mean', 'age': 'mean'}, bounds={...}); where names are numbers, rename the "
                 "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
             )
@@ -182,7 +182,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 if before.get(name) != now.get(name):
                     raise ArgumentTypeError(
                         f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this "
-                        "was begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
+                        "was begun, so nothing was charged: type it again from df.dp(epsilon=...) on"
                     )
             self._of(table)  # what steps refuse of these dtypes
 
@@ -216,11 +216,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         for each in given:
             named = each if isinstance(each, Mapping) else dict.fromkeys(columns, each)
             taken = {name: keys for name, keys in taken.items() if named.get(name) is None}
-        notes = [
-            f"keys of {name!r} as the schema or a step lists them: {listing(keys)}" for name, keys in taken.items()
-        ]
+        notes = [f"keys of {name!r} taken from the schema or a step: {listing(keys)}" for name, keys in taken.items()]
         if self._price.delta:
-            finding = "; none were looked for, unique({!r}) finds those that many rows hold"
+            finding = "; none were discovered; unique({!r}) finds common ones"
             notes = [Caution(note + finding.format(name)) for name, note in zip(taken, notes, strict=True)]
         return self._with(_notes=tuple(notes), _made=self._made_for(columns))
 

@@ -8,7 +8,7 @@ from pandas_dp.facts.kinds import Kind
 
 BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
 
-_ROWS = "rows are never released: ask about them, such as .count() or .mean({column}bounds=(lower, upper))"
+_ROWS = "rows are never released; ask about them, such as .count() or .mean({column}bounds=(lower, upper))"
 _BEFORE = "prepare the columns before df.dp.protect(...), or with .assign(...) and .query(...)"
 _OWN = "ask one question a call, or give your own function: ." + BOUNDED
 _HINTS = {
@@ -22,7 +22,7 @@ _HINTS = {
     "apply transform": _OWN,
     "dropna": "missing values are left out of every answer; .fillna(...) replaces them",
     "cat join concat melt": _BEFORE,
-    "explode": "it is a step with a public limit and stands before: df.dp(epsilon=0.5).explode('tags', max=5)",
+    "explode": "it is a step with a public limit and comes first: df.dp(epsilon=0.5).explode('tags', max=5)",
     "resample": (
         "months are public bins: .groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M')).size()"
     ),
@@ -68,12 +68,12 @@ def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | 
     if by is not None and name in GROUP_HINTS:
         hint = GROUP_HINTS[name].replace("{by}", columns_text(by)).replace("{first}", by[0])
         hint = hint.replace("{name}", name).replace("{column}", column)
-        return f"there is no question {name!r} of groups: {hint}"
+        return f".dp groups have no {name!r}: {hint}"
     questions = [known for known in dir(asked) if not known.startswith("_")]
     if name in HINTS:
-        return f"there is no question {name!r}: {HINTS[name].replace('{column}', column)}"
+        return f".dp has no {name!r}: {HINTS[name].replace('{column}', column)}"
     close = did_you_mean(name, questions) or "."
-    return f"there is no question {name!r}{close} There are: {', '.join(questions)}"
+    return f".dp has no {name!r}{close} There are: {', '.join(questions)}"
 
 
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:

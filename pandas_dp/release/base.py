@@ -231,7 +231,7 @@ class Release:
         -----
         The interval for the population adds sampling to the noise, for nothing: it is computed from the same noisy sums, by
         Student's t. It holds where rows are a simple random sample (a census has no such interval), of the mean of values as
-        they are cut to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
+        clipped to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
         of the total, it can be far too short; noise hides this, it does not cure it. That of a quantile is wider than needed;
         below a level of 0.95 it stays as it is there. Ends are missing where there are too few rows to tell.
         Source: Du, Foot, Moniot, Bray, Groce 2020; shares: Wilson 1927; quantiles: Drechsler, Globus-Harris, McMillan, Sarathy,
@@ -275,8 +275,8 @@ class Release:
         self._check_draws()
         if self._provenance.found is not None:
             raise ArgumentTypeError(
-                "the data chose the bounds that values were cut to, so this is no mean of a population: type bounds=(lower, "
-                "upper), population=True"
+                "the data chose the bounds that values were clipped to, so this does not estimate the mean of a population: "
+                "type bounds=(lower, upper), population=True"
             )
         known: ErrorModel | None = population_of(self._provenance.error)
         if known is None:

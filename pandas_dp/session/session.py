@@ -356,7 +356,7 @@ class Session:
         return draw_budget(self._ledger.rule(self.name), self.unit, self._ledger.entries(self.name), self.name, ax)
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Make the certificate of this budget and its parts: one page of HTML for whoever answers for the data.
+        """Make the certificate of this budget and its parts: one page of HTML for the data protection officer.
 
         Parameters
         ----------

@@ -267,7 +267,7 @@ def test_refused_paths(pattern, tmp_path):
             "s3://bucket/a.parquet",
         ],
         "names no file": [[]],
-        "no Parquet file": [tmp_path / "notes.csv", [folder, tmp_path / "notes.csv"]],
+        "not a Parquet file": [tmp_path / "notes.csv", [folder, tmp_path / "notes.csv"]],
         "differ in 'pid'": [[folder, tmp_path / "columns.parquet"]],
         "differ in 'age'": [[folder, tmp_path / "types.parquet"]],
         "different names": [tmp_path / "twice.parquet"],

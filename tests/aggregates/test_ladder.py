@@ -303,7 +303,7 @@ def test_a_median_with_an_interval(terms):
     )  # rows of units are no sample
     assert repr(answer) == f"{both} (95 %), epsilon 400"
     assert answer.notes[:2] == (
-        "its rank is within 0 of the wanted one (95 %)",
+        "within 0 rows of the true quantile (95 %)",
         "half of the price bought the error bar",
     )
     assert answer.query.call == "median('age', bounds=(0, 120), error_bar=True)"
@@ -359,7 +359,7 @@ def test_too_few_rows_to_tell_have_no_value():
     missing = [answer for answer in answers if math.isnan(answer)]
     assert len(missing) > 31
     assert missing[0].interval() == (10, 20)
-    assert "no value where the interval at 99 % is the whole of the bounds" in repr(missing[0])
+    assert "no value where the 99 % interval spans all of the bounds" in repr(missing[0])
     assert json.loads(missing[0].to_json())["value"] is None
     ask = {"bounds": ("2013-01-01", "2014-01-01"), "error_bar": True}
     dates = [df.dp(epsilon=0.5, fresh=True).median("day", **ask) for _ in range(40)]
@@ -442,7 +442,7 @@ def test_of_the_largest_value_a_lower_end_is_sold():
         assert getattr(answer.interval(1 - 1e-9), end) == bound
         assert answer.interval(1 - 1e-9).lower <= getattr(ages["age"], name)() <= answer.interval(1 - 1e-9).upper
         assert answer.interval().lower <= answer <= answer.interval().upper
-        assert "value is one row's" in repr(answer)
+        assert "value belongs to one row" in repr(answer)
     high = df.dp(epsilon=10).max("age", bounds=(0, 100), q=0.99, error_bar=True)
     assert high.interval().lower <= 74 <= high.interval().upper < 80
     assert df.dp.session.spent == "epsilon=12"

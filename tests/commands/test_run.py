@@ -54,8 +54,8 @@ def test_a_dry_run_shows_costs_and_errors_and_leaves_nothing_behind(job):
     assert lines[0].split() == ["query", "costs", "error"]
     assert lines[1].startswith("rows     epsilon=0.5   ± 24 rows (95 %)")
     assert "with 400 rows" in lines[2]
-    assert lines[3].startswith("middle   epsilon=0.25  its rank is within")
-    assert lines[-2:] == ["left now    epsilon=3", "left then   epsilon=2"]
+    assert lines[3].startswith("middle   epsilon=0.25  within ")
+    assert lines[-2:] == ["left now    epsilon=3", "left after  epsilon=2"]
     assert sorted(os.listdir(job.path)) == ["plan.toml", "visits.parquet"]
 
 
@@ -70,7 +70,7 @@ def test_a_dry_run_of_what_is_stored_costs_nothing_and_writes_nothing(job):
     before = (job.path / "books").read_bytes()
     done = job("--dry-run")
     assert done.stdout.count("nothing, stored") == 3
-    assert "left then   epsilon=2" in done.stdout
+    assert "left after  epsilon=2" in done.stdout
     assert (job.path / "books").read_bytes() == before
     assert job("--dry-run", "--version", "next").stdout.count("stored") == 0
 
@@ -169,7 +169,7 @@ def test_growing_data_under_new_versions_continues_the_budget(job):
     done = job("--version", "night 4")
     assert done.returncode == 3
     assert done.stderr == (
-        "pandas-dp: the budget does not pay query 'rows', which asks epsilon=0.5; left is epsilon=0. nothing fits any more. "
+        "pandas-dp: over budget: query 'rows' asks for epsilon=0.5; epsilon=0 is left. nothing fits any more. "
         "No answer was written\n"
     )
 
@@ -270,7 +270,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     done = job()
     assert done.returncode == 3
     assert len(done.stderr.splitlines()) == 1
-    assert "query 'by_ward', which asks epsilon=0.25; left is epsilon=0.1" in done.stderr
+    assert "query 'by_ward' asks for epsilon=0.25; epsilon=0.1 is left" in done.stderr
     assert "The 1 before it are written" in done.stderr
     assert sorted(os.listdir(job.path / "out")) == ["index.json", "rows.csv", "rows.json"]
     assert list(pd.read_csv(job.path / "out" / "rows.csv").columns) == ["value", "lower", "upper"]
@@ -281,7 +281,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     ("old", "new", "text"),
     [
         ("bounds = [0, 100]", "", "query 'by_ward': "),
-        ('call = "median"', 'call = "meadian"', "query 'middle': there is no question 'meadian'; did you mean 'median'?"),
+        ('call = "median"', 'call = "meadian"', "query 'middle': .dp has no 'meadian'; did you mean 'median'?"),
         ("['cost'].mean", "['coast'].mean", "query 'by_ward': no column named 'coast'; did you mean 'cost'"),
         ("cost > 10", "coast > 10", "query 'by_ward': "),
         ("[schema.cost]", "[schema.coast]", "schema names 'coast', which is not a column of this table; did you mean 'cost'"),
@@ -289,7 +289,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
         ("epsilon = 0.25 }\ncalls", "epsilon = -1 }\ncalls", "query 'middle': epsilon must lie between"),
         ("version = 2026-11-28", "", "the content needs a version"),
         ("[budget]", "[budgets]", "a plan knows budget, table, schema, split, queries, not 'budgets'; did you mean 'budget'?"),
-        ("epsilon = 3", "epsilon = [", "the plan is no TOML"),
+        ("epsilon = 3", "epsilon = [", "the plan is not TOML"),
     ],
 )  # fmt: skip
 def test_a_wrong_plan_is_told_before_anything_is_charged(job, old, new, text):

@@ -25,7 +25,7 @@ def grouped(d):
 
 
 ADVICE = [
-    (lambda d: d.mean("age"), "mean('age', bounds=(lower, upper)), or buy them"),
+    (lambda d: d.mean("age"), "mean('age', bounds=(lower, upper)), or let part"),
     (lambda d: d.mean("age", method="trimmed"), "mean('age', method='trimmed', bounds=(lower, upper))"),
     (lambda d: d.mean(column="age"), "mean(column='age', bounds=(lower, upper))"),
     (lambda d: d["age"].mean(), "['age'].mean(bounds=(lower, upper))"),
@@ -47,7 +47,8 @@ ADVICE = [
     (lambda d: d.histogram("sex", keys="f"), "histogram('sex', keys=['A', 'B'])"),
     (
         lambda d: d["sex"].value_counts(),
-        "['sex'].value_counts(keys=['A', 'B']), or let the price find them: df.dp(epsilon=1, delta=1e-6).value_counts('sex')",
+        "['sex'].value_counts(keys=['A', 'B']), or discover keys (needs a delta): "
+        "df.dp(epsilon=1, delta=1e-6).value_counts('sex')",
     ),
     (lambda d: d["age"].ecdf(), "['age'].ecdf(bins=range(0, 101, 10))"),
     (lambda d: d["age"].ecdf([0, 9]), "['age'].ecdf(bins=range(0, 101, 10))"),
@@ -79,7 +80,7 @@ def test_the_line_works():
     for ask, end in ((lambda d: d["age"].mean(), "(0, 100)"), (lambda d: grouped(d)["age"].mean(), "(0, 100)")):
         with pytest.raises(ArgumentTypeError) as caught:
             ask(df.dp(epsilon=1))
-        line = str(caught.value).partition("the data: ")[2].partition(", or buy")[0].replace("(lower, upper)", end)
+        line = str(caught.value).partition("the data: ")[2].partition(", or let")[0].replace("(lower, upper)", end)
         dots = "" if line.startswith("[") else "."
         eval(f"df.dp(epsilon=1){dots}{line}")
 

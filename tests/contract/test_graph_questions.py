@@ -113,7 +113,7 @@ def test_refusals(monkeypatch):
     refuse("three columns", columns=("start", "start", "km"))
     refuse("three columns", columns=("start", "km", "km"))
     refuse("no column named", columns=("start", "end", "miles"))
-    refuse("by its text", TypeError, columns=("start", "end", 3))
+    refuse("as text", TypeError, columns=("start", "end", 3))
     refuse("numbers or durations", TypeError, columns=("km", "start", "end"), vertices=[1, 2])
     refuse("numbers or durations", TypeError, columns=("start", "end", "when"))
     refuse("'polynomial_laplace'.*'gaussian'", noise="normal")

@@ -156,7 +156,7 @@ def test_blocks_chosen_from_noisy_sizes_are_never_too_many_in_all(monkeypatch):
         ({"bounds": (0, 9), "blocks": 30, "aggregator": "median"}, "noise as wide as the range"),
         ({"bounds": (0, 9), "function": 3}, "callable.*" + LINE),
         ({"bounds": (0, 9), "function": lambda d: d["agee"].mean()}, "KeyError 'agee'; did you mean 'age'"),
-        ({"bounds": (0, 9), "function": lambda d: d["age"]}, "a Series, which is no number"),
+        ({"bounds": (0, 9), "function": lambda d: d["age"]}, "a Series, which is not a number"),
     ],
     ids=lambda x: str(x)[:40],
 )

@@ -329,7 +329,7 @@ def test_counts_in_tables_say_which_rows_do_not_count():
         ask.crosstab("sex", "city", keys=keys, normalize="index"),
     ]
     for answer in (*told, *silent):
-        note = "at most 2 rows of one 'pid' count"
+        note = "at most 2 rows of each 'pid' count"
         assert (note in repr(answer)) == any(answer is one for one in told)
         assert any(note in text for text in answer.notes)
 
@@ -345,8 +345,8 @@ def test_what_belongs_to_the_session_is_said_to(name):
 
 def test_a_protected_frame_shows_every_bound_on_a_unit():
     some = {"epsilon": 3, "unit": "pid", "max_rows": 10}
-    assert "(at most 10 count)" in repr(protected(**some).dp)
-    shown = "(at most 10 count, in at most 3 groups, at most 5 in each)"
+    assert "(at most 10 count; add/remove)" in repr(protected(**some).dp)
+    shown = "(at most 10 count, in at most 3 groups, at most 5 in each; add/remove)"
     assert shown in repr(protected(**some, max_groups=3, max_rows_per_group=5).dp)
 
 

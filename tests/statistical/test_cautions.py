@@ -25,7 +25,7 @@ from pandas_dp.aggregates.base import Caution
 RELEASED = "what was released, or what a choice was made by, is as it says"
 PUBLIC = "from public numbers alone"
 FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, and why no alarm is false
-    "aggregates/base.py": (1, "WHOLE: the interval is the whole of the bounds"),
+    "aggregates/base.py": (1, "WHOLE: the interval spans all of the bounds"),
     "aggregates/base.py left_out": (1, PUBLIC),
     "aggregates/block_sizes.py Sizes.known": (1, "no value, and by which noisy size"),
     "aggregates/blocks.py _winsorized": (
@@ -39,7 +39,7 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
     "aggregates/covariance.py Correlation.from_sums": (1, RELEASED),
     "aggregates/keys.py FoundCounts.answer": (2, "the threshold of keys, and that none passed it"),
     "aggregates/keys.py ByFoundKey.steps": (1, RELEASED),
-    "aggregates/ladder.py": (1, "UNKNOWN: the interval is the whole of the bounds"),
+    "aggregates/ladder.py": (1, "UNKNOWN: the interval spans all of the bounds"),
     "aggregates/ladder.py ExtremeWithBar.steps": (1, "one row decides"),
     "aggregates/oracles.py": (1, "UNVERIFIED: nothing was left to test it with"),
     "aggregates/private_bounds.py PrivateBounds.steps": (1, RELEASED),
@@ -120,7 +120,7 @@ def few_enough(found: int, limit: float, draws: int = DRAWS) -> bool:
 
 
 REPLACE = {"neighbors": "replace_one"}
-ROWS = "rows to speak of: "
+ROWS = "or more would have given one with 99 %"
 
 
 def so_many(ask: Callable[[Any], Any], **terms: Any) -> int:
@@ -128,7 +128,7 @@ def so_many(ask: Callable[[Any], Any], **terms: Any) -> int:
     one = protected({"x": [50.0]}, **terms)
     answers = (ask(one.dp(epsilon=1, fresh=True)) for _ in range(50))
     told = next(note for answer in answers for note in answer.notes if ROWS in note)
-    return int(re.search(r"speak of: ([\d,]+)", told).group(1).replace(",", ""))
+    return int(re.search(r": ([\d,]+) or more", told).group(1).replace(",", ""))
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_means_of_groups_beside_a_bound():
 def test_rows_cut_where_none_is():
     """5 %, 2.5 % a side: all values lie between two powers of two."""
     frame = protected({"x": np.random.default_rng(1).uniform(33, 63, 2000)})
-    assert few_enough(alarms(frame, lambda d: d.mean("x", bounds="private"), "rows are cut: the mean of all"), 0.05)
+    assert few_enough(alarms(frame, lambda d: d.mean("x", bounds="private"), "rows are clipped: the mean of all"), 0.05)
 
 
 def test_shares_are_no_column_of_zeros():
