@@ -93,6 +93,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_mechanisms_are_caught(name: str):
     result = batch(BROKEN[name], 20_000)
@@ -174,6 +175,7 @@ ALL_SEEN = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("leak", ALL_SEEN)
 def test_everything_a_caller_sees_is_part_of_the_output(leak: Callable[[list[Any]], Any]):
     tables = ["a", "a"], ["a", "a", "b"]

@@ -67,7 +67,7 @@ WAYS = ("as it is", "after steps", "by unit after steps")  # the last two with m
 ONCE = {*DRAWN, *ROW_BY_ROW}  # integers are random, or steps refused
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "way"),
     [

@@ -82,6 +82,7 @@ def moves(lattice, unit, clipped=by_definition):
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("lattice", [SIGNED, MOSTLY_ABOVE, ABOVE, BELOW], ids=str)
