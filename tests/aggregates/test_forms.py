@@ -156,6 +156,7 @@ def test_means_err_less(place, less):
     assert features / one == pytest.approx(less, rel=0.03)
 
 
+@pytest.mark.slow
 def test_variances_err_less():
     """Ages: at most 0.70 of the error of three features."""
     rows, epsilon, place = 20_000, 0.5, (-0.24, 0.075)

@@ -205,6 +205,7 @@ def test_it_is_narrow(column, q, epsilon, width):
     assert np.diff(ends).mean() <= width
 
 
+@pytest.mark.slow
 def test_it_is_narrow_among_many_points():
     """Incomes of 5,000 rows on 65,536 points: at most six tenths of what three draws of the price would leave (622 steps)."""
     rng = np.random.default_rng(2)

@@ -268,7 +268,7 @@ def test_spread_covers(noise, shape, rows, ddof):
     assert ((lower <= values) & (values <= upper)).all()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("noise", [laplace(2.0 * CELLS**2), gaussian(2.0 * CELLS**2)])
 @pytest.mark.parametrize("root", [False, True])
 def test_spread_is_not_absurdly_wide(noise, root):

@@ -221,6 +221,7 @@ def test_a_million_rows():
         assert np.abs(found.to_numpy() / table[["x", "y"]].cov().to_numpy() - 1).max() < 1e-4
 
 
+@pytest.mark.slow
 def test_noisy_matrices_fit_each_other():
     """Whatever the noise: symmetric, no negative eigenvalue, variances within the bounds, correlations within [-1, 1]."""
     df = protected(epsilon=10**6)

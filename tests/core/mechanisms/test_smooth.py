@@ -145,7 +145,7 @@ def worst_loss_in_space(law: str, alpha: float, beta: float, d: int, pieces: int
     return worst
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 @pytest.mark.parametrize("law", PURE)
 def test_pure_losses_in_space(law, d):
