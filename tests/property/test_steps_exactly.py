@@ -301,6 +301,7 @@ def said(found: dict[str, list[str]]) -> str:
     return "\n".join(f"{name}: {len(lines)}, {lines[0]}" for name, lines in found.items())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EACH)
 def test_an_expression_gives_what_python_gives_on_the_edges_of_a_dtype(name):
     found = faults(name, None)

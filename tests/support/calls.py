@@ -118,7 +118,9 @@ def recorded() -> Iterator[tuple[str, Made]]:
     seen, frames = set(), {}
     for name, ask in (EVERY | FEW_BLOCKS | FOUND).items():
         terms = name in BY_UNIT, name in ROW_BY_ROW
-        frame = frames.setdefault(terms, held(*terms))
+        if terms not in frames:
+            frames[terms] = held(*terms)
+        frame = frames[terms]
         price = {"epsilon": 1, "delta": 1e-6} if name in FOUND else {"epsilon": 1}
         calls = ask(pandas_dp.query(**price))._calls
         for i, call in enumerate(calls):
