@@ -215,8 +215,8 @@ def look_at(
 ) -> Measurement:
     """Return the look that combines block values by their mean, median, smooth median or Winsorized mean.
 
-    With an error bar half of the price of a median counts the block values between cuts around it: of the K values, whose
-    number is public, one changes, so it leaves one cell and enters another. Smooth vectors move as a whole: their central one
+    With an error bar `BAR_SHARE` of the price of a median counts the block values between cuts around it: of the K values,
+    whose number is public, one changes, so it leaves one cell and enters another. Smooth vectors move as a whole: their central one
     is taken instead of medians.
     """
     if aggregator == "mean":
@@ -273,7 +273,7 @@ def _medians(
     of = f"of the median of {values.blocks:,} {results_of(values)}{'' if values.by is None else ' of each group'}"
     notes = (
         *note,
-        "half of what medians cost bought their error bars; of two results in the middle the lower one is meant",
+        "two fifths of what medians cost bought their error bars; of two results in the middle the lower one is meant",
     )
     points = [values.lattice.point(offset) for offset, _ in found]
     return Combined(points, name, rungs[0] if values.by is None else EachOf(rungs), notes, of)

@@ -296,10 +296,7 @@ WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     **dict.fromkeys(("agg of groups", "describe", "describe two"), (math.inf, LADDER)),
     "min with error bar": (math.inf, "one row decides, so it begins at the bound"),
     **dict.fromkeys(("ecdf", "ecdf by column"), (4, FITTED)),
-    "smooth error bar": (
-        math.inf,
-        "its scale is bought, by noise of its own, and half of what may fail is left to that",
-    ),
+    "smooth error bar": (math.inf, "values beyond a bound are cut to it; tests/aggregates/test_bought_scale.py"),
     "regression": (4, "widened by as much as what is left out of the linear error may be; the fewer rows, the more"),
     **dict.fromkeys(("cov", "cov of three"), (math.inf, "of few rows all that is possible, and says so")),
     "corr": (math.inf, "as covariances, and by the noise of two variances at once"),
