@@ -216,8 +216,8 @@ def look_at(
     """Return the look that combines block values by their mean, median, smooth median or Winsorized mean.
 
     With an error bar `BAR_SHARE` of the price of a median counts the block values between cuts around it: of the K values,
-    whose number is public, one changes, so it leaves one cell and enters another. Smooth vectors move as a whole: their central one
-    is taken instead of medians.
+    whose number is public, one changes, so it leaves one cell and enters another. Smooth vectors move as a whole: their
+    central one is taken instead of medians.
     """
     if aggregator == "mean":
         return noised(BlockSums(values), Price(epsilon), unit)

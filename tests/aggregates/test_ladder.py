@@ -22,7 +22,8 @@ from support.frames import protected
 
 import pandas_dp
 from pandas_dp.aggregates.base import BAR_SHARE, Terms
-from pandas_dp.aggregates.ladder import QuantileWithBar, Rungs, half_widths, laws_of_sums
+from pandas_dp.aggregates.ladder import QuantileWithBar, Rungs
+from pandas_dp.aggregates.ladder_noise import half_widths, laws_of_sums
 from pandas_dp.aggregates.uncertainty import RankBound
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
