@@ -12,7 +12,7 @@ import numpy as np
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.choices import CHOICES
 from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, lift, shorten
-from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
+from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN, said
 from pandas_dp.steps.text_functions import TEXT_METHODS
 from pandas_dp.steps.time_functions import PROPERTIES, TIME_METHODS, of_one
 
@@ -180,8 +180,8 @@ def call(name: str, operand: Expression, args: Any, kwargs: Any) -> Expression:
 def refusal(name: str) -> str:
     """Why a method or attribute that is none of ``METHODS`` is refused, and what to type instead."""
     if name in INTERNAL or name.startswith("_"):  # what pandas' own functions ask a column first
-        return WHOLE_COLUMN
+        return said(WHOLE_COLUMN)
     space = name.partition(".")[0]
     offered = sorted(n for n in (*METHODS, *PROPERTIES) if n.startswith(f"{space}.") or space not in ACCESSORS)
     reason = REASONS.get(name, f"{NOT_TRACED}. Those that can: {', '.join(offered)}")
-    return f".{shorten(name, 40)} {reason.replace('{name}', name)}"
+    return f".{shorten(name, 40)} {said(reason)}"

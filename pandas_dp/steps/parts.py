@@ -149,7 +149,7 @@ def check_pattern(pat: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             re.compile(pat)
-        pc.match_substring_regex(pa.array([], pa.string()), pat)
+        pc.match_substring_regex(pa.array([""]), pat)  # of no text at all it would not be read
     except (re.error, RecursionError, OverflowError, pa.ArrowInvalid):
         raise ArgumentValueError(
             f"{pat[:60]!r} is no regular expression that is read: those of RE2, without lookaheads and backreferences"
