@@ -37,7 +37,7 @@ OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in 
 BY_NAME = (*COLUMNS, "source", "target", "weight")  # arguments that are columns
 # how checks end, and how they begin
 TOLD = re.compile(r"(.+?)(?:: |, such as )(\w+)=(.+?)((?:, or |; | or |\. ).*)?", re.DOTALL)
-BEGUN = re.compile(r"((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)(: .*)?", re.DOTALL)
+BEGUN = re.compile(r"((\w+)=? (?:must|may|goes|go|takes|is|are|at most) [^:]*)((?:: .*)?)", re.DOTALL)
 Parameters = Mapping[str, inspect.Parameter]
 
 
@@ -55,7 +55,7 @@ def show_line(
         wrong = str(error).partition(": ")[0]
         error.args = (f"{wrong}: {line}" if line else wrong,)
         return
-    told = error._needs or _named_in(str(error), parameters) or _begun(str(error), parameters, asked, values)
+    told = error._needs or _named_in(str(error), parameters) or _begun(name, str(error), parameters, asked, values)
     if told is None or not all(needed in parameters or needed in given for needed, _ in told[1]):
         return
     error._needs = told  # for the call that was typed, where this one was made for it
@@ -72,14 +72,21 @@ def _named_in(text: str, parameters: Parameters) -> tuple[str, tuple[tuple[str, 
     if not (found := TOLD.fullmatch(text)):
         return None
     why, name, typed, otherwise = found.groups("")
-    return (why, ((name, typed),), otherwise) if name in parameters and is_expression(typed) else None
+    return (
+        (why, ((name, typed),), otherwise)
+        if name in parameters and "..." not in typed and is_expression(typed)
+        else None
+    )
 
 
 def _begun(
-    text: str, parameters: Parameters, asked: Any, values: Mapping[str, Any]
+    call: str, text: str, parameters: Parameters, asked: Any, values: Mapping[str, Any]
 ) -> tuple[str, tuple[tuple[str, str], ...], str] | None:
     """What is wrong, and the argument that checks begin with; or the first column that is not named by text."""
-    if found := BEGUN.fullmatch(text):
+    found = BEGUN.fullmatch(text)
+    if found and found[3] and (";" in found[3] or not re.match(rf": [.\w]*\b{call}\(", found[3])):
+        found = None  # it says more than how such a call looks
+    if found:
         name = "x" if found[2] == "columns" and "x" in parameters else found[2]
         needed = examples(asked, name, parameters, values) if name in parameters else {}
         return (found[1], tuple(needed.items()), "") if "..." not in needed.values() and needed else None

@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-BETWEEN = {__file__, *(os.path.join(os.path.dirname(__file__), name) for name in ("advice.py", "argument_help.py"))}
 LONGEST_LINE = 300  # a call that is longer is told by its arguments
 
 
@@ -23,11 +22,11 @@ def as_written(name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
     Names of variables stay names: what they hold is not looked at.
     """
     caller = sys._getframe(1)
-    while caller.f_code.co_filename in BETWEEN:
+    while caller.f_code.co_filename.startswith(PACKAGE):
         if caller.f_back is None:
             return None
         caller = caller.f_back
-    found = None if caller.f_code.co_filename.startswith(PACKAGE) else _parsed(caller)
+    found = _parsed(caller)
     if not isinstance(found, ast.Call) or not isinstance(found.func, ast.Attribute) or found.func.attr != name:
         return None
     same = len(found.args) == len(args) and {word.arg for word in found.keywords} == set(options)

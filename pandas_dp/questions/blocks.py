@@ -243,7 +243,8 @@ class BlockQuestions(PreparedFrame):
         if how == "winsorized":
             raise ArgumentValueError("aggregator='winsorized' takes one number; leave it out for several")
         few_enough(count, how, len(bounds))
-        ranges = _ends("sample_and_aggregate", bounds, lambda _: ColumnFacts(), Line(line))
+        needs = (("bounds", f"{{{', '.join(f'{name!r}: (lower, upper)' for name in bounds)}}}"),)
+        ranges = _ends("sample_and_aggregate", bounds, lambda _: ColumnFacts(), Line(line, needs))
         return Estimates(tuple(bounds), ranges, count, rows, how, function)
 
     def kmeans(

@@ -27,7 +27,7 @@ from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, of_text, unit_of,
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
-from pandas_dp.questions.unknown_names import columns_listed, missing_question
+from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.release.preview import Preview
 from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
@@ -172,9 +172,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             )
         if column not in names:
             close = closest(column, names)
-            known = f"no column named {column!r}"[:200] + (
-                f"; did you mean {close!r}?" if close else columns_listed(names)
-            )
+            known = f"no column named {column!r}"[:200] + (f"; did you mean {close!r}?" if close else "")
             error = ArgumentValueError(late := self._late(column) or known)
             error._slip = (column, close) if close and late is known else None
             raise error

@@ -274,7 +274,10 @@ def composed(
     unasked = [column for column in given if column not in {cell.column for cell in wanted if cell.function in BOUNDED}]
     if unasked:
         needs = (("bounds", f"{{{', '.join(f'{name!r}: None' for name in unasked if isinstance(name, str))}}}"),)
-        raise Line(AGG, needs).refuse("bounds must be of columns whose values are asked for", ArgumentValueError)
+        first = f"; leave out {unasked[0]!r}" if isinstance(unasked[0], str) else ""
+        raise Line(AGG, needs).refuse(
+            f"bounds must be of columns whose values are asked for{first}", ArgumentValueError
+        )
     weights, within, error_bar = split
     numbers.flag(error_bar, "error_bar")
     if weights is not None and within is not None:
@@ -378,7 +381,9 @@ def _misnamed(frame: PreparedFrame, name: str) -> PandasDPError:
             f"agg() takes {option}=, not {name}="
         )
     columns = [*itertools.chain(*frame._examples())]
-    return Line(NAMED, ((name, f"({columns[0]!r}, 'count')"),)).refuse("a named answer takes a column and a function")
+    return Line(NAMED, ((name, f"({columns[0]!r}, 'count')"),)).refuse(
+        f"a named answer takes a column and a function: {', '.join(FUNCTIONS)}"
+    )
 
 
 def _shares(weights: Any, count: int) -> list[Fraction]:

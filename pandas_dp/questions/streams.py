@@ -156,7 +156,7 @@ class StreamQuestions(PreparedFrame):
     def _domain(self, domain: Any) -> Domain:
         """Axes of the listed columns."""
         if not isinstance(domain, Mapping) or not domain:
-            raise ArgumentTypeError("domain must be public, from no data: keys or edges by column")
+            raise ArgumentTypeError("domain must be public, keys or edges by column, from no data")
         axes, cells = [], 1
         for column, given in domain.items():
             kind = self._kind(column)

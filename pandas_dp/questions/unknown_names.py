@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
-from pandas_dp.facts.call import MOST_CHARACTERS, columns_text
+from pandas_dp.facts.call import columns_text
 from pandas_dp.facts.kinds import Kind
 
 BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
@@ -78,12 +75,6 @@ def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | 
         return f"there is no question {name!r}: {HINTS[name].replace('{column}', column)}"
     close = did_you_mean(name, questions) or "."
     return f"there is no question {name!r}{close} There are: {', '.join(questions)}"
-
-
-def columns_listed(names: Iterable[Any]) -> str:
-    """The end of a message about a column that there is not: which there are, if they are few."""
-    known = ", ".join(repr(name) for name in names if isinstance(name, str))
-    return f"; there are {known}" if 0 < len(known) <= MOST_CHARACTERS else ""
 
 
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:

@@ -24,7 +24,7 @@ SCHEMA = {"cost": {"bounds": (0, 100)}, "age": {"bounds": (0, 120)}, "ward": {"k
 STEPS = ("query", "assign")  # which say themselves what is wrong with an expression
 ENDS = {"day": questions.DAYS, "wait": questions.HOUR}  # of columns that hold no numbers
 NOBODY_KNOWS = (  # what was meant: which column, which expression, what a function shall return
-    r"no column named '.*'; there are ",
+    r"no column named '[^']*'$",
     "score: there is no column ",
     "the function returns on a made-up table ",
     r"pivot_table\(\) needs columns",  # the first of three that stand by place is missing
