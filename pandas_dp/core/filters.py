@@ -245,12 +245,10 @@ class RenyiFilter:
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
-        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING)] if state.renyi else []
-        if divergence and state.unbounded:
-            divergence[0] += " (Gaussian noise)"
+        noise = " (Gaussian noise)" * state.unbounded
+        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING) + noise] if state.renyi else []
         summed = [] if state.unbounded and not state.epsilon else [_tell("epsilon", state.epsilon, ROUND_CEILING)]
-        delta = [_tell("delta", state.delta, ROUND_CEILING)] if state.delta else []
-        return ", ".join([*summed, *divergence, *delta])
+        return ", ".join([*summed, *divergence, *([_tell("delta", state.delta, ROUND_CEILING)] if state.delta else [])])
 
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""
