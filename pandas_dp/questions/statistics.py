@@ -20,7 +20,7 @@ from pandas_dp.aggregates.units import RowsPerUnit, widening_edges
 from pandas_dp.core.lattice import PRODUCT_BITS, RANK_BITS, Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind, is_missing, of_text
@@ -459,10 +459,8 @@ def _max_weight(given: Any, kind: Kind, line: str) -> Fraction:
         raise ArgumentTypeError(
             f"mst_cost() needs the public largest weight, which must not come from the data: {line}"
         )
-    try:
+    with told(behind=f"; type {line}"):
         exact = kind.number(given, "max_weight")
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{error}; type {line}") from None
     if exact < checks.NARROWEST:
         raise ArgumentValueError(f"max_weight must be positive: {line}")
     return exact
