@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
 import inspect
@@ -111,7 +112,20 @@ def test_a_page_that_is_wrong_fails():
         page_runs.run_python("1 / 0  # KeyError: another one\n", scope)
     with pytest.raises(AssertionError):
         page_runs.run_python("1  # KeyError: never raised\n", scope)
-    page_runs.run_python("{}[1]  # KeyError: as it says\n", scope)
+    assert page_runs.run_python("{}[1]  # KeyError: as it says\n", scope) == "KeyError: 1\n"
+
+
+def test_what_a_page_shows_is_compared_but_for_its_numbers(tmp_path):
+    page = tmp_path / "page.md"
+    for shown, true in (("[7.5, 7]", True), ("[...]", True), ("(8, 8)", False), ("", False)):
+        page.write_text(
+            f"```python\nx = 1\n[x, -2e-9]\n```\n\n```text\n{shown}\n```\n" if shown else "```python\n1\n```\n"
+        )
+        with contextlib.nullcontext() if true else pytest.raises(AssertionError):
+            page_runs.run(page)
+    page_runs.run(page, write=True)
+    assert page.read_text() == "```python\n1\n```\n\n```text\n1\n```\n"
+    page_runs.run(page)
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda p: p.stem)
@@ -168,9 +182,13 @@ def test_numbers_of_the_pages_are_true():
     assert "The threshold is 15 at epsilon 1 and delta 1e-6" in keys
 
 
+def test_the_readme_is_two_screens():
+    assert len(README.splitlines()) <= 90
+
+
 def test_the_two_commands_of_the_readme():
     """The whole check runs them as they stand here."""
-    assert re.findall(r"^\$ (.*)$", README, re.MULTILINE) == [
+    assert re.findall(r"^\$ (pip install .*)$", README, re.MULTILINE) == [
         "pip install . && python -m pandas_dp demo",
         "pip install '.[test]' && pytest",
     ]

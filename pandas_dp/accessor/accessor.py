@@ -187,7 +187,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
-            What the question itself would raise for its arguments and frame. What the budget does not pay is no error here.
+            What the question itself would raise for its arguments and frame. A price over budget is no error here.
 
         Notes
         -----
@@ -202,7 +202,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         >>> df.dp.preview(epsilon=0.5).query("age > 40").count()
         query('age > 40').count()
           price    epsilon=0.5
-          budget   pays it; left then: epsilon=2.5
+          budget   enough; left afterwards: epsilon=2.5
           noise    discrete Laplace, scale 2 rows
           error    ± 6 rows (95 %)
         >>> df.dp.preview(within=50).count().price
@@ -252,7 +252,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         max_rows, max_groups, max_rows_per_group : int, optional
             How much of one unit can count: rows in all (needed with ``unit``), parts of a grouping, rows in one part. The last
             two are max_rows by default. A unit's other rows are in no answer, so counts are too small; a sum counts the total
-            of all of them, cut to what so many rows at a bound come to.
+            of all of them, clipped to what so many rows at a bound come to.
         neighbors : {"add_remove", "replace_one"}
             Whether a unit's presence is hidden, or its content among a public number of units.
         schema : Schema or dict, optional
@@ -269,7 +269,7 @@ class Accessor(RowSteps[pd.DataFrame]):
             Epsilons declared before the first answer, such as ``{0.1: 40}``: together they cost less than they add up to, and
             the rest pays for others. Questions may depend on answers, these prices may not. Needs a delta.
         ledger : path, optional
-            File on a disk of this machine that keeps the books; without it the budget ends with the process.
+            File on a disk of this machine that keeps the books; without it the budget is not saved, and lost when Python stops.
         name : str
             The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
         table, version : str, optional
@@ -359,7 +359,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Notes
         -----
         All that a part ever answers is one mechanism with this epsilon, under the session's relation and unit. What is left
-        of it is not given back.
+        of it is not refunded.
 
         Examples
         --------
@@ -473,7 +473,7 @@ class Accessor(RowSteps[pd.DataFrame]):
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""
         raise ArgumentTypeError(
-            "df.dp[...] selects nothing: a column stands behind its price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
+            "df.dp[...] selects nothing: a column comes after its price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
             "rows are chosen by df.dp.query('age >= 65')"
         )
 

@@ -46,7 +46,7 @@ class Count(Counts):
         rows = self._public(terms)
         if rows is not None:
             note = "exact and free: the owner says that the number of rows is public, rows="
-            return Answer(rows, PUBLIC, NoError(), (note,))
+            return Answer(rows, PUBLIC, NoError(typed=not terms.counted), (note,))
         return (yield from super().steps(terms))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
@@ -119,9 +119,9 @@ class CountBy(Counts):
         if max(counts) > noise.half_width(1 - 0.05 / len(counts)):
             return ()
         factors = self.by.factors if isinstance(self.by, Cross) else (self.by,)
-        keys, bins = "keys are spelt or typed otherwise in the column", "bins lie beside the data"
+        keys, bins = "keys are spelt otherwise or have another type in the column", "bins miss the data"
         beside = dict.fromkeys(keys if isinstance(factor, Keys) else bins for factor in factors)
-        return (Caution(f"no count is above what noise alone makes of 0: perhaps the {' or the '.join(beside)}"),)
+        return (Caution(f"all counts could be 0: perhaps the {' or the '.join(beside)}"),)
 
 
 def listed(by: Partition) -> NDArray[np.bool_]:

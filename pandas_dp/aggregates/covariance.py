@@ -35,7 +35,9 @@ from pandas_dp.core.statistics.products import ROW_TOTAL, Products
 
 MANY = 20  # half-widths of the number of rows that rows must be for the first order to tell the error
 FAR = 3  # half-widths of a variance that it must lie above 0, for what is divided by it
-ALL = Caution("an interval of all that is possible is none: take more rows, a larger epsilon or narrower bounds")
+ALL = Caution(
+    "no interval, since it would hold every possible value: take more rows, a larger epsilon or narrower bounds"
+)
 SIGNS = np.array([1, -1, 0])  # of the shares p^2, q^2, 2 p q in y = p - q
 SQUARES = np.array([1, 1, -1])  # and in y^2
 Floats = NDArray[np.float64]
@@ -270,7 +272,7 @@ class Correlation(Together):
         lost = [name for name, v in zip(self.columns, spread, strict=True) if v <= 0]
         notes = [] if (noise.combined(LEVEL) <= most).all() else [ALL]
         notes += [
-            Caution(f"no variance of {name!r} is above the noise: narrower bounds, or a larger epsilon")
+            Caution(f"no variance of {name!r} is above the noise: try narrower bounds or a larger epsilon")
             for name in lost
         ]
         return Answer(_table(table, self.columns), noise.name, error, tuple(notes))

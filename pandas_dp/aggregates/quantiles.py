@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -197,7 +198,8 @@ class QuantileOf(Guaranteed):
             ways = TIES * math.log(2) + math.log(len(self.q).bit_length())
             return Guarantee(RankBound, log_points + ways, 1 / factor, typical)
         rate = min(float(m.rate) for m in mechanisms)
-        return Guarantee(RankBound, log_points, rate, 1 / rate)
+        make = partial(RankBound, what="median") if self.q == (Fraction(1, 2),) else RankBound
+        return Guarantee(make, log_points, rate, 1 / rate)
 
 
 class RankError(NamedTuple):
@@ -299,14 +301,14 @@ class Extreme(Guaranteed):
             return (
                 Caution(
                     f"useless: about {max(rows, 0):,} rows are too few for the noise, so this is near the median; "
-                    "a larger epsilon"
+                    "try a larger epsilon"
                 ),
             )
         return (
             Caution(
-                f"not the {name} value, which is one row's: the quantile {show(1 - q if self.largest else q)}, "
+                f"not the {name} value, which belongs to one row: the quantile {show(1 - q if self.largest else q)}, "
                 f"with about {round(q * rows):,} of about {rows:,} rows {side} it; "
-                f"{show(100 * SIZE_SHARE)} % of the price bought their number"
+                f"{show(100 * SIZE_SHARE)} % of the price counted them"
             ),
         )
 

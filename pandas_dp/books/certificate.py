@@ -1,4 +1,4 @@
-"""The certificate of a ledger's budgets: one page of HTML for whoever answers for the data.
+"""The certificate of a ledger's budgets: one page of HTML for the data protection officer.
 
 It has no script and fetches nothing, and every text of others in it is escaped. What holds the sections together lies beside
 this file: ``certificate.html`` and its style sheet ``certificate.css``.

@@ -310,7 +310,7 @@ def differ(row: Row, budget: Budget, unit: PrivacyUnit, used: bool = True) -> Le
         way_out = f"to raise it on record type df.dp.protect(epsilon={old['epsilon']}, ...).extend({total}reason='...')"
     return LedgerError(
         f"the budget {row.name!r} has {term}={old[term]}, not {new[term]}: {way_out}. A fresh budget needs another name, "
-        "df.dp.session.close() and then df.dp.protect(..., name='...'); what both release adds up"
+        "df.dp.session.close() and then df.dp.protect(..., name='...'); the two budgets add up"
     )
 
 

@@ -450,7 +450,7 @@ def _check_plain(query: Query, place: int) -> None:
     """
     for name in ("within", "delta", "rho"):
         if query._terms.get(name, DEFAULTS[name]) != DEFAULTS[name]:
-            errors = "; wanted errors are named beside the total: split(1, queries, within=[20, 5], frame=df)"
+            errors = "; errors go beside the total: split(1, queries, within=[20, 5], frame=df)"
             raise ArgumentTypeError(
                 f"split() shares out an epsilon, and queries[{place}] has {name}=, which it would drop: make it by "
                 f"pandas_dp.query(epsilon=1){errors if name == 'within' else ''}"

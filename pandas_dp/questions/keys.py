@@ -1,4 +1,4 @@
-"""Questions about keys and groups, also about keys that nobody listed and a mechanism finds."""
+"""Questions about keys and groups, also about unknown keys and a mechanism finds."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from pandas_dp.questions.unknown_names import BOUNDED
 from pandas_dp.release.values import Release
 
 GROUPING = (
-    "groupby() takes a column or a list of columns: groupby(['state', 'sex'], keys={'state': [...], 'sex': [...]}), "
-    "by their names; months are groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M'))"
+    "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range('2013-01', "
+    "'2013-12', freq='M'))"
 )
 
 
@@ -55,7 +55,7 @@ class GroupQuestions(PreparedFrame):
             without any, and with a ``delta`` in the price, the keys are found: those with a noisy count above a threshold
             come back.
         normalize : bool
-            With listed keys: shares instead of counts, each noisy count over the sum of all of them, cut to [0, 1]. Rows of
+            With listed keys: shares instead of counts, each noisy count over the sum of all of them, clipped to [0, 1]. Rows of
             keys that are not listed are not in that sum; ``other=True`` counts them as well.
         sort : bool
             Sort by the noisy counts; False keeps the listed order, or that of the found keys.
@@ -153,9 +153,7 @@ class GroupQuestions(PreparedFrame):
         few_columns(columns)
         made = tuple(KeyColumn(name, self._kind(name)) for name in columns)
         if not self._price.delta:
-            raise ArgumentTypeError(
-                f"unique() takes a price with a delta: df.dp(epsilon=1, delta=1e-6).unique({column!r})"
-            )
+            raise ArgumentTypeError(f"unique() needs a delta: df.dp(epsilon=1, delta=1e-6).unique({column!r})")
         return self._ask(self._text(), FoundKeys(made), columns)
 
     def groupby(
@@ -235,8 +233,8 @@ class GroupQuestions(PreparedFrame):
             return False
         if not self._price.delta:
             example = checks.KEYS.get(kind.name, checks.KEYS["key"])
-            finding = f"let the price find them: df.dp(epsilon=1, delta=1e-6).{call}({column!r})"
-            line = Line(f"{call}({column!r}, keys={example})", "keys", example, f", or {finding}")
+            finding = f"discover keys (needs a delta): df.dp(epsilon=1, delta=1e-6).{call}({column!r})"
+            line = Line(f"{call}({column!r}, keys={example})", (("keys", example),), f", or {finding}")
             checks.keys(None, other, null, kind, self._facts(column), call, column, line)
         if other or null:
             raise ArgumentTypeError(f"other= and null= go with listed keys: {call}({column!r}, keys=[...], other=True)")
@@ -244,7 +242,7 @@ class GroupQuestions(PreparedFrame):
 
 
 class FoundGroups(PricedGroups):
-    """Groups of keys that nobody listed: those that the answer's own price finds.
+    """Groups of unknown keys: those that the answer's own price finds.
 
     Examples
     --------

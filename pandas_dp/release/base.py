@@ -54,6 +54,9 @@ class Provenance:
     stored : bool
         Whether the answer was paid for earlier and came out of the ledger. Said on the screen, not in JSON or CSV: the files
         of a job that is started again stay as they are.
+    content : tuple or None
+        Public names of the rows that were asked: two answers with equal ones are about the same rows. Not in files. None of
+        answers that were pickled by an earlier version.
     """
 
     query: AskedQuery
@@ -67,15 +70,23 @@ class Provenance:
     assumes: str | None = None
     found: str | None = None
     stored: bool = False
+    content: tuple[Any, ...] | None = None
 
     @classmethod
     def of(
-        cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
+        cls,
+        answer: Answer,
+        query: AskedQuery,
+        unit: PrivacyUnit,
+        lineage: str,
+        spent: str,
+        stored: bool = False,
+        content: tuple[Any, ...] | None = None,
     ) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
         left = left_out(unit, query.aggregate) if query.aggregate.bounded else ()
         notes = (*answer.notes, *query.notes, *left)
-        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
+        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored, content)
         return cls(query, answer.mechanism, unit, lineage, *known)
 
 
@@ -220,7 +231,7 @@ class Release:
         -----
         The interval for the population adds sampling to the noise, for nothing: it is computed from the same noisy sums, by
         Student's t. It holds where rows are a simple random sample (a census has no such interval), of the mean of values as
-        they are cut to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
+        clipped to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
         of the total, it can be far too short; noise hides this, it does not cure it. That of a quantile is wider than needed;
         below a level of 0.95 it stays as it is there. Ends are missing where there are too few rows to tell.
         Source: Du, Foot, Moniot, Bray, Groce 2020; shares: Wilson 1927; quantiles: Drechsler, Globus-Harris, McMillan, Sarathy,
@@ -264,8 +275,8 @@ class Release:
         self._check_draws()
         if self._provenance.found is not None:
             raise ArgumentTypeError(
-                "the data chose the bounds that values were cut to, so this is no mean of a population: type bounds=(lower, "
-                "upper), population=True"
+                "the data chose the bounds that values were clipped to, so this does not estimate the mean of a population: "
+                "type bounds=(lower, upper), population=True"
             )
         known: ErrorModel | None = population_of(self._provenance.error)
         if known is None:

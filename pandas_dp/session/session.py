@@ -265,7 +265,8 @@ class Session:
         declared = table.lineage == "source" and query.steps
         lineage = "declared" if declared else table.lineage
         answer = replace(answer, notes=(*answer.notes, *table.notes))
-        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored))
+        content = self.name, table.content, table.schema.null_rules
+        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored, content))
 
     @property
     def schema(self) -> Schema:
@@ -355,7 +356,7 @@ class Session:
         return draw_budget(self._ledger.rule(self.name), self.unit, self._ledger.entries(self.name), self.name, ax)
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Make the certificate of this budget and its parts: one page of HTML for whoever answers for the data.
+        """Make the certificate of this budget and its parts: one page of HTML for the data protection officer.
 
         Parameters
         ----------

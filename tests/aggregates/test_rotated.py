@@ -263,7 +263,7 @@ def test_groups_without_rows_have_no_value(statistic):
     answer = question.answer(noisy, look, terms)
     assert answer.value.notna().tolist() == [True, False, False]
     least = 11 if statistic == "mean" else 13
-    note = f"no value where a group has no rows to speak of: {least} or more would have given one with 99 %"
+    note = f"no value where a group has too few rows: {least} or more would have given one with 99 % probability"
     assert answer.notes == (note,)
     lower, upper = answer.error.bounds(answer.value, LEVEL)
     whole = {"mean": (-0.5, 0.5), "var": (0, 0.5), "std": (0, math.sqrt(0.5))}[statistic]

@@ -316,8 +316,8 @@ def test_rank_bound_holds_for_the_exponential_mechanism():
 
 
 def test_words_round_away_from_false_comfort():
-    assert str(RankBound(311.2, 0.95)) == "its rank is within 312 of the wanted one (95 %)"
-    assert str(RankBound(311.2, 0.95, 20.1)) == "its rank is within 312 of the wanted one, typically within 21 (95 %)"
+    assert str(RankBound(311.2, 0.95)) == "within 312 rows of the true quantile (95 %)"
+    assert str(RankBound(311.2, 0.95, 20.1)) == "within 312 rows of the true quantile, typically within 21 (95 %)"
     assert str(ScoreGap(1234.5, 0.999)) == "its count is within 1,235 of the largest (99.9 %)"
     assert [percent(level) for level in (0.5, 0.95, 0.999, 0.9999)] == ["50 %", "95 %", "99.9 %", "99.99 %"]
 

@@ -217,6 +217,6 @@ def test_what_asks_for_no_size_says_so():
     buys = df.dp(epsilon=1).min("cost", bounds=(0, 9))
     assert "size not asked" not in repr(buys)
     block = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9))
-    assert "size not asked: a block without rows counts as what the function gives for none" in block.notes
+    assert "size not asked: an empty block counts as what the function returns for no rows" in block.notes
     told = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9), rows=3000)
     assert not any("size not asked" in note for note in told.notes)

@@ -184,7 +184,7 @@ def test_what_an_implicit_session_spent_is_charged_beyond_the_total(tmp_path, sa
         "True True",
     ]
     assert first[:4] == told
-    assert first[4].startswith("all answers of this budget together: epsilon=3.5, for one row")
+    assert first[4].startswith("all answers together: epsilon=3.5, for one row")
     later = lines('session = df.dp.protect(epsilon=3, ledger="a.dpledger")\n' + AFTER, tmp_path)
     assert later[:3] == ["epsilon=3.5, above the total of 3", "0 3.5", "BudgetExceededError"]
 

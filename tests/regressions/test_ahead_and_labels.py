@@ -328,7 +328,7 @@ def test_what_was_made_for_a_column_of_another_kind_is_refused_before_it_is_paid
             df["g"] = COLUMNS[other]
         df["more"] = 1
         protected(df, delta=1e-4, name=name)
-        anew = r"column 'g' is .* now, and was .*: type it anew from df\.dp"
+        anew = r"column 'g' is .* now, and was .*: type it again from df\.dp"
         with refused(monkeypatch, df, (ArgumentTypeError, ArgumentValueError), "g" if kept == "step" else anew):
             ask()
 

@@ -1,4 +1,4 @@
-"""Published files: what stands in them is read back by the line that the README shows, and is no formula in a spreadsheet."""
+"""Published files: what stands in them is read back by the line in the documentation, and is no formula in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ KEYS = [
 
 
 def read(text: str) -> pd.DataFrame:
-    """As the README reads it."""
-    (line,) = re.findall(r'`pd\.(read_csv\("cost\.csv", .*?\))`', (ROOT / "README.md").read_text())
+    """As the documentation reads it."""
+    (line,) = re.findall(r'`pd\.(read_csv\("cost\.csv", .*?\))`', (ROOT / "docs" / "calls.md").read_text())
     back: pd.DataFrame = eval(f"pd.{line}".replace('"cost.csv"', "io.StringIO(text)"))
     return back
 

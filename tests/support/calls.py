@@ -198,6 +198,7 @@ COUNT = ASKING.count()
 VECTOR = ASKING.value_counts("ward", keys=KEYS)
 RANGES = ASKING.histogram("cost", bins=range(101), workload="ranges")
 CROSS = ASKING.crosstab("ward", "to", keys={"ward": KEYS, "to": KEYS})
+COUNTS = [ASKING.value_counts("ward", keys=KEYS), CROSS]
 ANSWERED = held(replaced=True)
 QUERY = pandas_dp.query(epsilon=1).mean("cost", bounds=(0, 100))
 LEVELLED = {"level": 0.9}
@@ -331,6 +332,7 @@ right("open_session", lambda: Made(pandas_dp.open_session, ("books.dpledger",), 
 right("dp", lambda: Made(pandas_dp.dp, (FRAME,)))
 right("geometric_prices", lambda: Made(pandas_dp.geometric_prices, (1, 100, 1.5)))
 right("mock", lambda: Made(pandas_dp.mock, (SCHEMA,), {"rows": 20, "unit": "uid", "max_rows": 3}))
+right("reconcile", lambda: Made(pandas_dp.reconcile, (COUNTS,), {"complete": ["ward", "to"], "nonnegative": True}))
 right("split", lambda: Made(pandas_dp.split, (1, [QUERY, QUERY]), {"weights": [0.6, 0.4], "frame": FRAME}))
 right(
     "split",

@@ -130,7 +130,7 @@ class KeyCounts:
     Parameters
     ----------
     columns : tuple of str or Partition
-        Columns whose keys nobody listed, and public parts beside them. A row counts where it has a key in each column and
+        Columns whose keys are unknown, and public parts beside them. A row counts where it has a key in each column and
         lies in a part of each partition.
     counted : str or None
         Count rows with a value in this column only.
