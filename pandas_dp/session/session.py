@@ -360,8 +360,8 @@ class Session:
         Parameters
         ----------
         path : str or path, optional
-            Where to write it; a file or link of this name is replaced at one stroke. None: the text is returned, which a
-            prompt shows as one line.
+            Where to write it, ending with ``.html``; a file or link of this name is replaced at one stroke. None: the text is
+            returned, which a prompt shows as one line. A browser saves the page as PDF.
 
         Returns
         -------
@@ -371,11 +371,15 @@ class Session:
         ------
         LedgerError
             The ledger is damaged: its whole chain of entries is read first.
+        ArgumentValueError
+            The path does not end with ``.html``.
 
         Notes
         -----
-        What was promised, spent, asked and vouched for, and what was answered (of a budget in memory the latest thousand
-        answers). Nothing of the data but released values is on it. It loads nothing and runs no script.
+        Its first section says in plain words who is protected, by how much, what was published and what is not covered. Then
+        follow warnings, what is spent and left, every question with its price and answer (of a budget in memory the latest
+        thousand answers), and the record. Nothing of the data but released values is on it. It loads nothing and runs no
+        script.
 
         Examples
         --------
