@@ -215,9 +215,9 @@ def look_at(
 ) -> Measurement:
     """Return the look that combines block values by their mean, median, smooth median or Winsorized mean.
 
-    With an error bar half of the price of a median counts the block values between cuts around it: of the K values, whose
-    number is public, one changes, so it leaves one cell and enters another. Smooth vectors move as a whole: their central one
-    is taken instead of medians.
+    With an error bar `BAR_SHARE` of the price of a median counts the block values between cuts around it: of the K values,
+    whose number is public, one changes, so it leaves one cell and enters another. Smooth vectors move as a whole: their
+    central one is taken instead of medians.
     """
     if aggregator == "mean":
         return noised(BlockSums(values), Price(epsilon), unit)
@@ -273,7 +273,7 @@ def _medians(
     of = f"of the median of {values.blocks:,} {results_of(values)}{'' if values.by is None else ' of each group'}"
     notes = (
         *note,
-        "half of the price of medians bought their error bars; of two middle results the lower one counts as the median",
+        "two fifths of the price of medians bought their error bars; of two middle results the lower one counts as the median",
     )
     points = [values.lattice.point(offset) for offset, _ in found]
     return Combined(points, name, rungs[0] if values.by is None else EachOf(rungs), notes, of)

@@ -46,7 +46,7 @@ class Count(Counts):
         rows = self._public(terms)
         if rows is not None:
             note = "exact and free: the owner says that the number of rows is public, rows="
-            return Answer(rows, PUBLIC, NoError(), (note,))
+            return Answer(rows, PUBLIC, NoError(typed=not terms.counted), (note,))
         return (yield from super().steps(terms))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:

@@ -228,7 +228,9 @@ class CrossTable(SingleLook):
         if self.normalize is not None or not isinstance(self.question, CountBy):
             return None
         first: Any = error.models[0][0] if isinstance(error, CellErrors) else error
-        noise = first.noise
+        if not isinstance(first, Additive):  # of a table that was reconciled
+            return None
+        noise: Any = first.noise
         body = table.iloc[: len(self.rows), : len(self.columns)].to_numpy(dtype=np.int64)
         return body, noise.noise if isinstance(noise, SumOf) else noise
 

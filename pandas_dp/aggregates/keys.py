@@ -23,8 +23,8 @@ from pandas_dp.aggregates.base import (
     noisy,
 )
 from pandas_dp.aggregates.count import int64s
+from pandas_dp.aggregates.listed import OfListed
 from pandas_dp.aggregates.moments import Mean, Sum
-from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.measurement import Listing, Measurement
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds
@@ -108,6 +108,7 @@ class FoundCounts(SingleLook):
     sort: bool = True
 
     totals = True
+    version = 2
 
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
@@ -123,17 +124,22 @@ class FoundCounts(SingleLook):
         if self.sort:
             series = series.sort_values(ascending=False, kind="stable")
         notes: tuple[str, ...] = (
-            Caution(f"keys with a noisy count of {least:,} or more; a count near that may owe it to noise; {RARE}"),
+            Caution(
+                f"keys with a noisy count of {least:,} or more; a count near that may owe it to noise, which its interval "
+                f"allows for; {RARE}"
+            ),
         )
         if not listing:
             notes = (Caution(f"no key has a noisy count of {least:,} rows, the threshold at this price"),)
-        return Answer(series, _by_threshold(selection), Additive(selection.noise), notes)
+        return Answer(series, _by_threshold(selection), OfListed(selection.noise, least), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the counts, and from which of them on keys are listed."""
         selection = self.selection(terms)
         found = noisy(selection.noise, Fraction(1), IN_ROWS, "each ")
-        least = f"keys with a noisy count of {selection.threshold:,} or more are listed"
+        least = (
+            f"keys with a noisy count of {selection.threshold:,} or more are listed; near that their intervals are wider"
+        )
         return replace(found, mechanism=_by_threshold(selection), notes=(least,))
 
     def selection(self, terms: Terms) -> NoisyThreshold:

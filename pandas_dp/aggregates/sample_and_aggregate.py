@@ -99,7 +99,11 @@ class GroupsOfBlocks(Aggregate):
 
     name = "groupby_mean_sa"
     in_blocks = f"{IN_ONE_BLOCK} of each of at most {{}} groups"
-    version = 2
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        """Error bars have had another share of the price."""
+        return 3 if self.error_bar else 2
 
     @property
     def column(self) -> str | None:

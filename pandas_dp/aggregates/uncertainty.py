@@ -171,7 +171,9 @@ class ScoreGap:
 
 @dataclass(frozen=True)
 class NoError:
-    """An exact public number."""
+    """An exact public number; `typed` where the owner's word was never compared with the table."""
+
+    typed: bool = False
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Return the value itself."""

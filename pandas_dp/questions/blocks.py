@@ -60,8 +60,8 @@ class BlockQuestions(PreparedFrame):
             Blocks a group; chosen from the noisy sizes where left out.
         aggregator : {"auto", "median", "mean", "smooth"}
         error_bar : bool
-            Half of what medians cost buys an interval of each, of the median of the block means; they err more then, and
-            take twice as many blocks.
+            Two fifths of what medians cost buy an interval of each, of the median of the block means; they err more then,
+            and take more blocks.
 
         Returns
         -------
@@ -147,8 +147,8 @@ class BlockQuestions(PreparedFrame):
             About how many rows (units, where they own several rows) there are, if that is public: never from the data. Taken
             from the table where the number is public anyway.
         error_bar : bool
-            Of a median of one number: half of the price buys an interval, of the median of the block results. It errs more
-            then, and takes twice as many blocks.
+            Of a median of one number: two fifths of the price buy an interval, of the median of the block results. It errs
+            more then, and takes more blocks.
 
         Returns
         -------

@@ -161,8 +161,8 @@ class PricedGroups(GroupStatistics):
         aggregator : {"auto", "median", "mean", "smooth"}
             How results are combined; see `PricedFrame.sample_and_aggregate`.
         error_bar : bool
-            Half of what medians cost buys an interval of each, of the median of the block results; they err more then, and
-            take twice as many blocks.
+            Two fifths of what medians cost buy an interval of each, of the median of the block results; they err more then,
+            and take more blocks.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class PricedGroups(GroupStatistics):
         within : list of numbers or Timedeltas, optional
             Instead: the error wanted of each answer of a group; see `PricedFrame.agg`. None is known in advance for means.
         error_bar : bool
-            Half of the share of a median buys an interval of each; see `quantile`.
+            Two fifths of the share of a median buy an interval of each; see `quantile`.
         **named : (column, function)
             Names of columns, as in pandas: ``agg(typical=("cost", "median"))``.
 

@@ -117,7 +117,7 @@ class SeveralQuestions(PreparedFrame):
             Instead: the error wanted of each answer, in that order and in its unit (of medians: ranks). The shares make
             the error of each, asked alone, about the same multiple of the wanted one, as small as the price allows.
         error_bar : bool
-            Half of the share of a median, a smallest or a largest value buys its interval; see ``quantile``.
+            Two fifths of the share of a median, a smallest or a largest value buy its interval; see ``quantile``.
         **named : (column, function)
             Names of rows, as in pandas: ``agg(typical=("income", "median"))``.
 
@@ -172,7 +172,7 @@ class SeveralQuestions(PreparedFrame):
         bounds : (lower, upper), or dict of str to (lower, upper) for a list, optional
             From the schema where left out. Values are clipped to them.
         error_bar : bool
-            Half of what the quantiles cost buys their intervals; see ``quantile``.
+            Two fifths of what the quantiles cost buy their intervals; see ``quantile``.
 
         Returns
         -------

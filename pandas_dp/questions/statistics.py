@@ -55,8 +55,8 @@ class StatisticQuestions(QuantileQuestions):
         step : number, optional
             Distance of the possible answers; see ``quantile``.
         error_bar : bool
-            Half of the price buys an interval: with ``q`` that of the quantile, else that of the smallest value itself, from
-            the lower bound, since no more is private, to what surely is not below it.
+            Two fifths of the price buy an interval: with ``q`` that of the quantile, else that of the smallest value itself,
+            from the lower bound, since no more is private, to what surely is not below it.
 
         Returns
         -------

@@ -54,6 +54,9 @@ class Provenance:
     stored : bool
         Whether the answer was paid for earlier and came out of the ledger. Said on the screen, not in JSON or CSV: the files
         of a job that is started again stay as they are.
+    content : tuple or None
+        Public names of the rows that were asked: two answers with equal ones are about the same rows. Not in files. None of
+        answers that were pickled by an earlier version.
     """
 
     query: AskedQuery
@@ -67,15 +70,23 @@ class Provenance:
     assumes: str | None = None
     found: str | None = None
     stored: bool = False
+    content: tuple[Any, ...] | None = None
 
     @classmethod
     def of(
-        cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
+        cls,
+        answer: Answer,
+        query: AskedQuery,
+        unit: PrivacyUnit,
+        lineage: str,
+        spent: str,
+        stored: bool = False,
+        content: tuple[Any, ...] | None = None,
     ) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
         left = left_out(unit, query.aggregate) if query.aggregate.bounded else ()
         notes = (*answer.notes, *query.notes, *left)
-        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
+        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored, content)
         return cls(query, answer.mechanism, unit, lineage, *known)
 
 

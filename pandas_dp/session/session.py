@@ -265,7 +265,8 @@ class Session:
         declared = table.lineage == "source" and query.steps
         lineage = "declared" if declared else table.lineage
         answer = replace(answer, notes=(*answer.notes, *table.notes))
-        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored))
+        content = self.name, table.content, table.schema.null_rules
+        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored, content))
 
     @property
     def schema(self) -> Schema:

@@ -84,6 +84,7 @@ BAD = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_step_costs_nothing_and_opens_nothing(monkeypatch, name):
     error, match, step = BAD[name]

@@ -1,4 +1,4 @@
-"""Intervals of medians of block results: half of the price counts the results between cuts around the drawn one."""
+"""Intervals of medians of block results: a share of the price counts the results between cuts around the drawn one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.frames import protected, refused
 from support.questions import middle, table
 
 from pandas_dp import ArgumentTypeError, ArgumentValueError
-from pandas_dp.aggregates.base import Terms
+from pandas_dp.aggregates.base import BAR_SHARE, Terms
 from pandas_dp.aggregates.blocks import combined, look_at
 from pandas_dp.aggregates.sample_and_aggregate import GroupsOfBlocks, SampleAndAggregate
 from pandas_dp.core.lattice import Lattice
@@ -125,10 +125,10 @@ def test_a_median_with_an_error_bar():
     lower, upper = answer.interval()
     assert 0 <= lower <= answer <= upper <= 100
     assert (
-        repr(answer).splitlines()[0].endswith("] (95 %), epsilon 2, of the median of 100 block results")
+        repr(answer).splitlines()[0].endswith("] (95 %), epsilon 2, of the median of 84 block results")
     )  # 50 without it
     assert (
-        "half of the price of medians bought their error bars; of two middle results the lower one counts as the median"
+        "two fifths of the price of medians bought their error bars; of two middle results the lower one counts as the median"
         in answer.notes
     )
     alone = dp.sample_and_aggregate(middle, bounds=(0, 100), aggregator="median")
@@ -184,7 +184,7 @@ def test_what_an_error_bar_is_not_for_is_refused(monkeypatch):
             ask(df.dp(epsilon=1))
 
 
-def test_medians_that_would_be_noise_alone_are_refused_with_an_error_bar_at_twice_the_price(monkeypatch):
+def test_medians_that_would_be_noise_alone_are_refused_with_an_error_bar_at_a_higher_price(monkeypatch):
     df = protected(epsilon=10)
     how = {"bounds": (0, 9), "blocks": 20, "aggregator": "median"}
     named = []
@@ -192,7 +192,7 @@ def test_medians_that_would_be_noise_alone_are_refused_with_an_error_bar_at_twic
         with refused(monkeypatch, df, ArgumentValueError, "with 20 blocks would return noise as wide") as caught:
             df.dp(epsilon=0.5).sample_and_aggregate(lambda d: 1.0, **how, error_bar=error_bar)
         named.append(float(str(caught.value).split("epsilon=")[1].split(")")[0]))
-    assert named[1] == pytest.approx(2 * named[0], rel=0.01)
+    assert named[1] == pytest.approx(named[0] / float(1 - BAR_SHARE), rel=0.01)
 
 
 def test_previews():

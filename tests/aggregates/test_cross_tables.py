@@ -49,6 +49,7 @@ def test_sums_of_cells(noise, terms):
     assert np.sum(sums <= SumOf(noise, 1).half_width(LEVEL)) < LEAST  # the twin: the bar of one cell
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
 @pytest.mark.parametrize(("exact", "part"), [([900, 100, 0, 0], 1), ([500] * 12, 6), ([3, 1, 0], 1)])
 def test_shares(noise, exact, part):

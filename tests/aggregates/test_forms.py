@@ -95,7 +95,7 @@ def test_what_is_printed_holds(law, rows, epsilon, place):
         assert (lower < upper).all()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("place", [(0, 1 / 3), (-0.24, 0.075), (0.5, 0.1), (0.9, 0.05)], ids=str)
 @pytest.mark.parametrize("law", ["Laplace", "Gaussian"])
 @pytest.mark.parametrize("rows", [2000, 20_000])
@@ -141,6 +141,7 @@ def rotated_error(degree, rows, epsilon, t, v):
     return root_mean_square((squares / total - (difference / total) ** 2) / 4, v / 4)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("place", "less"), [((0, 1 / 3), 1.41), ((0.5, 0.1), 1.58), ((0.9, 0.05), 1.90)])
 def test_means_err_less(place, less):
     """20,000 draws, a standard error of 0.7 %: one sum against a sum over n, centred sums against features."""
@@ -155,6 +156,7 @@ def test_means_err_less(place, less):
     assert features / one == pytest.approx(less, rel=0.03)
 
 
+@pytest.mark.slow
 def test_variances_err_less():
     """Ages: at most 0.70 of the error of three features."""
     rows, epsilon, place = 20_000, 0.5, (-0.24, 0.075)
@@ -258,7 +260,7 @@ def test_a_number_of_rows_that_was_typed_is_another_question(tmp_path):
     assert str(spent) == "epsilon=2"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("ask", "terms", "truth"),
     [

@@ -54,6 +54,7 @@ def shapes():
         yield Hierarchy(size, 2, (size - 1).bit_length(), root=True, differences=True)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("shape", [shape for shape in shapes() if shape.levels], ids=repr)
 def test_estimates_and_variances(shape):
     a, exact = matrix(shape), covariance(shape)

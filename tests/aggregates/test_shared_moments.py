@@ -177,7 +177,7 @@ FORMS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("bounds", [(0, 100), (-100, 100), (50, 100)])
 @pytest.mark.parametrize("names", [("count", "sum", "mean"), ("count", "sum", "mean", "std")])
@@ -297,7 +297,7 @@ def chance_beyond(weights, scale, least):
     return sum(chance for at, chance in law.items() if abs(at) > least)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("weights", [(1, 1), (1, 1, 1), (2, 0), (3, -1), (2, -2), (2, 0, 1), (2, 1)], ids=str)
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
 def test_half_widths_hold_by_the_exact_law(weights, level):

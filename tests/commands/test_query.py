@@ -266,6 +266,7 @@ ADVISED = {  # a question, options beside the usual ones, and where the refusal 
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", ADVISED)
 def test_what_is_advised_can_be_typed(case, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

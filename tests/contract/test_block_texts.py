@@ -135,6 +135,7 @@ def test_pickled_bounds_of_earlier_days_are_of_rows():
     assert state.places == kept.places
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("aggregator", ["median", "mean", "vote", "winsorized"])
 def test_no_text_of_blocks_speaks_of_ranks_of_rows(aggregator):
     function, how = (ward, {"keys": KEYS}) if aggregator == "vote" else (middle, {"bounds": (0, 100)})

@@ -142,6 +142,7 @@ def odd_columns() -> pd.DataFrame:
     )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("one", "two"), list(itertools.permutations(odd_columns().columns, 2)))
 def test_found_combinations_of_odd_columns_are_found_again_as_public_ones(one, two):
     frame = protected(odd_columns(), epsilon=10**4, delta=1e-4)

@@ -100,6 +100,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("ask", "match"), REFUSED, ids=range(len(REFUSED)))
 def test_refusals_cost_nothing(monkeypatch, ask, match):
     df = table()
@@ -128,6 +129,7 @@ def test_a_budget_that_is_too_small_pays_nothing():
     assert df.dp.session.spent == "epsilon=0"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rows", [0, 1])
 @pytest.mark.parametrize("nulls", [False, True])
 def test_shape_and_dtypes_do_not_depend_on_the_rows(rows, nulls):

@@ -211,6 +211,7 @@ def test_within_finds_a_price():
         frame.dp(within=10, delta=1e-7).unique("x")
 
 
+@pytest.mark.one_in(3)
 @each_session
 @each_question
 def test_a_preview_says_what_is_charged(name, terms):

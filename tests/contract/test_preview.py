@@ -74,7 +74,7 @@ def test_every_question_is_among_those_tested():
     assert questions <= asked
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(9)
 @each_session
 @pytest.mark.parametrize("name", EVERY)
 def test_the_price_is_what_is_then_charged(name, terms):
@@ -119,7 +119,7 @@ def half_width(answer):
     return ((known["upper"] - known["lower"]) / 2).max()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @few_sessions
 @pytest.mark.parametrize("price", [{"epsilon": 0.3}, {"epsilon": 0.5, "delta": 1e-7}, {"rho": 0.01}, {"within": 60}])
 @pytest.mark.parametrize("name", ADDITIVE)
@@ -142,7 +142,7 @@ def test_the_error_bar_of_added_noise_is_the_one_previewed(name, price, terms):
         assert preview.wanted in repr(preview)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(9)
 @each_session
 @pytest.mark.parametrize("name", FROM_BLOCKS)
 def test_the_noise_on_block_results_is_the_one_previewed(name, terms):
@@ -158,7 +158,7 @@ def test_the_noise_on_block_results_is_the_one_previewed(name, terms):
     assert set(shown) <= set(preview.notes)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(9)
 @each_session
 @pytest.mark.parametrize("name", GUARANTEED)
 def test_the_guarantee_is_the_one_previewed(name, terms):
@@ -217,7 +217,7 @@ def test_what_the_data_decide_is_not_promised(name):
     assert ("not known in advance" in preview.error) != ("about: within" in preview.error)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @few_sessions
 @pytest.mark.parametrize("name", EVERY)
 def test_nothing_is_read_drawn_charged_or_stored(monkeypatch, name, terms):

@@ -286,6 +286,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("ask", "error", "match"), REFUSED, ids=range(len(REFUSED)))
 def test_refusals_cost_nothing(monkeypatch, ask, error, match):
     df = protected()

@@ -89,6 +89,7 @@ def test_limit_of_gaussian_noise(epsilon, delta):
     assert gaussian_delta(float(epsilon), 1.001 * math.sqrt(limit)) > float(delta)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("steps", [1, 4, 16])
 def test_composed_noise_as_it_is_drawn(steps):
     """Exact delta of several draws on the coarsest lattice there is: 2**10 steps in the sensitivity, or more.

@@ -67,7 +67,7 @@ WAYS = ("as it is", "after steps", "by unit after steps")  # the last two with m
 ONCE = {*DRAWN, *ROW_BY_ROW}  # integers are random, or steps refused
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "way"),
     [
@@ -116,6 +116,7 @@ def test_streams_ask_files(tmp_path):
 COMPOSED = [DistanceFrom(CountWhere(HOLDS), 7), SmoothOrder(RANKS, F(1, 2), F(1, 3)), TrimmedMean(RANKS, F(1, 5), F(1))]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("nulls", [{}, {"cost": 2, "age": 20}])
 @settings(max_examples=25)

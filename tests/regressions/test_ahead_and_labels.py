@@ -236,7 +236,7 @@ ODD = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("text", [True, False])
 @pytest.mark.parametrize("way", ["parts", "memory", "shuffled"])
 def test_no_object_decides_whether_a_question_of_dask_is_answered(way, text):
@@ -311,6 +311,7 @@ def _opens(priced: Any) -> Callable[[], Any]:
     return lambda: priced.above_threshold(50)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kept", KEPT)
 @pytest.mark.parametrize("kind", PUBLIC)
 def test_what_was_made_for_a_column_of_another_kind_is_refused_before_it_is_paid(kept, kind, monkeypatch):

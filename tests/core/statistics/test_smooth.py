@@ -111,7 +111,7 @@ def units_apart(k, one_way, most=5):
                 yield base + old, base + new
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("one_way", [True, False])
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("q", [F(0), *LEVELS])
