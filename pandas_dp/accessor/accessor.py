@@ -12,6 +12,7 @@ from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, StepFailedError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, explained, uncopied
+from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.session import opening, portions, registry
@@ -485,6 +486,7 @@ class Accessor(RowSteps[pd.DataFrame]):
 
 
 take_steps(Accessor, pd.DataFrame)
+Accessor.__doc__ = Guide(Accessor.__doc__, __package__)  # type: ignore[assignment]
 
 
 def dp(frame: pd.DataFrame) -> Accessor:

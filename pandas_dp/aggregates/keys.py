@@ -137,9 +137,7 @@ class FoundCounts(SingleLook):
         """The noise of the counts, and from which of them on keys are listed."""
         selection = self.selection(terms)
         found = noisy(selection.noise, Fraction(1), IN_ROWS, "each ")
-        least = (
-            f"keys with a noisy count of {selection.threshold:,} or more are listed; near that their intervals are wider"
-        )
+        least = f"keys with a noisy count of {selection.threshold:,} or more are listed; near that their intervals are wider"
         return replace(found, mechanism=_by_threshold(selection), notes=(least,))
 
     def selection(self, terms: Terms) -> NoisyThreshold:

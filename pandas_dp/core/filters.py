@@ -245,12 +245,9 @@ class RenyiFilter:
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
-        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING)] if state.renyi else []
-        if divergence and state.unbounded:
-            divergence[0] += " (Gaussian noise)"
-        summed = [] if state.unbounded and not state.epsilon else [_tell("epsilon", state.epsilon, ROUND_CEILING)]
-        delta = [_tell("delta", state.delta, ROUND_CEILING)] if state.delta else []
-        return ", ".join([*summed, *divergence, *delta])
+        noise = " (Gaussian noise)" * state.unbounded
+        sums = ("epsilon", state.epsilon, ""), (self.currency, state.renyi, noise), ("delta", state.delta, "")
+        return ", ".join(_tell(name, x, ROUND_CEILING) + told for name, x, told in sums if x) or "epsilon=0"
 
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""

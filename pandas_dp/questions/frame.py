@@ -17,6 +17,7 @@ from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
@@ -427,4 +428,5 @@ class PricedFrame(
 
 take_steps(PreparedFrame, PricedFrame, STEPS, "; see ``df.dp.{}``.")
 tell(PricedFrame)
+PricedFrame.__doc__ = Guide(PricedFrame.__doc__, __package__)  # type: ignore[assignment]
 vars(rows).update(PricedFrame=PricedFrame)  # where completion reads what a step returns

@@ -105,7 +105,9 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, read):
 
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
-ZONES = [ZoneInfo(name) for name in ("UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu")]
+ZONES = [
+    ZoneInfo(name) for name in ("UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu")
+]
 WHENS = st.dates() | st.datetimes() | st.datetimes(timezones=st.sampled_from(ZONES))
 VALUES = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS | st.booleans() | WHENS
 FACTS = st.fixed_dictionaries(

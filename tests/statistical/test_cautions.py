@@ -39,7 +39,10 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
     "aggregates/covariance.py Correlation.from_sums": (1, RELEASED),
     "aggregates/keys.py FoundCounts.answer": (2, "the threshold of keys, and that none passed it"),
     "aggregates/keys.py ByFoundKey.steps": (1, RELEASED),
-    "aggregates/ladder.py": (2, "UNKNOWN, SPLIT: the interval spans all of the bounds, and whether rows are surely there"),
+    "aggregates/ladder.py": (
+        2,
+        "UNKNOWN, SPLIT: the interval spans all of the bounds, and whether rows are surely there",
+    ),
     "aggregates/ladder.py ExtremeWithBar.steps": (1, "one row decides"),
     "aggregates/oracles.py": (1, "UNVERIFIED: nothing was left to test it with"),
     "aggregates/private_bounds.py PrivateBounds.steps": (1, RELEASED),
