@@ -93,7 +93,7 @@ class Kind:
     def _timestamp(self, value: Any, argument: str) -> pd.Timestamp:
         if isinstance(value, pd.Period):
             raise ArgumentTypeError(
-                f"{argument} must be single dates; periods are bins: bins=pd.period_range('2013-01', '2013-12', freq='M')"
+                f"{argument} must be single dates; periods are bins; type bins=pd.period_range('2013-01', '2013-12', freq='M')"
             )
         line = DATES.get(argument, DATES["one"])
         bare = isinstance(value, numbers.Number | np.bool_) and not is_missing(value)

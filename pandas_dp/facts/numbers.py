@@ -22,6 +22,7 @@ from pandas_dp.facts.public_only import listed
 
 Checked = TypeVar("Checked")
 DECIMAL = re.compile(r"\d{1,20}(\.\d{1,300})?([eE][-+]?\d{1,3})?", re.ASCII)
+MOST_HALVES = 20  # weights that an example lists
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 
 
@@ -163,6 +164,12 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
 def levels_typed(levels: tuple[Fraction, ...], scalar: bool) -> float | list[float]:
     """Levels of quantiles as one types them."""
     return float(levels[0]) if scalar else list(map(float, levels))
+
+
+def halves(count: int) -> str:
+    """So many weights as one types them."""
+    typed = [show(Fraction(1, 2 ** min(i + 1, count - 1))) for i in range(count)] if count > 1 else ["1"]
+    return f"weights=[{', '.join(typed)}]" if count <= MOST_HALVES else "weights=None"
 
 
 def shares(weights: Any, count: int, of: str, line: str) -> list[Fraction]:

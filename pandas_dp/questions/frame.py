@@ -16,7 +16,7 @@ from pandas_dp.aggregates.winsorized_mean import WinsorizedMean
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.questions import rows
@@ -53,6 +53,10 @@ class PricedColumn(ColumnForms):
     __slots__ = ()
 
     __reduce__ = uncopied
+
+    def _examples(self) -> tuple[list[str], list[str]]:
+        """See `PreparedFrame._examples`."""
+        return self._frame._examples()
 
     @property
     def _before(self) -> str:
@@ -328,12 +332,14 @@ class PricedFrame(
         """
         law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
         if law is None and trim is not None:
-            raise ArgumentValueError(f"trim= goes with method='trimmed': mean({column!r}, method='trimmed', trim=0.1)")
+            raise ArgumentValueError("trim= goes with method='trimmed': method='trimmed'")
         if method == "rotated":
             question = mean_asked(self, Mean, column, bounds, population)  # which checks what the text is made of
             return self._ask(self._text(), question, (column,))
         if numbers.flag(population, "population"):
-            raise ArgumentValueError(f"population=True goes without method=: mean({column!r}, population=True)")
+            raise Line("leave method= out", (("method", ""),)).refuse(
+                "population=True goes without method=", ArgumentValueError
+            )
         share = trimmed_share(Fraction(1, 10) if trim is None else trim)
         if is_private(bounds):
             raise ArgumentValueError(

@@ -90,6 +90,10 @@ class GroupStatistics:
         """What stands before the call of a question."""
         return self._of_column(self._column)
 
+    def _examples(self) -> tuple[list[str], list[str]]:
+        """See `PreparedFrame._examples`."""
+        return self._frame._examples()
+
     def _of_column(self, column: str | None) -> str:
         return f"{self._groups}." if column is None else f"{self._groups}[{column!r}]."
 

@@ -25,8 +25,8 @@ from pandas_dp.questions.unknown_names import BOUNDED
 from pandas_dp.release.values import Release
 
 GROUPING = (
-    "groupby() takes a column or a list of columns: groupby(['state', 'sex'], keys={'state': [...], 'sex': [...]}), "
-    "by their names; months are groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M'))"
+    "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range('2013-01', "
+    "'2013-12', freq='M'))"
 )
 
 
@@ -234,7 +234,7 @@ class GroupQuestions(PreparedFrame):
         if not self._price.delta:
             example = checks.KEYS.get(kind.name, checks.KEYS["key"])
             finding = f"discover keys (needs a delta): df.dp(epsilon=1, delta=1e-6).{call}({column!r})"
-            line = Line(f"{call}({column!r}, keys={example})", "keys", example, f", or {finding}")
+            line = Line(f"{call}({column!r}, keys={example})", (("keys", example),), f", or {finding}")
             checks.keys(None, other, null, kind, self._facts(column), call, column, line)
         if other or null:
             raise ArgumentTypeError(f"other= and null= go with listed keys: {call}({column!r}, keys=[...], other=True)")

@@ -19,11 +19,11 @@ from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
 from pandas_dp.facts import checks
-from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
-from pandas_dp.facts.kinds import Kind, kind_of, of_text, unit_of, without_rows
+from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, of_text, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
@@ -116,6 +116,21 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             return self._of(table).empty
         return applied(self._steps, without_rows(self._frame).reset_index(drop=True))
 
+    def _examples(self) -> tuple[list[str], list[str]]:
+        """Columns of numbers and others, to name in a line to type."""
+        kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items() if isinstance(name, str)}
+        numeric = [name for name, kind in kinds.items() if kind is not None and kind.name == "number"]
+        return numeric, [name for name in kinds if name not in numeric]
+
+    def _bounds_line(self, call: str, columns: Iterable[Any], given: Mapping[str, Any]) -> Line:
+        """What to type of several columns of which some have no bounds."""
+        known = self._empty()
+        lacking = [
+            name for name in columns if given.get(name) is None and name in known and self._facts(name).bounds is None
+        ]
+        typed = f"{{{', '.join(f'{name!r}: (lower, upper)' for name in lacking or columns)}}}"
+        return Line(f"{call}(..., bounds={typed})", (("bounds", typed),))
+
     def _of(self, table: Table) -> Known:
         """What is public after the steps so far, computed from what it was before the last of them.
 
@@ -143,7 +158,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _dtype(self, column: str) -> Any:
         if not isinstance(column, str):
             raise ArgumentTypeError(
-                "give the column name first, as text, such as .mean('cost', bounds=(0, 100)) or .quantile('cost', 0.5, ...), "
+                "give the column name first, as text, such as .mean('cost', bounds=(0, 100)), "
                 "several with .agg({'cost': 'mean', 'age': 'mean'}, bounds={...}); where names are numbers, rename the "
                 "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
             )
@@ -156,8 +171,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
             )
         if column not in names:
-            known = f"no column named {column!r}"[:200] + did_you_mean(column, names)
-            raise ArgumentValueError(self._late(column) or known)
+            close = closest(column, names)
+            known = f"no column named {column!r}"[:200] + (f"; did you mean {close!r}?" if close else "")
+            error = ArgumentValueError(late := self._late(column) or known)
+            error._slip = (column, close) if close and late is known else None
+            raise error
         # taken out of a frame again and again it would cost more than many queries
         held = frame[column] if table is None or self._steps else table.column(column)
         return held.dtype

@@ -7,6 +7,7 @@ from pandas_dp.facts.call import columns_text
 from pandas_dp.facts.kinds import Kind
 
 BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
+LACKING = (("bounds", "(lower, upper)"),)
 
 _ROWS = "rows are never released; ask about them, such as `.count()` or `.mean({column}bounds=(lower, upper))`"
 _BEFORE = (

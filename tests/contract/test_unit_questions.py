@@ -108,6 +108,8 @@ def test_a_session_of_rows_has_no_units():
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "10", True, None, 10**10])
 def test_a_limit_is_a_whole_number(limit):
     df = protected(visits(), epsilon=1, **UNIT)
-    with pytest.raises((ArgumentTypeError, ArgumentValueError), match="such as limit=10"):
+    with pytest.raises(
+        (ArgumentTypeError, ArgumentValueError), match=r"df\.dp\(epsilon=0\.5\)\.rows_per_unit\(limit=10\)"
+    ):
         df.dp(epsilon=0.5).rows_per_unit(limit=limit)
     assert df.dp.session.spent.epsilon == 0

@@ -271,7 +271,7 @@ def test_keywords_and_prices_are_checked_at_once():
             ask(start())
         with pytest.raises(TypeError) as typed:
             ask(protected().dp(epsilon=1))
-        assert str(typed.value) == str(refused.value)
+        assert str(typed.value).partition(": ")[0] == str(refused.value).partition(": ")[0]
     with pytest.raises(ArgumentTypeError, match="price"):
         pandas_dp.query()
     with pytest.raises(ArgumentValueError):
