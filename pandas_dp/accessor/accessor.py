@@ -451,7 +451,7 @@ class Accessor(RowSteps[pd.DataFrame]):
 
     @property
     def session(self) -> Session | None:
-        """The session that answers for this frame, or None: what is spent, left and was asked."""
+        """The session that answers for this frame, or None: what is spent, what is left and what was asked."""
         return registry.session_of(self._frame)
 
     def __getattr__(self, name: str) -> Any:

@@ -102,7 +102,7 @@ STEPS = {  # how the help of steps begins where they stand behind a price
     "query": "Keep rows for which an expression is true",
     "filter": "Keep rows for which a condition is true",
     "eval": 'Add a column by an expression such as ``"bmi = weight / height ** 2"``',
-    "clip": "Cut values to public limits",
+    "clip": "Clip values to public limits",
     "merge": "Add the columns of a public lookup table",
     "explode": "Make a row of each of the first ``max`` entries of a list",
 }

@@ -105,7 +105,7 @@ class GroupQuestions(PreparedFrame):
         return asking._ask(text, Shares(counts) if shares else counts, (column,))
 
     def unique(self, column: str | list[str]) -> Release:
-        """List the keys of a column that many units hold; a rare one, or one of a single unit, is not listed.
+        """List the keys of a column that many units have; rare keys, and those of a single unit, are not listed.
 
         Parameters
         ----------

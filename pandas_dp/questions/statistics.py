@@ -41,7 +41,7 @@ class StatisticQuestions(QuantileQuestions):
     def min(
         self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None, error_bar: bool = False
     ) -> Release:
-        """Return a value near the smallest one of a column: a low quantile, since the smallest value is one row's.
+        """Return a value near the smallest one of a column: a low quantile, since the smallest value belongs to one row.
 
         Parameters
         ----------
@@ -474,7 +474,7 @@ class UnitQuestions(PreparedFrame):
     __slots__ = ()
 
     def rows_per_unit(self, limit: int = 1000) -> Release:
-        """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on): what to choose ``max_rows`` by.
+        """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on), to choose ``max_rows``.
 
         Parameters
         ----------

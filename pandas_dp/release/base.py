@@ -154,12 +154,12 @@ class Release:
 
     @property
     def unit(self) -> PrivacyUnit:
-        """Whose presence is hidden."""
+        """Who is protected: a row, or the rows of a unit."""
         return self._provenance.unit
 
     @property
     def neighbors(self) -> str:
-        """Which two tables look alike: ``add_remove`` or ``replace_one``."""
+        """The neighbouring relation: ``add_remove`` or ``replace_one``."""
         return self._provenance.unit.relation.value
 
     @property
@@ -169,7 +169,7 @@ class Release:
 
     @property
     def assumes(self) -> str | None:
-        """What the guarantee takes on the caller's word; None for nothing."""
+        """What the guarantee assumes on the caller's word; None for nothing."""
         return self._provenance.assumes
 
     @property

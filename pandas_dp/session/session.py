@@ -214,7 +214,7 @@ class Session:
         return self
 
     def close(self) -> None:
-        """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays.
+        """End the session and its streams: it answers nothing more and lets go of its tables. The ledger stays.
 
         Its parts end with it. The package forgets the session but for its id. What was answered on a budget in memory, which
         reports show, is kept by this object alone and goes with it.
