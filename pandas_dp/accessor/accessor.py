@@ -52,8 +52,8 @@ class Accessor(RowSteps[pd.DataFrame]):
 
     * ``df.dp.protect(...)``: open the budget, or join it. ``df.dp.allot(...)``, ``df.dp.partition(...)``: parts of it.
     * ``df.dp.preview(epsilon=0.5)``: price and error of a question; reads and charges nothing.
-    * ``df.dp(epsilon=0.5)``, with ``delta=1e-7`` for Gaussian noise and unlisted keys, ``df.dp(rho=0.01)``: a price.
-    * ``df.dp(within=20)``: the least price for that error.
+    * ``df.dp(epsilon=0.5)``, with ``delta=1e-7`` for Gaussian noise and unknown keys, ``df.dp(rho=0.01)``: a price.
+    * ``df.dp(within=20)``: the smallest price for that error.
     * ``query``, ``filter``, ``assign``, ``eval``, ``clip``, ``fillna``, ``dropna``, ``drop``, ``rename``, ``merge``,
       ``explode``: frames that stay protected.
 
@@ -66,7 +66,7 @@ class Accessor(RowSteps[pd.DataFrame]):
     * Several columns: ``cov``, ``corr``, ``linear_regression``, ``kmeans``, ``mst_cost``.
     * The best of a list: ``mode``, ``top_k``, ``select``, ``best_price``.
     * Your own function: ``sample_and_aggregate``, ``groupby_mean_sa``.
-    * Many questions for one price: ``above_threshold``, ``oracle``. One answer a row: ``randomized_response``.
+    * Many questions for one price: ``above_threshold``, ``oracle``. One answer per row: ``randomized_response``.
     * One column: ``df.dp(epsilon=0.5)["age"].median()``.
 
     ``help(df.dp(epsilon=1).mean)`` explains a question and costs nothing.
@@ -112,7 +112,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         fresh: bool = False,
         max_groups: int | None = None,
     ) -> PricedFrame:
-        """Put a price on one call, or say how accurate its answer shall be.
+        """Put a price on one call, or say how accurate its answer should be.
 
         Parameters
         ----------

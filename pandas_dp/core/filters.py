@@ -246,8 +246,9 @@ class RenyiFilter:
     def spent(self, state: State) -> str:
         """Say what is spent."""
         noise = " (Gaussian noise)" * state.unbounded
-        sums = ("epsilon", state.epsilon, ""), (self.currency, state.renyi, noise), ("delta", state.delta, "")
-        return ", ".join(_tell(name, x, ROUND_CEILING) + told for name, x, told in sums if x) or "epsilon=0"
+        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING) + noise] if state.renyi else []
+        summed = [] if state.unbounded and not state.epsilon else [_tell("epsilon", state.epsilon, ROUND_CEILING)]
+        return ", ".join([*summed, *divergence, *([_tell("delta", state.delta, ROUND_CEILING)] if state.delta else [])])
 
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""

@@ -90,7 +90,7 @@ def _begun(
         name = "x" if found[2] == "columns" and "x" in parameters else found[2]
         needed = examples(asked, name, parameters, values) if name in parameters else {}
         return (found[1], tuple(needed.items()), "") if "..." not in needed.values() and needed else None
-    if text.startswith("name one column"):
+    if text.startswith("give the column name"):
         wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)
         why, _, more = text.partition(", such as ")
         needed = examples(asked, wrong, parameters, values) if wrong else {}

@@ -192,7 +192,8 @@ class BlockQuestions(PreparedFrame):
         name, facts = "sample_and_aggregate", ColumnFacts()
         if (keys is not None) != (aggregator == "vote") or (aggregator == "vote" and bounds is not None):
             wanted = (("keys", "['A', 'B']"), ("bounds", ""), ("aggregator", "'vote'"))
-            needs = wanted if aggregator == "vote" else (("keys", ""), ("bounds", "(lower, upper)"))
+            voting = aggregator == "vote" or (bounds is None and keys is not None)
+            needs = wanted if voting else (("keys", ""), ("bounds", "(lower, upper)"))
             raise Line(VOTE, needs).refuse("a vote takes keys= and no bounds=, the other aggregators bounds= alone")
         if widening not in ("tukey", "smith") or (widening != "tukey" and aggregator != "winsorized"):
             raise ArgumentValueError(

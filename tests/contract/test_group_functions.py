@@ -220,7 +220,7 @@ def test_previews():
     with pytest.raises(ArgumentValueError, match="noise as wide"):
         ahead.sample_and_aggregate(age, bounds=(0, 50), blocks=2)
     rows = df.dp.preview(epsilon=1, rows=5000).groupby("sex", keys=["f"]).sample_and_aggregate(age, bounds=(0, 50))
-    assert rows.notes[0] == "223 blocks a group, median of the block results"
+    assert rows.notes[0] == "186 blocks a group, median of the block results"
     ahead = df.dp.preview(epsilon=1, rows=5000).groupby("sex", keys=["f"])
     plain = ahead.sample_and_aggregate(age, bounds=(0, 50), error_bar=False)
     assert plain.notes[0] == "112 blocks a group, median of the block results"
