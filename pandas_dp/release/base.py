@@ -229,7 +229,7 @@ class Release:
 
         Notes
         -----
-        The interval for the population adds sampling to the noise, for nothing: it is computed from the same noisy sums, by
+        The interval for the population adds sampling to the noise, for free: it is computed from the same noisy sums, by
         Student's t. It holds where rows are a simple random sample (a census has no such interval), of the mean of values as
         clipped to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
         of the total, it can be far too short; noise hides this, it does not cure it. That of a quantile is wider than needed;
