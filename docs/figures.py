@@ -203,7 +203,7 @@ def keys(axes: Any) -> None:
     ]
     axes.plot(rows, best, "o-", color=ORANGE, markersize=3, label="optimal, list alone")
     axes.plot(rows[1:], above, "s-", color=BLUE, markersize=3, label="threshold 15, with counts")
-    axes.set(xlabel="rows of the key", ylabel="chance to be listed", title="ε = 1, δ = 10⁻⁶, one row a unit")
+    axes.set(xlabel="rows of the key", ylabel="chance to be listed", title="ε = 1, δ = 10⁻⁶, one row per unit")
     axes.legend()
 
 

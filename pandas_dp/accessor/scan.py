@@ -13,6 +13,7 @@ import pyarrow as pa
 from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example, uncopied
+from pandas_dp.facts.guides import Guide
 from pandas_dp.tables import frames
 from pandas_dp.tables.arrow_frames import dictionaries, plain_type, taken
 from pandas_dp.tables.parquet import Files, Scan, pieces_of, with_dictionaries
@@ -89,6 +90,9 @@ class ScannedAccessor(Accessor):
 
     def _given(self, frame: pd.DataFrame) -> Any:
         return ScannedTable(frame)
+
+
+ScannedAccessor.__doc__ = Guide(ScannedAccessor.__doc__, __package__)  # type: ignore[assignment]
 
 
 @example(LINE)

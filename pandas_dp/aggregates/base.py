@@ -128,7 +128,7 @@ class Terms:
     pure : bool
         Whether the session counts pure epsilons only (then permute-and-flip is the best selection).
     public_rows : int or None
-        Number of rows of the table where the owner says that it is public: under replace-one, one row a unit, nothing filtered
+        Number of rows of the table where the owner says that it is public: under replace-one, one row per unit, no filter
         or exploded. What was typed is never compared with the table, and no sensitivity depends on it.
     counted : bool
         Whether that is the table's own number rather than a typed one.

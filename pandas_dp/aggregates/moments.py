@@ -291,7 +291,7 @@ def of_known(
     labels: Labels | CrossLabels | None,
     name: str,
 ) -> tuple[Any, tuple[Caution, ...]]:
-    """One value, or a Series by group, missing where there are no rows to speak of, and a note that says so.
+    """One value, or a Series by group, missing where there are too few rows, and a note that says so.
 
     `row` is what the features of a row add up to.
     """

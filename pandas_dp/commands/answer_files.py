@@ -143,7 +143,7 @@ class AnswerFiles:
         except (OSError, ArgumentValueError):
             raise DataFileError(
                 f"answers cannot be written to {self._directory}: name another directory, --out DIR. Answers that were paid "
-                "for are in the ledger: the same command gets them for nothing"
+                "for are in the ledger: the same command gets them for free"
             ) from None
 
 

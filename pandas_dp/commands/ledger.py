@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
         command.add_argument("file", metavar="FILE")
     where = "where to write it (default: named after FILE, here); - prints it"
     made["report"].add_argument("--out", metavar="report.html", help=where)
-    made["report"].add_argument("--name", help="one budget and its parts; all where left out")
+    made["report"].add_argument("--name", help="one budget and its parts; all if left out")
     made["backup"].add_argument("to", metavar="TO", help="the new file")
     spent = made["restore"].add_mutually_exclusive_group(required=True)
     since = "charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered"

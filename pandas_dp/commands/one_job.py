@@ -40,7 +40,7 @@ def one_job(ledger: str, table: str, version: str) -> Iterator[None]:
     except BlockingIOError:
         raise LedgerBusyError(
             f"another job runs version {version!r} of {table!r}{_who(path)}: when it has ended, the same command gets its "
-            "answers for nothing"
+            "answers for free"
         ) from None
     except OSError:
         raise LedgerError(f"no file can be written beside {ledger}: a job keeps others out by one") from None

@@ -74,7 +74,7 @@ def add(commands: Any) -> None:
         "--schema", metavar="FILE", help="TOML file of public facts: [age] and below it bounds = [0, 120]"
     )
     query.add_argument("--table", help="public name of the content (default: that of the budget)")
-    query.add_argument("--version", help="public version of it: asked again, the answer comes back for nothing")
+    query.add_argument("--version", help="public version of it: asked again, the answer comes back for free")
     query.add_argument("--dry-run", action="store_true", help="only show cost and error: reads no row, charges nothing")
     query.add_argument("--rows", type=int, help="about how many rows there are, for the error that --dry-run shows")
     query.add_argument("--json", action="store_true", help="print the answer with all that is known of it as JSON")

@@ -161,7 +161,7 @@ def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: Privac
 
 
 def used(connection: sqlite3.Connection, row: Row) -> bool:
-    """Whether anything was ever asked of a budget, even for nothing, or noted about it."""
+    """Whether anything was ever asked of a budget, even for free, or noted about it."""
     query = "SELECT 1 FROM entries WHERE budget = ? AND kind NOT IN ('open', 'amend') LIMIT 1"
     return connection.execute(query, (row.id,)).fetchone() is not None
 

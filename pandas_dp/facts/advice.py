@@ -29,7 +29,7 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "dropna": "missing values count nowhere unless null=True counts them as a key of their own",
     "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
     "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
-    "ascending": "the answer is sorted afterwards, for nothing: .sort_values()",
+    "ascending": "the answer is sorted afterwards, for free: .sort_values()",
     "freq": "months are bins: bins=pd.period_range('2013-01', '2013-12', freq='M')",
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }

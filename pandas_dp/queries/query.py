@@ -106,7 +106,7 @@ class Query:
 
     @property
     def plain_epsilon(self) -> Any:
-        """Its price where that is an epsilon alone, as a plan takes it; else None."""
+        """Its price if that is a plain epsilon, as a plan takes it; else None."""
         others = {
             name for name, value in self._terms.items() if name not in ("epsilon", "fresh") and value != DEFAULTS[name]
         }

@@ -53,9 +53,9 @@ class BlockQuestions(PreparedFrame):
         ----------
         by, column : str
         keys : list, optional
-            Listed groups; from the schema where left out.
+            Listed groups; from the schema if left out.
         bounds : (lower, upper), optional
-            Of the block means, and of each value; from the schema where left out.
+            Of the block means, and of each value; from the schema if left out.
         blocks : int, optional
             Blocks a group; chosen from the noisy sizes where left out.
         aggregator : {"auto", "median", "mean", "smooth"}
@@ -168,7 +168,7 @@ class BlockQuestions(PreparedFrame):
         Notes
         -----
         One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. Blocks
-        are of equal size under replace_one with rows=True, one row a unit and no filter; else each unit is drawn by itself.
+        are of equal size under replace_one with rows=True, one row per unit and no filter; else each unit is drawn by itself.
         What else it does (printing, writing files, taking its time) cannot be stopped. Inside, it may ask no other question.
         With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
         epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
@@ -267,7 +267,7 @@ class BlockQuestions(PreparedFrame):
         k : int
             Number of centres.
         bounds : dict of str to (lower, upper), optional
-            Of each column, from the schema where left out: values are clipped to them, and distances are measured in
+            Of each column, from the schema if left out: values are clipped to them, and distances are measured in
             their widths.
         blocks : int, optional
             Where left out as in ``sample_and_aggregate``, with epsilon / (k columns) for epsilon.

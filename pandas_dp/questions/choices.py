@@ -50,7 +50,7 @@ class ChoiceQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            Listed values; from the schema where left out. Never from the data: see ``unique``. Others are ignored.
+            Listed values; from the schema if left out. Never from the data: see ``unique``. Others are ignored.
 
         Returns
         -------
@@ -87,7 +87,7 @@ class ChoiceQuestions(PreparedFrame):
         k : int
             At most the number of keys.
         keys : list, optional
-            Listed values; from the schema where left out. Other values are ignored.
+            Listed values; from the schema if left out. Other values are ignored.
 
         Returns
         -------

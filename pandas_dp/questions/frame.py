@@ -17,6 +17,7 @@ from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Line, explain, uncopied
+from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
@@ -101,7 +102,7 @@ STEPS = {  # how the help of steps begins where they stand behind a price
     "query": "Keep rows for which an expression is true",
     "filter": "Keep rows for which a condition is true",
     "eval": 'Add a column by an expression such as ``"bmi = weight / height ** 2"``',
-    "clip": "Cut values to public limits",
+    "clip": "Clip values to public limits",
     "merge": "Add the columns of a public lookup table",
     "explode": "Make a row of each of the first ``max`` entries of a list",
 }
@@ -158,7 +159,7 @@ class PricedFrame(
         Parameters
         ----------
         column : str, optional
-            Of which rows with a missing value do not count; all rows count where left out.
+            Rows with a missing value in it do not count; all rows count if left out.
 
         Returns
         -------
@@ -172,7 +173,7 @@ class PricedFrame(
         Notes
         -----
         One row moves a count by 1 under both relations; a unit by at most ``max_rows`` (heavier units count as that
-        many). Discrete Laplace noise of scale max_rows / epsilon. Under replace_one with one row a unit, and no filter,
+        many). Discrete Laplace noise of scale max_rows / epsilon. Under replace_one with one row per unit, and no filter,
         the number of rows is public: it is returned exact, at price 0.
         Source: Ghosh, Roughgarden, Sundararajan 2009.
 
@@ -225,7 +226,7 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            In the column's unit; from the schema if left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
 
         Returns
@@ -277,26 +278,26 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            In the column's unit; from the schema if left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
         method : {"rotated", "winsorized", "trimmed"}
             "rotated", the default, is best with bounds that fit: the ratio of two noisy sums, see the notes.
             "winsorized" is a Winsorized mean of the means of some 850 / epsilon random blocks, for bounds that are very wide
-            because nobody knows better; with fewer than ten rows a block "rotated" answers. "trimmed" leaves out the lowest and
-            the highest rows, with noise scaled to how far one unit could move what is left.
+            because nobody knows narrower ones; with fewer than ten rows a block "rotated" answers. "trimmed" leaves out the
+            lowest and the highest rows, with noise scaled to how far one unit could move what is left.
         trim : number, optional
             With "trimmed": the share of rows left out at either end, 0.1 by default.
         noise, error_bar : optional
             With "trimmed", as in ``quantile`` with ``method="smooth"``.
         population : bool
-            The same price also buys what ``.interval(of="population")`` needs, where rows are a random sample; the mean errs
-            up to 12 % more for it. Means of bools have that interval anyway.
+            The same price also buys what ``.interval(of="population")`` needs, where rows are a random sample; its error
+            grows by up to 12 %. Means of bools have that interval anyway.
 
         Returns
         -------
         Release
             A float within the bounds (a Timestamp or Timedelta for dates and durations). NaN (NaT) where the noisy sums hold
-            no rows to speak of, in all or in a group: a note says how many would have given a value.
+            too few rows, in all or in a group: a note says how many would have given a value.
 
         Raises
         ------
@@ -366,7 +367,7 @@ class PricedFrame(
         -------
         Release
             A float in the square of the column's unit, between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1). NaN
-            where there are no rows to speak of, as for ``mean``.
+            where there are too few rows, as for ``mean``.
 
         Raises
         ------
@@ -404,7 +405,7 @@ class PricedFrame(
         Returns
         -------
         Release
-            A float in the column's unit. NaN where there are no rows to speak of, as for ``mean``.
+            A float in the column's unit. NaN where there are too few rows, as for ``mean``.
 
         Raises
         ------
@@ -433,4 +434,5 @@ class PricedFrame(
 
 take_steps(PreparedFrame, PricedFrame, STEPS, "; see ``df.dp.{}``.")
 tell(PricedFrame)
+PricedFrame.__doc__ = Guide(PricedFrame.__doc__, __package__)  # type: ignore[assignment]
 vars(rows).update(PricedFrame=PricedFrame)  # where completion reads what a step returns

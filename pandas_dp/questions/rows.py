@@ -282,7 +282,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
 
 NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
-NOTEWORTHY = 1.1  # an error less than so many times that of one row a unit is no reason to lower the bound
+NOTEWORTHY = 1.1  # an error less than so many times that of one row per unit is no reason to lower the bound
 
 
 @dataclass(frozen=True)

@@ -151,12 +151,12 @@ class Release:
 
     @property
     def unit(self) -> PrivacyUnit:
-        """Whose presence is hidden."""
+        """Who is protected: a row, or the rows of a unit."""
         return self._provenance.unit
 
     @property
     def neighbors(self) -> str:
-        """Which two tables look alike: ``add_remove`` or ``replace_one``."""
+        """The neighbouring relation: ``add_remove`` or ``replace_one``."""
         return self._provenance.unit.relation.value
 
     @property
@@ -166,7 +166,7 @@ class Release:
 
     @property
     def assumes(self) -> str | None:
-        """What the guarantee takes on the caller's word; None for nothing."""
+        """What the guarantee assumes on the caller's word; None for nothing."""
         return self._provenance.assumes
 
     @property
@@ -232,7 +232,7 @@ class Release:
 
         Notes
         -----
-        The interval for the population adds sampling to the noise, for nothing: it is computed from the same noisy sums, by
+        The interval for the population adds sampling to the noise, for free: it is computed from the same noisy sums, by
         Student's t. It holds where rows are a simple random sample (a census has no such interval), of the mean of values as
         clipped to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
         of the total, it can be far too short; noise hides this, it does not cure it. That of a quantile is wider than needed;

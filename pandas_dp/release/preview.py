@@ -30,7 +30,7 @@ class Preview:
     wanted : str or None
         The wanted error that the price was found for.
     stored : bool
-        Whether the same question was answered before: its answer comes back for nothing.
+        Whether the same question was answered before: its answer comes back for free.
     refusal : str or None
         Text of the refusal where the budget is too small.
     left : str

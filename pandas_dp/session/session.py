@@ -214,7 +214,7 @@ class Session:
         return self
 
     def close(self) -> None:
-        """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays.
+        """End the session and its streams: it answers nothing more and lets go of its tables. The ledger stays.
 
         Its parts end with it. The package forgets the session but for its id. What was answered on a budget in memory, which
         reports show, is kept by this object alone and goes with it.
@@ -369,8 +369,8 @@ class Session:
         Parameters
         ----------
         path : str or path, optional
-            Where to write it; a file or link of this name is replaced at one stroke. None: the text is returned, which a
-            prompt shows as one line.
+            Where to write it, ending with ``.html``; a file or link of this name is replaced at one stroke. None: the text is
+            returned, which a prompt shows as one line. A browser saves the page as PDF.
 
         Returns
         -------
@@ -380,11 +380,15 @@ class Session:
         ------
         LedgerError
             The ledger is damaged: its whole chain of entries is read first.
+        ArgumentValueError
+            The path does not end with ``.html``.
 
         Notes
         -----
-        What was promised, spent, asked and vouched for, and what was answered (of a budget in memory the latest thousand
-        answers). Nothing of the data but released values is on it. It loads nothing and runs no script.
+        Its first section says in plain words who is protected, by how much, what was published and what is not covered. Then
+        follow warnings, what is spent and left, every question with its price and answer (of a budget in memory the latest
+        thousand answers), and the record. Nothing of the data but released values is on it. It loads nothing and runs no
+        script.
 
         Examples
         --------

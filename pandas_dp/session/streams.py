@@ -59,7 +59,7 @@ class Stream:
         return self._inner.reply.left if self._inner.open else "nothing"
 
     def close(self) -> None:
-        """End the stream: its memory is free, what it cost stays spent.
+        """End the stream and free its memory; what it cost stays spent.
 
         Examples
         --------

@@ -495,7 +495,7 @@ class RowSteps(Generic[T]):
         return self._then(eval_(expr, self._empty()))
 
     def clip(self, lower: Any = None, upper: Any = None, columns: Any = None) -> T:
-        """Cut the values of numeric columns to public limits.
+        """Clip the values of numeric columns to public limits.
 
         Parameters
         ----------
@@ -693,7 +693,7 @@ class RowSteps(Generic[T]):
         return self._then(drop(columns, self._empty()))
 
     def rename(self, columns: Mapping[str, str]) -> T:
-        """Give columns other names.
+        """Rename columns.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ def test_answers_agree_whatever_the_noise_was(names, bounds, noisy):
     low, high = bounds
     asked = SharedMoments(moments(names, bounds))
     least = threshold(noise_of(asked.look(Terms(PrivacyUnit(), Price(Fraction(1))))), len(noisy))
-    if sum(noisy) <= least:  # no rows to speak of
+    if sum(noisy) <= least:  # too few rows
         assert all(math.isnan(found[name]) for name in ("mean", "var", "std") if name in found)
         return
     assert low <= found["mean"] <= high

@@ -189,7 +189,7 @@ def test_a_new_version_sets_the_answers_of_the_old_one_aside(job):
     told = json.loads((out / "rows.json").read_text())
     assert (told["version"], told["package"]) == ("2", f"pandas_dp {pandas_dp.__version__}")
     assert json.loads((out / "index.json").read_text())["written"] > "2026"
-    assert job("--version", "1").returncode == 0  # stored, so for nothing, and the second is set aside
+    assert job("--version", "1").returncode == 0  # stored, so for free, and the second is set aside
     assert (out / "rows.csv").read_text() == old["rows.csv"]
     assert spent(job.path / "books") == 2
 

@@ -164,7 +164,7 @@ def test_a_plan_that_is_used_up(monkeypatch):
     df.dp(epsilon=5e-6).count()
     with refused(monkeypatch, df, BudgetExceededError, "nothing fits any more"):
         df.dp(epsilon=1e-9).count()
-    df.dp(epsilon=0.5).count()  # stored: for nothing
+    df.dp(epsilon=0.5).count()  # stored: for free
 
 
 def test_a_step_of_a_plan_whose_price_was_changed(monkeypatch):

@@ -1,4 +1,4 @@
-"""The cost of a spanning tree as a question: what it answers and costs, and what is refused for nothing."""
+"""The cost of a spanning tree as a question: what it answers and costs, and what is refused for free."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function of the user's own on blocks of each group: what comes back, what it sees, what is refused for nothing."""
+"""A function of the user's own on blocks of each group: what comes back, what it sees, what is refused for free."""
 
 from __future__ import annotations
 

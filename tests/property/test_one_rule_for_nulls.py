@@ -126,7 +126,7 @@ COLUMNWISE = {  # several answers, each about its own column
     "means of found combinations": ("to", "ward"),  # the first look finds keys, and the ages of all are few
     "sums of combinations partly listed": ("ward", "to"),
 }
-ELSEWHERE = {  # random blocks, one answer a row, a user's function: further down, or in tests of their own
+ELSEWHERE = {  # random blocks, one answer per row, a user's function: further down, or in tests of their own
     *("mean of blocks", "means of blocks", "kmeans", "group means of blocks", "select by table", "vote"),
     *("median of blocks", "winsorized mean", "smooth blocks", "winsorized blocks", "randomized_response"),
     *("means of a function of groups", "medians of a function of groups", "function of groups by noisy size"),

@@ -86,7 +86,7 @@ DRY: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("step", DRY)
 def test_no_step_before_a_question_looks_at_a_category(step, monkeypatch):
-    """Which categories there are follows from the rows: a hash of one, asked before the charge, tells of a row for nothing."""
+    """Which categories there are follows from the rows: a hash of one, asked before the charge, tells of a row for free."""
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "c": listed(Seen("a"), "a", 1), "e": listed(1, "a", Seen("b"))})
     df = protected(frame)
     monkeypatch.setattr("pandas_dp.engines.cells.canonical", None)  # what makes the form of a category

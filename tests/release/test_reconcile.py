@@ -1,4 +1,4 @@
-"""`reconcile`: released tables agree afterwards, intervals hold, and what does not belong together is refused for nothing."""
+"""`reconcile`: released tables agree afterwards, intervals hold, and what does not belong together is refused for free."""
 
 from __future__ import annotations
 

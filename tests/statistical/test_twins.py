@@ -134,7 +134,7 @@ TO_THE_END = replaced("end", several(LOW, 1), several(HIGH, 1), several(1, 1))
 
 TWINS = [
     Twin("count", "half the noise", half_the_noise, ADD_REMOVE, HIGH_ROW),
-    Twin("count", "one row a unit", assumes(RowCounts, rows=1), ADD_REMOVE, FIVE_ROWS),
+    Twin("count", "one row per unit", assumes(RowCounts, rows=1), ADD_REMOVE, FIVE_ROWS),
     Twin(
         "count column",
         "half the noise",

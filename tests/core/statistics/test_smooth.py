@@ -61,7 +61,7 @@ def local(rows, q, one_way) -> int:
 
 
 def definition(rows, q, beta, one_way) -> float:
-    """The largest local sensitivity of any table, times exp(-beta) for each row it is away; one row a unit."""
+    """The largest local sensitivity of any table, times exp(-beta) for each row it is away; one row per unit."""
     if one_way:
         steps = [(other, distance(rows, other)) for other in TABLES]
     else:
