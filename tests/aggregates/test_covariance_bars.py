@@ -1,7 +1,7 @@
 """Intervals of covariances, correlations and lines: they hold for few rows as for many, and say something from a few dozen on.
 
 Fixed rows, fresh noise. As few covers as are refused have a probability of 1e-9 at a coverage of 94.5 %. Power: of 200 draws a
-coverage of 80 % is refused with probability 0.9, and a twin with half the noise is found.
+coverage of 80 % is refused with probability 0.9, and a twin with a third of the noise is found.
 """
 
 from __future__ import annotations
@@ -100,12 +100,11 @@ def test_correlations_hold(shape, rows):
 
 
 def test_of_some_dozens_of_rows_something_is_known():
-    """At epsilon 1: of 40 rows many covariances, of 100 all, of 200 correlations; of 5 nothing."""
-    some, more, few = table("a line", 40), table("a line", 100), table("a line", 5)
-    most = table("a line", 200)
+    """At epsilon 1: of 40 rows all covariances, of 300 correlations; of 5 nothing."""
+    some, few = table("a line", 40), table("a line", 5)
+    most = table("a line", 300)
     question = Covariance(NAMES, LATTICES)
-    assert covers(question, some, some.cov(), 1, draws=50)[1].max() <= 35
-    assert covers(question, more, more.cov(), 1, draws=50)[1].max() == 0
+    assert covers(question, some, some.cov(), 1, draws=50)[1].max() <= 5
     assert covers(question, few, few.cov(), 1, draws=20)[1].min() == 20
     assert covers(Correlation(NAMES, LATTICES), most, most.corr(), 1, draws=50)[1][0, 1] <= 5
 
@@ -146,7 +145,7 @@ def test_a_narrow_twin_is_found():
     for answer in answers(Covariance(NAMES, LATTICES), frame, 1):
         error = answer.error
         assert isinstance(error, Covariances)
-        sums = replace(error.sums, noise=DiscreteLaplace(error.sums.noise.scale / 2))
+        sums = replace(error.sums, noise=DiscreteLaplace(error.sums.noise.scale / 3))
         lower, upper = replace(error, sums=sums).bounds(answer.value["y"], 0.95)
         inside += bool(lower["x"] <= frame.cov().loc["x", "y"] <= upper["x"])
     assert inside < enough(DRAWS)
