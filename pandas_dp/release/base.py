@@ -351,7 +351,8 @@ class Release:
         -----
         Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
         named by its question. ``pandas.read_csv(path, comment="#", keep_default_na=False, na_values="")`` reads it, whatever
-        the keys are. A text that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
+        the keys are; where they are texts that look like numbers, its head has that line with their ``dtype=``. A text
+        that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
 
         Examples
         --------
