@@ -198,8 +198,8 @@ class Release:
             Confidence, between 0 and 1.
         of : {"noise", "population"}
             Where the exact answer about these rows lies, or that about the population of which they are a random sample: for
-            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, and for quantiles with error
-            bars.
+            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, for shares, and for
+            quantiles with error bars.
 
         Returns
         -------
