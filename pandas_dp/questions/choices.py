@@ -355,9 +355,17 @@ def _weights(given: Any, count: int) -> tuple[int, ...]:
     return tuple(weight.numerator * (bottom // weight.denominator) for weight in exact)
 
 
+def _exact(value: Any, argument: str, example: str) -> Fraction:
+    """Exact number, or what to type instead."""
+    try:
+        return exact_number(value, argument)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{error}, such as {argument}={example}") from None
+
+
 def _positive(value: Any, argument: str, example: str = "1") -> Fraction:
     """Exact positive number, of a size for which float64 can say how far an answer may be off at any price."""
-    exact = exact_number(value, argument)
+    exact = _exact(value, argument, example)
     if not 1 / LARGEST <= exact <= LARGEST:
         raise ArgumentValueError(f"{argument} must be positive, between 1e-250 and 1e250, such as {argument}={example}")
     return exact
@@ -370,7 +378,7 @@ def _range(cap: Any) -> tuple[Fraction, Fraction]:
     line = "cap=(-2, 0)"
     if len(cap) != 2:
         raise ArgumentValueError(f"cap must be the largest score, or the least and the largest: {line}")
-    lower, upper = (exact_number(end, "cap") for end in cap)
+    lower, upper = (_exact(end, "cap", "(-2, 0)") for end in cap)
     if (
         not lower < upper
         or max(abs(lower), abs(upper)) > LARGEST

@@ -159,7 +159,8 @@ class PricedFrame(
         Parameters
         ----------
         column : str, optional
-            Rows with a missing value in it do not count; all rows count if left out.
+            Rows with a missing value in it do not count. All rows count where it is left out, and where the schema says that
+            missing values of the column are a constant.
 
         Returns
         -------
@@ -191,6 +192,8 @@ class PricedFrame(
         if isinstance(dtype, pd.ArrowDtype) and kind_or_none(dtype) is None:  # such as lists: no cell of them is read
             return self.filter(lambda d: d[column].notna()).count()
         self._kind(column)
+        if full(self, column):
+            return self._ask(self._text(), Count(), ())
         return self._ask(self._text(), Count(column), (column,))
 
     def size(self) -> Release:

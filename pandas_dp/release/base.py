@@ -212,8 +212,8 @@ class Release:
             Confidence, between 0 and 1.
         of : {"noise", "population"}
             Where the exact answer about these rows lies, or that about the population of which they are a random sample: for
-            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, and for quantiles with error
-            bars.
+            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, for shares, and for
+            quantiles with error bars.
 
         Returns
         -------
@@ -365,7 +365,8 @@ class Release:
         -----
         Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
         named by its question. ``pandas.read_csv(path, comment="#", keep_default_na=False, na_values="")`` reads it, whatever
-        the keys are. A text that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
+        the keys are; where they are texts that look like numbers, its head has that line with their ``dtype=``. A text
+        that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
 
         Examples
         --------
