@@ -74,7 +74,7 @@ class KeyColumn:
     def _value(self, cell: Any) -> Any:
         """A cell as it left the gate, as value of the column's kind: dates and durations were nanoseconds."""
         if self.kind.name == "datetime":
-            return self.kind.value(Fraction(cell))
+            return self.kind.moment(cell)
         if self.kind.name == "timedelta":
             return pd.Timedelta(cell, unit="ns")
         return bool(cell) if self.kind.name == "bool" else cell

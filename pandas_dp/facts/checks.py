@@ -199,7 +199,7 @@ def plain(key: Any, kind: Kind) -> Hashable:
             "keys=['A', 'B']: those of df['x'].unique() would give the data away"
         )
     if kind.name in ("datetime", "timedelta"):
-        return kind.value(kind.number(key, "keys"))  # type: ignore[no-any-return]
+        return kind.key(key, "keys")  # type: ignore[no-any-return]
     if kind.name != "key" and isinstance(key, str):
         wanted = "True and False" if kind.name == "bool" else "numbers"
         raise ArgumentTypeError(f"keys of this column must be {wanted}, not text: keys={KEYS[kind.name]}")

@@ -16,17 +16,21 @@ from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import dask
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from support import exactly, method_arguments
 from support.exactly import NA, NAN, NEVER, Cells, Refused, expected
+from support.frames import fresh
 from support.hostile_rows import DTYPES
 
-import pandas_dp
+import pandas_dp.dask
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import steps
 from pandas_dp.steps.changes import applied
@@ -34,7 +38,8 @@ from pandas_dp.steps.expression import OPERATIONS, ROWWISE, Column, Constant, Ex
 from pandas_dp.steps.functions import METHODS
 from pandas_dp.steps.parse import parse_expression
 from pandas_dp.steps.time_functions import PROPERTIES
-from pandas_dp.steps.values import Kind, Values, booleans, numbers, write
+from pandas_dp.steps.trace import TracedColumn
+from pandas_dp.steps.values import Kind, Values, booleans, nulls_of, numbers, write
 
 BIG, TEN = 2**53 + 1, 10**18 + 3
 WHOLE = [0, 1, -1, 2, 3, -7, 15, 25, TEN, BIG, -BIG, 2**62, -(2**63), 2**63 - 1, 2**63, 2**64 - 1]
@@ -533,6 +538,74 @@ def test_frames_and_scans_count_what_python_counts(name, tmp_path):
         for text in asked:
             wanted = expected(parse_expression(text, ["x", "y"]), known).cells.count(True)
             assert held.dp.query(text).dp(epsilon=1e4, fresh=True).count() == wanted, (text, type(held))
+
+
+def conditions(tree: Expression, columns: dict[str, Cells]) -> list[Expression]:
+    """The truth of it; or that it is missing, and that it is at most one of its values."""
+    answer = expected(tree, columns)
+    if answer.form == "b":
+        return [tree]
+    kinds: Any = str if answer.form in "to" else int | float
+    cells = sorted(c for c in answer.cells if isinstance(c, kinds)) if answer.form in "iufto" else []
+    sign = (
+        "==" if tree.columns() and {columns[name].form for name in tree.columns()} & {"c"} else "<="
+    )  # which have no order
+    return [
+        Operation("isna", (tree,)),
+        *(Operation(sign, (tree, Constant(cell))) for cell in cells[len(cells) // 2 :][:1]),
+    ]
+
+
+def as_held(cells: Cells, dtype: Any, was: Any, elsewhere: bool) -> Cells:
+    """What a scan or Dask declares of a column: Dask's whole numbers of NumPy may have been floats in another part of them."""
+    form = {"str": "t", "string": "t", "object": "o", "category": "c"}.get(str(dtype).split("[")[0], cells.form)
+    rounded = elsewhere and isinstance(was, np.dtype) and was.kind in "iu"
+    kept = [None if rounded and c is not None and abs(c) >= 2**53 else c for c in cells.cells]
+    return replace(cells, cells=kept, form=form, nulls=int(nulls_of(dtype)))
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n == "Int64" else [pytest.mark.slow]) for n in EVERY])
+def test_scans_and_dask_compute_every_step_as_frames_do(name, tmp_path):
+    """Each operation with each dtype on one of them, by turns; each of them with each operation and with each dtype."""
+    frame, columns = edges(name)
+    tried: dict[str, list[Expression]] = {}
+    for op, tree in trees(False):
+        with contextlib.suppress(Refused):
+            expected(tree, columns)
+            tried.setdefault(op, []).append(tree)
+    turn, found = sorted(EVERY).index(name), []
+    with dask.config.set(scheduler="sync"):
+        for place, held in enumerate((scanned(frame, tmp_path), dd.from_pandas(frame, npartitions=3, sort=False))):
+            held.dp.protect(epsilon=1e6, name=fresh())
+            dtypes = held.dp._empty().dtypes
+            known = {key: as_held(c, dtypes[key], frame.dtypes[key], place == 1) for key, c in columns.items()}
+            for number, (_, listed) in enumerate(sorted(tried.items())):
+                if (number + turn) % 2 != place:
+                    continue
+                tree = listed[(number + turn) // 2 % len(listed)]
+                for asked in conditions(tree, known) if answered(tree, known) else []:
+                    wanted = expected(asked, known).cells.count(True)
+                    count = (
+                        held.dp.filter(lambda _, asked=asked: TracedColumn(asked, ""))
+                        .dp(epsilon=1e3, fresh=True)
+                        .count()
+                    )
+                    if count != wanted:
+                        found.append(f"{type(held).__name__}: {asked} of {count} rows, not {wanted}")
+    assert found == []
+
+
+def answered(tree: Expression, columns: dict[str, Cells]) -> bool:
+    """Whether an expression is taken of columns of these kinds: a scan has text where pandas has categories of them."""
+    try:
+        return bool(expected(tree, columns).cells)
+    except Refused:
+        return False
+
+
+def scanned(frame: pd.DataFrame, folder: Path) -> Any:
+    frame.to_parquet(folder / "rows.parquet", row_group_size=5)
+    return pandas_dp.scan_parquet(folder / "rows.parquet")
 
 
 # The test of the test
