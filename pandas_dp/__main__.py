@@ -22,7 +22,7 @@ def demo() -> int:
     """Protect a real table, ask five questions, show the books and a refusal."""
     df = datasets.load_adult()
     df.dp.protect(epsilon=3, name="demo", schema={"age": {"bounds": (0, 100)}, "hours_per_week": {"bounds": (0, 100)}})
-    print(f"Adult census data, one row a person. {df.dp.session!r}\n")
+    print(f"Adult census data, one row per person. {df.dp.session!r}\n")
 
     bins = list(range(0, 101, 20))
     hours = df.groupby("education")["hours_per_week"]

@@ -14,7 +14,7 @@ from pandas_dp.errors import BudgetExceededError, DataFileError, LedgerError, Pa
 
 DONE, UNUSABLE, WRONG, DRY, INTERRUPTED = 0, 1, 2, 3, 130
 CODES = """exit codes: 0 done; 1 the ledger or a file cannot be used, or a question failed after its charge; 2 the plan or an
-argument is wrong, nothing was charged for it; 3 the budget does not pay (answers before that stay); 130 interrupted"""
+argument is wrong, nothing was charged for it; 3 over budget (earlier answers stay); 130 interrupted"""
 
 
 class _Output:

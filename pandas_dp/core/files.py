@@ -131,5 +131,5 @@ def check_file(path: str) -> bool:
 
 def read_only(path: str) -> bool:
     """Whether a ledger file that is there can be read, and nothing can be charged to it."""
-    writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
-    return not writable or not os.stat(path).st_mode & 0o222
+    writable = all(os.access(place, os.W_OK) for place in (path, os.path.dirname(path)))
+    return not (writable and os.stat(path).st_mode & 0o222)

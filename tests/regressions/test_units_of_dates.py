@@ -119,4 +119,4 @@ def test_a_constant_that_some_units_do_not_hold_is_refused_beside_dates_and_comp
             Operation("-", (T, far)).evaluate(table)
         found = Operation("fillna", (T, Constant(pd.Timestamp("2262-04-10")))).evaluate(table)
         assert found.tolist() == [pd.Timestamp("9999-12-31"), pd.Timestamp("2020-01-01"), pd.Timestamp("2262-04-10")]
-    assert Operation("+", (T, Constant(pd.Timedelta("1D")))).evaluate(df).isna().tolist() == [True, False, True]
+    assert Operation("+", (T, Constant(pd.Timedelta("1D")))).evaluate(df).isna().tolist() == [False, False, True]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -156,6 +157,7 @@ _columns = {
 }
 
 
+@cache
 def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
     """Expressions that give numbers."""
     leaves = st.sampled_from(_columns["number"]).map(Column) | _number_constants
@@ -182,9 +184,13 @@ def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
     )
 
 
+_moments = st.datetimes(datetime.datetime(1677, 9, 22), datetime.datetime(2262, 4, 11))
+
+
+@cache
 def durations(depth: int = 2) -> st.SearchStrategy[Expression]:
     """Expressions that give durations."""
-    longest = datetime.timedelta(days=10**7)
+    longest = datetime.timedelta(days=106_751)  # farther ones can only be compared
     constants = st.timedeltas(-longest, longest).map(Constant)
     leaves = st.sampled_from(_columns["duration"]).map(Column) | constants
     if not depth:
@@ -199,14 +205,16 @@ def durations(depth: int = 2) -> st.SearchStrategy[Expression]:
     )
 
 
+@cache
 def dates(depth: int = 2) -> st.SearchStrategy[Expression]:
     """Expressions that give dates."""
-    leaves = st.sampled_from(_columns["date"]).map(Column) | st.datetimes().map(Constant)
+    leaves = st.sampled_from(_columns["date"]).map(Column) | _moments.map(Constant)
     if not depth:
         return leaves
     return leaves | st.builds(_operation, st.sampled_from(["+", "-"]), dates(depth - 1), durations(depth - 1))
 
 
+@cache
 def changed_texts() -> st.SearchStrategy[Expression]:
     """Text made from text, objects and categories."""
     column = st.sampled_from([*_columns["text"], "c", "ci"]).map(lambda name: (Column(name),))
@@ -228,6 +236,7 @@ def changed_texts() -> st.SearchStrategy[Expression]:
     )
 
 
+@cache
 def text_tests() -> st.SearchStrategy[Expression]:
     """Truth values of text."""
     column = st.one_of(
@@ -257,6 +266,7 @@ def _cut(column: str, edges: tuple, right: bool, lowest: bool, numbered: bool) -
     return Method("cut", (Column(column),), options)
 
 
+@cache
 def choices(depth: int = 1) -> st.SearchStrategy[Expression]:
     """Values chosen by conditions, intervals and maps."""
     condition = conditions(depth)
@@ -268,7 +278,7 @@ def choices(depth: int = 1) -> st.SearchStrategy[Expression]:
         ),
         "text": st.sampled_from([*_columns["text"], "c", "ci"]).map(Column) | _clean_texts.map(Constant),
         "arrow": st.just(Column("s")),
-        "date": st.sampled_from(_columns["date"]).map(Column) | st.datetimes().map(Constant),
+        "date": st.sampled_from(_columns["date"]).map(Column) | _moments.map(Constant),
         "duration": st.sampled_from(_columns["duration"]).map(Column),
         "truth": st.sampled_from(["b", "nb"]).map(Column),
     }
@@ -306,6 +316,7 @@ def choices(depth: int = 1) -> st.SearchStrategy[Expression]:
     )
 
 
+@cache
 def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
     """Expressions that give truth values."""
     order = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
@@ -338,6 +349,7 @@ def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
     )
 
 
+@cache
 def expressions() -> st.SearchStrategy[Expression]:
     """Expressions of every kind that fit the drawn tables."""
     filled = st.one_of(
