@@ -72,9 +72,7 @@ def _of_numbers(column: Numbers) -> Found:
     values, present, factor = column.values, column.present(), NANOSECONDS.get(column.unit or "", 1)
     if column.unit is not None:
         first, last = column.kind.labelled(column.unit)
-        within: NDArray[np.bool_] = np.greater_equal(values, -(-first // factor)) & np.less_equal(
-            values, last // factor
-        )
+        within: NDArray[np.bool_] = (values >= -(-first // factor)) & (values <= last // factor)
         present = within if present is None else present & within
     codes, count = dense(hashable_floats(values), present)
 
