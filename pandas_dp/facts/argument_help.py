@@ -106,7 +106,7 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
                 return method(_twin(args[0], Call(method.__name__, args[1:], kwargs), own), *args[1:], **kwargs)  # type: ignore[arg-type]
             return method(*args, **kwargs)
         except PandasDPError as error:
-            if args and hasattr(args[0], "_before"):
+            if args and hasattr(args[0], "_frame"):
                 show_line(error, method.__name__, own, args[0], args[1:], kwargs)
             if error._unknown is not None and args and (late := getattr(args[0], "_late", None)) is not None:
                 error.args = (late(error._unknown) or str(error),)

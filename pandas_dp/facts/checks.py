@@ -235,12 +235,12 @@ def bins(
     """Bins between edges, or those that are the index of an answer; `line` is what to type instead."""
     other, null = flag(other, "other"), flag(null, "null")
     example = BINS.get(kind.name, BINS["number"])
-    alone, line = line is None, line or Line(f"{call}({column!r}, bins={example})", (("bins", example),))
     if not kind.numeric:
-        keyed = Line(
-            f"{call}({column!r}, keys=[...])", (("bins", ""), ("keys", "=bins")) if alone else (), of_text(kind, column)
+        moved = (("bins", ""), ("keys", "=bins")) if line is None else ()
+        raise Line(f"{call}({column!r}, keys=[...])", moved, of_text(kind, column)).refuse(
+            "bins need a column of numbers or dates, others have keys"
         )
-        raise keyed.refuse("bins need a column of numbers or dates, others have keys")
+    line = line or Line(f"{call}({column!r}, bins={example})", (("bins", example),))
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
     edges = edges_of(edges)

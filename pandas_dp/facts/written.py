@@ -97,6 +97,16 @@ def rewritten(
     return line if len(line) <= LONGEST_LINE else None
 
 
+def asked_frame(call: ast.Call) -> str | None:
+    """What stands before ``.dp`` in a chain of calls."""
+    node: ast.expr = call
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute) and node.attr == "dp" and ast.unparse(node.value) != "pandas_dp":
+            return ast.unparse(node.value)
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return None
+
+
 def corrected(call: ast.Call, wrong: str, right: str) -> str:
     """A call with another text wherever one stood."""
     for node in ast.walk(call):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,12 +126,12 @@ def factors_of(
 ) -> list[Factor | None]:
     """Parts of each column; with `finds` None for those whose keys nobody listed. See `parts_of`."""
     kinds = kinds_of(frame, head, columns)
-    line = _line(frame, head, kinds)
+    line = partial(_line, frame, head, kinds)
     listed, binned = _by_column(keys, "keys", kinds, line), _by_column(bins, "bins", kinds, line)
     both = [column for column in listed if column in binned]
     if both:
-        raise line.refuse(f"give either bins= or keys= of {both[0]!r}, not both")
-    call, alone, line = head.partition("(")[0], len(columns) == 1, _line(frame, head, kinds, listed, binned)
+        raise line().refuse(f"give either bins= or keys= of {both[0]!r}, not both")
+    call, alone, wanted = head.partition("(")[0], len(columns) == 1, partial(line, listed, binned)
     factors: list[Factor | None] = []
     for column, kind in kinds.items():
         unlisted = column not in listed | binned and frame._facts(column).keys is None and kind.name != "bool"
@@ -138,10 +139,10 @@ def factors_of(
             if unlisted and finds:
                 factors.append(None)
             elif column in binned:
-                factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else line))
+                factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else wanted()))
             else:
                 facts, given = frame._facts(column), listed.get(column)
-                factors.append(checks.keys(given, other, null, kind, facts, call, column, None if alone else line))
+                factors.append(checks.keys(given, other, null, kind, facts, call, column, None if alone else wanted()))
         except (ArgumentTypeError, ArgumentValueError):
             if alone:
                 raise
@@ -211,7 +212,7 @@ def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind], listed: Any =
     return Line(f"{', '.join([head, *(f'{name}={typed}' for name, typed in needs if typed)])})", needs)
 
 
-def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Line) -> dict[str, Any]:
+def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[], Line]) -> dict[str, Any]:
     """What an argument says of each column."""
     if given is None:
         return {}
@@ -219,10 +220,10 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Line) -> dic
         for column in given:
             if column not in kinds:
                 close = did_you_mean(column, kinds) if isinstance(column, str) else ""
-                raise line.refuse(f"{name}= names a column that is not grouped by{close}", ArgumentValueError)
+                raise line().refuse(f"{name}= names a column that is not grouped by{close}", ArgumentValueError)
         return {column: entry for column, entry in given.items() if entry is not None}
     if len(kinds) > 1:
-        raise line.refuse(f"{name}= of several columns is a dict by column")
+        raise line().refuse(f"{name}= of several columns is a dict by column")
     return {next(iter(kinds)): given}
 
 
