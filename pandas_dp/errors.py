@@ -46,6 +46,7 @@ class PandasDPError(Exception):
 
     # of a line that the call which was typed can say better; see `facts.argument_help.Line`
     _needs: tuple[str, tuple[tuple[str, str], ...], str] | None = None
+    _priced: tuple[str, str] | None = None
     _slip: tuple[str, str] | None = None  # a name that is none, and the one that is close
     _unknown: object = None  # the name of what is no column, of which the frame may know more
 

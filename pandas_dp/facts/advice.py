@@ -18,7 +18,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.facts.call import Call, safe
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
-from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, rewritten
+from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, rewritten, with_delta
 
 _OTHER_NAMES = {
     "epsilon": "eps budget total privacy_budget",
@@ -60,6 +60,9 @@ def show_line(
     placed = tuple(parameters)
     values = dict(zip(placed, args, strict=False)) | given
     written = as_written(name, args, given)
+    if error._priced is not None and written is not None and (dear := with_delta(written, error._priced[1])):
+        _replace(error, error._priced[0], dear)
+        error._priced = None
     if error._slip is not None:
         line = written and corrected(written, *error._slip)
         wrong = str(error).partition(": ")[0]
@@ -75,6 +78,14 @@ def show_line(
     line = written and rewritten(written, placed, values, more, renamed)
     line = line or asked._before + Call(name, args, given).needing(placed, more)
     error.args = (f"{why}: {line}{otherwise}",)
+
+
+def _replace(error: PandasDPError, text: str, line: str) -> None:
+    """Show a line in place of another one."""
+    error.args = (str(error).replace(text, line),)
+    if error._needs is not None:
+        why, needs, otherwise = error._needs
+        error._needs = why, needs, otherwise.replace(text, line)
 
 
 def _name_frame(error: UnverifiedFrameError, written: ast.Call | None) -> None:

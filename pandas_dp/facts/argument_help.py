@@ -36,11 +36,13 @@ class Line(NamedTuple):
     text: str
     needs: tuple[tuple[str, str], ...] = ()
     otherwise: str = ""
+    priced: tuple[str, str] | None = None  # what of that is the call with a delta, and that delta
 
     def refuse(self, why: str, kind: type[PandasDPError] = ArgumentTypeError) -> PandasDPError:
         """An error that says why and shows the line; `explain` has it show the one that was typed, and what it lacks."""
         error = kind(f"{why}: {self.text}{self.otherwise}")
         error._needs = (why, self.needs, self.otherwise) if self.needs else None
+        error._priced = self.priced
         return error
 
 

@@ -18,6 +18,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import argument_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
+from pandas_dp.questions.found import finding
 from pandas_dp.questions.rows import PreparedFrame
 
 MOST_COMBINATIONS = 1_000_000
@@ -26,7 +27,6 @@ MOST_NUMBERED = 1 << 62  # combinations, allowed or not
 PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
 
 Factor = tuple[Keys | Bins, Labels]
-FINDING = ", or let the price find them: df.dp(epsilon=1, delta=1e-6).{})"
 
 
 class Parts(NamedTuple):
@@ -143,11 +143,12 @@ def factors_of(
             else:
                 facts, given = frame._facts(column), listed.get(column)
                 factors.append(checks.keys(given, other, null, kind, facts, call, column, None if alone else wanted()))
-        except (ArgumentTypeError, ArgumentValueError):
+        except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
-            finding = FINDING.format(head) if unlisted and call == "groupby" else ""
-            with told(f"{column!r}: ", finding):
+            found = finding(frame, "", f"{head})") if unlisted and call == "groupby" else Line("")
+            error._priced = found.priced
+            with told(f"{column!r}: ", found.otherwise):
                 raise
     return factors
 

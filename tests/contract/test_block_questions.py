@@ -26,7 +26,7 @@ def ask(df, function=len, epsilon=1, **terms):
         ),
         ({"bounds": (0, 9), "aggregator": ["mean"]}, "aggregator must be"),
         ({"aggregator": "vote"}, r"sample_and_aggregate\(function, aggregator='vote', keys=\['A', 'B'\]\)"),
-        ({"keys": ["a"]}, r"sample_and_aggregate\(function, aggregator='vote', keys=\['A', 'B'\]\)"),
+        ({"keys": ["a"]}, r"sample_and_aggregate\(function, bounds=\(lower, upper\)\)"),
         ({"keys": ["a"], "bounds": (0, 9), "aggregator": "vote"}, "no bounds="),
         ({"keys": ["a"], "bounds": (0, 9)}, "bounds= alone"),
         ({"keys": [], "aggregator": "vote"}, "keys must not be empty"),
