@@ -120,7 +120,7 @@ class Kind:
     def _timestamp(self, value: Any, argument: str, far: bool = False) -> pd.Timestamp:
         if isinstance(value, pd.Period):
             raise ArgumentTypeError(
-                f"{argument} must be single dates; periods are bins: bins=pd.period_range('2013-01', '2013-12', freq='M')"
+                f"{argument} must be single dates; periods are bins; type bins=pd.period_range('2013-01', '2013-12', freq='M')"
             )
         line = DATES.get(argument, DATES["one"])
         bare = isinstance(value, numbers.Number | np.bool_) and not is_missing(value)
@@ -138,7 +138,7 @@ class Kind:
             raise ArgumentValueError(f"{argument} must {ends}: {line}") from None
         except (ValueError, TypeError, OverflowError):
             if isinstance(value, str):
-                raise ArgumentValueError(f"{argument}: {value!r} is no date of the calendar: {line}") from None
+                raise ArgumentValueError(f"{argument}: {value!r} is not a calendar date: {line}") from None
         if stamp is None:
             raise ArgumentTypeError(f"{argument} must be dates with the year first: {line}")
         if pd.isna(stamp):

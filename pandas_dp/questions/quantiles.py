@@ -33,7 +33,7 @@ def smooth_method(
         return law
     if noise is not None or (error_bar and call == "mean"):
         what = "noise= and error_bar= go" if call == "mean" else "noise= goes"
-        raise ArgumentValueError(f"{what} with method={allowed[-1]!r}: {call}({column!r}, method={allowed[-1]!r})")
+        raise ArgumentValueError(f"{what} with method={allowed[-1]!r}: method={allowed[-1]!r}")
     return None
 
 
@@ -178,15 +178,15 @@ class QuantileQuestions(PreparedFrame):
             Law of that noise, the first one by default; "laplace" and "gaussian" need a price with a delta, which comes
             out of the session's ``delta_reserved``.
         error_bar : bool
-            Half of the price buys an interval in values for ``interval``, ``table`` and plots; the answer itself then errs
-            about twice as much. With ``method="smooth"`` for one level.
+            Two fifths of the price buy an interval in values for ``interval``, ``table`` and plots; the rank of the answer
+            itself then errs 1.7 times as much, its value up to twice. With ``method="smooth"`` for one level.
 
         Returns
         -------
         Release
             A float (Timestamp or Timedelta for dates and durations), or a Series by level, never falling. No interval in
             values is free: without ``error_bar`` ``interval`` says how far its rank may be off. With it a number whose
-            interval is the whole of the bounds is missing, as too few rows cannot tell it.
+            interval is the whole of the bounds is missing where too few rows cannot tell it.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class QuantileQuestions(PreparedFrame):
         Exponential mechanism on the distance in rank, tie-aware: a unit moves it by max_rows max(q, 1 - q) under
         add_remove and by max_rows under replace_one. With n rows the lower median is meant. Several levels: the middle one
         first, then the others among the rows below and above its answer.
-        With an error bar the other half of the price counts the rows between public cuts around the answers: at each of
+        With an error bar the rest of the price counts the rows between public cuts around the answers: at each of
         them, one before it, and 1, 2, 4, ... steps beyond on either side, a row in one cell. The interval ends where these
         counts, with exactly known noise, are surely on one side of q n; it is that of the smallest possible answer with at
         least q n rows at or below it, where pandas interpolates. Values between possible answers lie within half a step.
@@ -236,13 +236,11 @@ class QuantileQuestions(PreparedFrame):
     def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, law: str, error_bar: bool) -> Release:
         levels, scalar = numbers.quantiles(q)
         if error_bar and not scalar:
-            raise ArgumentValueError(f"error_bar=True takes one level: {name}({column!r}, 0.5, ..., error_bar=True)")
+            raise ArgumentValueError("q of a smooth error bar must be one level: q=0.5")
         kind, facts = self._kind(column), self._facts(column)
         given = facts.bounds if bounds is None else bounds
         if is_private(given) or open_ended(given):
-            raise ArgumentValueError(
-                f"method='smooth' needs bounds that are known: {name}({column!r}, bounds=(lower, upper), method='smooth')"
-            )
+            raise ArgumentValueError("method='smooth' needs bounds that are known: bounds=(lower, upper)")
         _, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
         question = SmoothQuantileOf(lattice, kind, law, error_bar, column, levels, scalar)
         text = self._text(**({} if name == "median" else {"q": numbers.levels_typed(levels, scalar)}))

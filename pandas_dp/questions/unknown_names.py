@@ -7,12 +7,13 @@ from pandas_dp.facts.call import columns_text
 from pandas_dp.facts.kinds import Kind
 
 BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
+LACKING = (("bounds", "(lower, upper)"),)
 
-_ROWS = "rows are never released: ask about them, such as `.count()` or `.mean({column}bounds=(lower, upper))`"
+_ROWS = "rows are never released; ask about them, such as `.count()` or `.mean({column}bounds=(lower, upper))`"
 _BEFORE = "prepare the columns before df.dp.protect(...), or with `.assign(z=lambda d: d.cost / d.age)`"
 _OWN = f"ask one question a call, or give your own function: `.{BOUNDED}`"
 _COLUMN = "name one column, or make one: `.assign(z=lambda d: d.cost / d.age)`"
-_LABELS = "rows and columns have the names they have; `.rename(columns={'age': 'years'})` changes that of a column"
+_LABELS = "names are fixed; `.rename(columns={'age': 'years'})` changes that of a column"
 # what stands between backticks can be typed, after df.dp(epsilon=0.5) where it begins with a point
 _HINTS = {
     "histogram2d hist2d pivot": (
@@ -32,7 +33,7 @@ _HINTS = {
     "apply transform map applymap": _OWN,
     "dropna": "missing values are left out of every answer; `.fillna({'age': 0})` replaces them",
     "join concat melt combine combine_first update stack unstack compare align corrwith": _BEFORE,
-    "explode": "it is a step with a public limit and stands before: `df.dp(epsilon=0.5).explode('tags', max=5)`",
+    "explode": "it is a step with a public limit and comes first: `df.dp(epsilon=0.5).explode('tags', max=5)`",
     "resample asfreq to_period to_timestamp": (
         "months are public bins: `.groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M')).size()`"
     ),
@@ -56,9 +57,9 @@ _HINTS = {
     "add_prefix add_suffix set_axis": _LABELS,
     "index set_index reset_index reindex reindex_like droplevel reorder_levels swaplevel rename_axis tz_convert tz_localize "
     "first_valid_index last_valid_index xs truncate take get": (
-        "labels of rows say nothing here: choose rows by `.query('age >= 65')`"
+        "row labels are not used here: choose rows by `.query('age >= 65')`"
     ),
-    "at_time between_time": "labels of rows say nothing here: choose rows by `.query('visit.dt.hour < 12')`",
+    "at_time between_time": "row labels are not used here: choose rows by `.query('visit.dt.hour < 12')`",
     "idxmax idxmin kurt kurtosis skew sem prod product": _OWN,
     "any all empty": "count the rows for which it holds: `.query('age >= 65').count()`",
     "from_dict from_records from_arrow": "make the table first, then `df.dp.protect(epsilon=3)`",
@@ -99,12 +100,12 @@ def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | 
     if by is not None and name in GROUP_HINTS:
         hint = GROUP_HINTS[name].replace("{by}", columns_text(by)).replace("{first}", by[0])
         hint = hint.replace("{name}", name).replace("{column}", column)
-        return f"there is no question {name!r} of groups: {hint}"
+        return f".dp groups have no {name!r}: {hint}"
     questions = [known for known in dir(asked) if not known.startswith("_")]
     if by is None and name in HINTS:
-        return f"there is no question {name!r}: {HINTS[name].replace('{column}', column).replace('`', '')}"
+        return f".dp has no {name!r}: {HINTS[name].replace('{column}', column).replace('`', '')}"
     close = did_you_mean(name, questions) or "."
-    return f"there is no question {name!r}{close} There are: {', '.join(questions)}"
+    return f".dp has no {name!r}{close} There are: {', '.join(questions)}"
 
 
 def refuse_dates(kind: Kind, name: str, column: str, durations: bool = False) -> None:

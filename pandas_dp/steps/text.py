@@ -246,7 +246,7 @@ def _int(operand: Values) -> Values:
 
 def _bool(operand: Values) -> Values:
     if operand.kind not in NUMERIC:
-        raise ArgumentTypeError(f"{operand.kind.value} are no truth values: compare, as in d.x == 'yes'")
+        raise ArgumentTypeError(f"{operand.kind.value} are not truth values: compare, as in d.x == 'yes'")
     return booleans(np.asarray((operand.data != 0) & ~operand.missing), operand.missing, operand.nulls)
 
 

@@ -135,13 +135,13 @@ def base_of(dtype: Any) -> list[Any]:
 PLAIN = {name: dtype for name, dtype in DTYPES.items() if name != "category"}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("base", [pytest.param(b, marks=[pytest.mark.slow] if b == "objects" else []) for b in BASES])
 def test_a_row_more_changes_no_other_row_of_a_step_on_categories(base):
     assert moved_by_steps("category", BASES[base]) == []
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", each(PLAIN))
 def test_rows_more_change_no_other_row_of_a_step(name):
     assert moved_by_steps(PLAIN[name], base_of(PLAIN[name])) == []

@@ -333,6 +333,7 @@ def said(found: dict[str, list[str]]) -> str:
     return "\n".join(f"{name}: {len(lines)}, {lines[0]}" for name, lines in found.items())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EACH)
 def test_an_expression_gives_what_python_gives_on_the_edges_of_a_dtype(name):
     found = faults(name, None)
@@ -437,20 +438,16 @@ def test_a_missing_cell_in_another_row_changes_no_row(name):
     assert set(floats.dtypes) == {np.dtype("float64")}
     found = []
     for _, tree in (*trees(False), *trees(True)):
-        if any(word in repr(tree) for word in map(str, (BIG, TEN, 2**63, 2**64 - 1))):
-            continue
         for asked in (tree, *accepted(lambda tree=tree: Operation("/", (Constant(1), tree)))):
             try:
                 one, other = (asked.values(frame) for frame in (whole, floats))
             except (ArgumentTypeError, ArgumentValueError):
                 continue
             of_both = zip(cells_of(one, len(whole)), cells_of(other, len(floats))[:-1], strict=True)
-            if not all(a == b or (isinstance(b, float) and 2**53 <= abs(b) < math.inf) for a, b in of_both):
+            if not all(a == b for a, b in of_both):
                 found.append(str(asked))
             first, second = write(one, whole.index), write(other, floats.index)[:-1]
             same = (first == second) | (first.isna() & second.isna())
-            if first.dtype.kind in "iuf":
-                same |= (second.abs() >= 2**53) & np.isfinite(second)
             if not same.all():
                 found.append(f"written: {asked}")
     assert found == []
@@ -503,7 +500,14 @@ def test_arithmetic_of_integers_is_that_of_pandas_where_that_is_exact(name, op):
         None if x is None or y is None or (not y and op in "//%") else PYTHON[op](x, y)
         for x, y in zip(columns["x"].cells, columns["y"].cells, strict=True)
     ]
-    frame = frame[[result is not None and limits[0] <= result <= limits[1] for result in exact]].reset_index(drop=True)
+    least, most = limits
+    floats = name in ("int64", "uint64") and op in "+-*"  # of NumPy's, which become floats
+    if floats:
+        least, most = max(-(2**53), limits[0]), 2**53
+    both = zip(columns["x"].cells, columns["y"].cells, strict=True)
+    small = [not floats or all(least <= cell <= most for cell in pair) for pair in both]
+    kept = [few and result is not None and least <= result <= most for few, result in zip(small, exact, strict=True)]
+    frame = frame[kept].reset_index(drop=True)
     assert len(frame) > 20
     found = Operation(op, (X, Y)).evaluate(frame)
     assert [int(cell) for cell in found] == PYTHON[op](frame.x, frame.y).tolist() or found.dtype.kind == "f"

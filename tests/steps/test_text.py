@@ -42,6 +42,7 @@ def evaluated(text: str, column: pd.Series) -> pd.Series:
     return parse_expression(text, ["x"]).evaluate(pd.DataFrame({"x": column}))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("storage", [*TEXT_STORAGE.values(), "category"], ids=[*TEXT_STORAGE, "category"])
 @pytest.mark.parametrize("text", CASES)
 def test_text_has_the_same_value_in_every_storage(text, storage):

@@ -53,6 +53,7 @@ def read(path, where=None):
     return reader(path if where is None else where(path))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("coded", [False, True])
 @pytest.mark.parametrize("form", ["parquet", "feather"])
 @pytest.mark.parametrize("held", CELLS, ids=str)
@@ -94,6 +95,7 @@ def test_names_are_text(names, tmp_path):
     assert read.columns.tolist() == [str(name) for name in names]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["parquet", "feather"])
 @pytest.mark.parametrize("name", UNREAD)
 def test_columns_of_which_nothing_can_be_asked_are_refused_whatever_they_hold(name, form, tmp_path):
