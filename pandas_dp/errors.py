@@ -24,22 +24,29 @@ _SAME = {  # other words for a question, which differ from it by more than a sli
 SAME = {other: name for name, others in _SAME.items() for other in others.split()}
 
 
-def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """Return the end of a message about an unknown name: the closest of the public ones, if one is close."""
+def closest(name: object, known: Iterable[object]) -> str:
+    """The closest of the public names to an unknown one; an empty text where none is close."""
     from difflib import get_close_matches  # only for mistakes: importing the package shall cost little
 
     names = [other for other in known if isinstance(other, str) and len(other) <= LONGEST_NAME]
-    if isinstance(name, str) and SAME.get(name.lower()) in names:
-        return f"; did you mean {SAME[name.lower()]!r}?"
-    close = get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= LONGEST_NAME else []
-    return f"; did you mean {close[0]!r}?" if close else ""
+    if not isinstance(name, str) or len(name) > LONGEST_NAME:
+        return ""
+    same = SAME.get(name.lower(), "")
+    return same if same in names else next(iter(get_close_matches(name, names, n=1)), "")
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """Return the end of a message about an unknown name: the closest of the public ones, if one is close."""
+    close = closest(name, known)
+    return f"; did you mean {close!r}?" if close else ""
 
 
 class PandasDPError(Exception):
     """Base class: ``except pandas_dp.PandasDPError`` catches whatever the package refuses."""
 
     # of a line that the call which was typed can say better; see `facts.argument_help.Line`
-    _needs: tuple[str, str, str, str] | None = None
+    _needs: tuple[str, tuple[tuple[str, str], ...], str] | None = None
+    _slip: tuple[str, str] | None = None  # a name that is none, and the one that is close
     _unknown: object = None  # the name of what is no column, of which the frame may know more
 
     def _render_traceback_(self) -> list[str]:
@@ -72,7 +79,9 @@ def told(before: str = "", behind: str = "") -> Iterator[None]:
         yield
     except (ArgumentTypeError, ArgumentValueError) as error:
         error.args = (f"{before}{str(error).removeprefix(before)}{behind}",)
-        error._needs = None  # the line that it shows stays
+        if error._needs is not None:
+            why, needs, otherwise = error._needs
+            error._needs = f"{before}{why.removeprefix(before)}", needs, f"{otherwise}{behind}"
         raise
 
 
@@ -99,7 +108,7 @@ class BudgetExceededError(PandasDPError):
         more = "; the total is raised on record: df.dp.session.extend(to=..., reason='...')"
         more = more if self.fits.startswith("nothing fits") else ""
         return (
-            f"the budget does not pay this query: asked {self.asked}. {self.fits}{more} "
+            f"over budget: this asks for {self.asked}; {self.fits}{more} "
             f"(ran out of {self.currency}: spent {self.spent}; left {self.left})"
         )
 

@@ -34,7 +34,9 @@ from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.statistics.products import ROW_TOTAL, Products
 
 FAR = 3  # half-widths of a variance that it must lie above 0, for what is divided by it
-ALL = Caution("an interval of all that is possible is none: take more rows, a larger epsilon or narrower bounds")
+ALL = Caution(
+    "no interval, since it would hold every possible value: take more rows, a larger epsilon or narrower bounds"
+)
 Floats = NDArray[np.float64]
 
 
@@ -205,7 +207,7 @@ class Correlation(Together):
         known = (error.bounds(table_of[name], LEVEL) for name in self.columns)
         notes = [ALL] if any(((lower <= -1) & (upper >= 1)).any() for lower, upper in known) else []
         notes += [
-            Caution(f"no variance of {name!r} is above the noise: narrower bounds, or a larger epsilon")
+            Caution(f"no variance of {name!r} is above the noise: try narrower bounds or a larger epsilon")
             for name in lost
         ]
         return Answer(table_of, noise.name, error, tuple(notes))

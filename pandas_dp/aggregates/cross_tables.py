@@ -233,7 +233,7 @@ class CrossTable(SingleLook):
             size = noise_of(self.look(terms)).combined(LEVEL) * math.sqrt(cells)
             known = rows if of else terms.about(rows)
             found = over_rows(found.mechanism, found.scale, size, known, PLAIN, of, "each share at most about")
-        notes = ("All: sums of noisy cells, which err by more",) if self.margins else ()
+        notes = ("All: sums of noisy cells, with a larger error",) if self.margins else ()
         return replace(found, notes=(*found.notes, *notes))
 
     def epsilon_for(self, wanted: Accuracy, terms: Terms) -> Fraction:
@@ -245,7 +245,9 @@ class CrossTable(SingleLook):
         if self.normalize is not None or not isinstance(self.question, CountBy):
             return None
         first: Any = error.models[0][0] if isinstance(error, CellErrors) else error
-        noise = first.noise
+        if not isinstance(first, Additive):  # of a table that was reconciled
+            return None
+        noise: Any = first.noise
         body = table.iloc[: len(self.rows), : len(self.columns)].to_numpy(dtype=np.int64)
         return body, noise.noise if isinstance(noise, SumOf) else noise
 

@@ -45,7 +45,7 @@ from pandas_dp.facts.kinds import Kind
 # level itself, as large noise carries them there
 SHOWN, FEW, SHARE_OF_FEW = 0.99, 1 - 1e-6, 0.01
 UNKNOWN = Caution(
-    "no value where the interval at 99 % is the whole of the bounds: too few rows to tell; a larger epsilon"
+    "no value where the 99 % interval spans all of the bounds: too few rows to tell; try a larger epsilon"
 )
 SPLIT = Caution(
     "an interval that is the whole of the bounds, with a value: rows there are, but on both sides of what lies between, so "
@@ -303,7 +303,7 @@ class ExtremeWithBar(Extreme):
         ((offset, rungs),) = rungs_around([point], iter(cells), of_end[:1], *of_end[1:])
         name, bound = ("largest", "upper") if largest else ("smallest", "lower")
         ends = Caution(
-            f"the {name} value is one row's, so its interval reaches to the {bound} bound; this is one near it"
+            f"the {name} value belongs to one row, so this is a value near it, and the interval reaches to the {bound} bound"
         )
         notes = (ends, BAR_NOTE) if rungs.known else (UNKNOWN, BAR_NOTE)  # `ends` says that it is nearly all
         return Answer(rungs.shown(offset), ladder.name, rungs, notes)

@@ -1,4 +1,4 @@
-"""Intervals that hold for a population of which the rows are a random sample: noise and sampling together, for nothing.
+"""Intervals that hold for a population of which the rows are a random sample: noise and sampling together, for free.
 
 The law is that of a weighted sum of noise plus a normal error, whose size is computed from the noisy sums themselves. As with
 every t-interval that is exact in many rows, and of few rows as good as the normal law is for their mean.

@@ -56,7 +56,7 @@ class OfFew:
 class LinearRegression(Together):
     """Coefficients of the least-squares line of the first column on the others, with an intercept.
 
-    In positions y between the bounds they solve C b = c, C the covariances of the explaining columns and c those with the
+    In positions y between the bounds they solve C b = c, C the covariances of the explanatory columns and c those with the
     first one. Eigenvalues of C below the standard deviation s of the noise of C are raised to s: a direction in which the
     columns vary less than the noise says nothing about the slope, which is thereby pulled to 0 (a ridge where one is needed,
     and none elsewhere). s follows from the noise and the noisy number of rows.
@@ -72,10 +72,10 @@ class LinearRegression(Together):
 
     mixed = True
     version = 3
-    by_data = "over how much the explaining columns vary"
+    by_data = "over how much the explanatory columns vary"
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
-        """Return a Series: the intercept, then a coefficient for each explaining column."""
+        """Return a Series: the intercept, then a coefficient for each explanatory column."""
         d = len(self.columns)
         matrix = fitted(sums.covariances)
         size = float(np.linalg.norm([[sums.length(sums.gradient(i, j)) for j in range(1, d)] for i in range(1, d)]))
@@ -90,7 +90,7 @@ class LinearRegression(Together):
         most, notes = min(sums.enough_rows(), NEAR * breaks), []
         if values[0] < least:
             notes.append(
-                "the explaining columns vary too little, or too much alike, for the noise: slopes are pulled to 0"
+                "the explanatory columns vary too little, or too much alike, for this noise: slopes are pulled towards 0"
             )
         if noise.combined(LEVEL) > most and d == 2:
             cells = tuple(lattice.cells for lattice in self.lattices)
@@ -120,7 +120,7 @@ class LinearRegression(Together):
         d, halves = len(self.columns), self.halves
         means = np.array(self._middles) + halves * sums.means
         ratios = halves[0] / halves[1:]
-        residual = []  # how dc - dC b moves with the sums, for each explaining column
+        residual = []  # how dc - dC b moves with the sums, for each explanatory column
         for k in range(1, d):
             moved = sums.gradient(k, 0)
             for slope, other in zip(slopes, range(1, d), strict=True):

@@ -127,7 +127,7 @@ class Summary(Aggregate):
     def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
         bound = RankBound(self.rank_error(rest, q).at(LEVEL), LEVEL)
         notes: tuple[str, ...] = (
-            Caution(f"min and max are the quantiles {show(q)} and {show(1 - q)}; of each quantile {bound}"),
+            Caution(f"min and max are the quantiles {show(q)} and {show(1 - q)}; each quantile is {bound}"),
             SHARED,
         )
         if rank > rows * float(OUTERMOST):
@@ -182,7 +182,7 @@ class SummaryWithBars(Summary):
 
     def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
         ends = Caution(
-            "the smallest and the largest value are one row's, so the interval of min begins and of max ends at a bound"
+            "smallest and largest value belong to single rows, so the interval of min starts and of max ends at a bound"
         )
         return ends, f"{SHARED}, two fifths of it their error bars"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pandas_dp.facts.public_only import Array, python
+from pandas_dp.facts.public_only import EXAMPLES, Array, python
 
 # equal ones are the same argument
 PLAIN = (str, int, float, Decimal, Fraction, dt.date, dt.timedelta, pd.Period, type(None))
@@ -61,11 +61,19 @@ class Call(NamedTuple):
             tiers[0 if needed else 1 if name in FACTS else 3 if name in LAST else 2].append(text)
         return f"{self.name}({', '.join(chain(*tiers))})"
 
-    def needing(self, texts: Container[str], missing: str, typed: str) -> str:
-        """Write it with an argument that it lacks: columns and words as they were typed; anything else may be data."""
-        options = [(name, safe(value) if name in texts else "...") for name, value in self.options.items()]
-        parts = [*map(safe, self.args), *(f"{name}={text}" for name, text in options if name != missing)]
-        return f"{self.name}({', '.join([*parts, f'{missing}={typed}'])})"
+    def needing(self, parameters: Iterable[str], needs: Mapping[str, str]) -> str:
+        """Write it with arguments that it lacks, where the code that it stands in cannot be read.
+
+        Columns, words and plain numbers are as they were typed, anything else as an example: it may be data.
+        """
+        placed = [*zip(parameters, self.args, strict=False)]
+        parts = [needs.get(name) or safe(value, name) for name, value in placed]
+        options = [name for name, text in needs.items() if text and name not in dict(placed)]
+        options = [name for name in self.options if needs.get(name, name)] + [
+            n for n in options if n not in self.options
+        ]
+        parts += [f"{name}={needs.get(name) or safe(self.options.get(name), name)}" for name in options]
+        return f"{self.name}({', '.join(parts)})"
 
     @property
     def key(self) -> Any:
@@ -75,9 +83,11 @@ class Call(NamedTuple):
         return self.name, _frozen(self.args), tuple((name, _frozen(value)) for name, value in ordered)
 
 
-def safe(value: Any) -> str:
-    """The name of a column, or a word, as it was typed; anything else may be data."""
-    return repr(value) if type(value) is str and len(value) <= LONGEST else "..."
+def safe(value: Any, argument: str = "") -> str:
+    """The name of a column, a word or a number as it was typed; anything else may be data, and is an example of its kind."""
+    if type(value) in QUICK and (type(value) is not str or (len(value) <= LONGEST and argument not in FACTS)):
+        return repr(value)
+    return "function" if callable(value) else EXAMPLES.get(argument, "...")
 
 
 def _same(value: Any, default: Any) -> bool:

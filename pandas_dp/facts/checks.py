@@ -58,7 +58,7 @@ def lattice(
 
     Without a step its points are multiples of `unit`, which those values are that the column can hold: see `held_step`.
     """
-    line = line or Line(f"{call}({column!r}, bounds=(lower, upper))", "bounds", "(lower, upper)")
+    line = line or Line(f"{call}({column!r}, bounds=(lower, upper))", (("bounds", "(lower, upper)"),))
     lower, upper = ends(bounds, kind, facts, call, line)
     step = step if step is not None else facts.step if bits == RANK_STEP_BITS else None
     if step is None and unit is not None:
@@ -74,7 +74,7 @@ def ends(bounds: Any, kind: Kind, facts: ColumnFacts, call: str, line: Line) -> 
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
     if bounds is None:
         bought = kind.name == "number" and call in BUYING
-        otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
+        otherwise = ", or let part of this epsilon estimate them: bounds='private'" if bought else ""
         line = line._replace(otherwise=otherwise)
         raise line.refuse(f"{call}() needs public bounds, which must not come from the data")
     if not listed(bounds) or not isinstance(bounds, Sequence):
@@ -110,7 +110,8 @@ def _ends(bounds: Iterable[Any], kind: Kind, line: Line) -> list[Fraction]:
     ends = list(bounds)
     if kind.name in ("number", "bool") and any(isinstance(end, str) for end in ends):
         text = line.text.replace("(lower, upper)", "(0, 100)")
-        raise line._replace(text=text, typed="(0, 100)").refuse("bounds must be a pair of numbers, not of text")
+        needs = tuple((name, typed.replace("(lower, upper)", "(0, 100)")) for name, typed in line.needs)
+        raise line._replace(text=text, needs=needs).refuse("bounds must be a pair of numbers, not of text")
     return [kind.number(end, "bounds") for end in ends]
 
 
@@ -150,11 +151,11 @@ def keys(
     other, null = flag(other, "other"), flag(null, "null")
     given = facts.keys if given is None else given
     example = KEYS.get(kind.name, KEYS["key"])
-    line = line or Line(f"{call}({column!r}, keys={example})", "keys", example)
+    line = line or Line(f"{call}({column!r}, keys={example})", (("keys", example),))
     if given is None:
         natural = (False, True) if kind.name == "bool" else None
         if natural is None and call == "histogram" and kind.name != "key":
-            binned = Line(f"{call}({column!r}, bins={BINS[kind.name]})", "bins", BINS[kind.name])
+            binned = Line(f"{call}({column!r}, bins={BINS[kind.name]})", (("bins", BINS[kind.name]),))
             binned = binned._replace(otherwise="; keys=[...] counts single values")
             raise binned.refuse(f"{call}() of numbers or dates needs public bins")
         if natural is None:
@@ -198,7 +199,7 @@ def plain(key: Any, kind: Kind) -> Hashable:
             "keys=['A', 'B']: those of df['x'].unique() would give the data away"
         )
     if kind.name in ("datetime", "timedelta"):
-        return kind.value(kind.number(key, "keys"))  # type: ignore[no-any-return]
+        return kind.key(key, "keys")  # type: ignore[no-any-return]
     if kind.name != "key" and isinstance(key, str):
         wanted = "True and False" if kind.name == "bool" else "numbers"
         raise ArgumentTypeError(f"keys of this column must be {wanted}, not text: keys={KEYS[kind.name]}")
@@ -234,10 +235,12 @@ def bins(
     """Bins between edges, or those that are the index of an answer; `line` is what to type instead."""
     other, null = flag(other, "other"), flag(null, "null")
     example = BINS.get(kind.name, BINS["number"])
-    line = line or Line(f"{call}({column!r}, bins={example})", "bins", example)
+    alone, line = line is None, line or Line(f"{call}({column!r}, bins={example})", (("bins", example),))
     if not kind.numeric:
-        keyed = f"for keys type {call}({column!r}, keys=[...]){of_text(kind, column)}"
-        raise ArgumentTypeError(f"bins need a column of numbers or dates; {keyed}")
+        keyed = Line(
+            f"{call}({column!r}, keys=[...])", (("bins", ""), ("keys", "=bins")) if alone else (), of_text(kind, column)
+        )
+        raise keyed.refuse("bins need a column of numbers or dates, others have keys")
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
     edges = edges_of(edges)
@@ -260,7 +263,7 @@ def bins(
 
 def equal(bins: Any, bounds: Any, kind: Kind, facts: ColumnFacts, call: str, column: str) -> Any:
     """Edges of a number of equal bins between public bounds; edges that are listed, as they are."""
-    line = Line(f"{call}({column!r}, bins=10, bounds=(0, 100))", "bounds", "(lower, upper)")
+    line = Line(f"{call}({column!r}, bins=10, bounds=(0, 100))", (("bounds", "(lower, upper)"),))
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool):
         if bounds is not None:
             raise ArgumentTypeError(f"bounds= goes with a number of bins, which are equal then: {line.text}")

@@ -22,6 +22,7 @@ from pandas_dp.facts.public_only import listed
 
 Checked = TypeVar("Checked")
 DECIMAL = re.compile(r"\d{1,20}(\.\d{1,300})?([eE][-+]?\d{1,3})?", re.ASCII)
+MOST_HALVES = 20  # weights that an example lists
 MOST_CONFIDENCE = 1 - Fraction(1, 10**12)
 
 
@@ -69,17 +70,19 @@ def planned_prices(plan: Any) -> list[tuple[Fraction, int]]:
             raise ArgumentTypeError(
                 f"plan takes queries with a plain epsilon, without delta=, rho= and within=: {line}"
             )
-        return list(Counter(_planned(positive_epsilon, price, "a price", line) for price in prices).items())
+        return list(Counter(typed(line, positive_epsilon, price, "a price of plan") for price in prices).items())
     counts = Counter[Fraction]()
     for price, times in plan.items():
-        counts[_planned(positive_epsilon, price, "a price", line)] += _planned(positive_int, times, "a count", line)
+        counts[typed(line, positive_epsilon, price, "a price of plan")] += typed(
+            line, positive_int, times, "a count of plan"
+        )
     return list(counts.items())
 
 
-def _planned(check: Callable[[Any, str], Checked], value: Any, what: str, line: str) -> Checked:
-    """A price or a count of a plan, checked."""
+def typed(line: str, check: Callable[..., Checked], *arguments: Any) -> Checked:
+    """Check an argument; what is refused is told with the whole line to type instead."""
     try:
-        return check(value, f"{what} of plan")
+        return check(*arguments)
     except (ArgumentTypeError, ArgumentValueError) as error:
         raise type(error)(f"{str(error).split(', such as')[0]}: {line}") from None
 
@@ -163,6 +166,12 @@ def quantiles(q: Any) -> tuple[tuple[Fraction, ...], bool]:
 def levels_typed(levels: tuple[Fraction, ...], scalar: bool) -> float | list[float]:
     """Levels of quantiles as one types them."""
     return float(levels[0]) if scalar else list(map(float, levels))
+
+
+def halves(count: int) -> str:
+    """So many weights as one types them."""
+    typed = [show(Fraction(1, 2 ** min(i + 1, count - 1))) for i in range(count)] if count > 1 else ["1"]
+    return f"weights=[{', '.join(typed)}]" if count <= MOST_HALVES else "weights=None"
 
 
 def shares(weights: Any, count: int, of: str, line: str) -> list[Fraction]:

@@ -32,10 +32,12 @@ EXAMPLES = {  # how arguments are typed
     "prices": "[1, 2, 5]",
     "candidates": "[10, 20]",
     "vertices": "['A', 'B']",
-    "domain": "{'sex': ['F', 'M']}",
     "reason": "'...'",
     "within": "20",
     "max": "5",
+    "threshold": "1000",
+    "max_weight": "10",
+    "sensitivity": "1",
 }
 
 OR_ASK = {  # the answers that are public

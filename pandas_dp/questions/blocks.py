@@ -21,7 +21,7 @@ from pandas_dp.facts.public_only import legible
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.function_trial import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
 from pandas_dp.questions.rows import PreparedFrame
-from pandas_dp.questions.unknown_names import BOUNDED
+from pandas_dp.questions.unknown_names import BOUNDED, LACKING
 from pandas_dp.release.values import Release
 
 MOST_OUTPUTS = 1000  # of kmeans, centres times columns
@@ -53,9 +53,9 @@ class BlockQuestions(PreparedFrame):
         ----------
         by, column : str
         keys : list, optional
-            Listed groups; from the schema where left out.
+            Listed groups; from the schema if left out.
         bounds : (lower, upper), optional
-            Of the block means, and of each value; from the schema where left out.
+            Of the block means, and of each value; from the schema if left out.
         blocks : int, optional
             Blocks a group; chosen from the noisy sizes where left out.
         aggregator : {"auto", "median", "mean", "smooth"}
@@ -168,7 +168,7 @@ class BlockQuestions(PreparedFrame):
         Notes
         -----
         One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. Blocks
-        are of equal size under replace_one with rows=True, one row a unit and no filter; else each unit is drawn by itself.
+        are of equal size under replace_one with rows=True, one row per unit and no filter; else each unit is drawn by itself.
         What else it does (printing, writing files, taking its time) cannot be stopped. Inside, it may ask no other question.
         With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
         epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
@@ -186,16 +186,19 @@ class BlockQuestions(PreparedFrame):
         True
         """
         if not callable(function):
-            raise ArgumentTypeError(
-                "function must be callable: sample_and_aggregate(lambda d: d['cost'].mean(), bounds=(0, 9))"
-            )
+            raise ArgumentTypeError("function must be callable")
         count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth", "winsorized", "vote"))
         known = None if rows is None else numbers.positive_int(rows, "rows")
         name, facts = "sample_and_aggregate", ColumnFacts()
         if (keys is not None) != (aggregator == "vote") or (aggregator == "vote" and bounds is not None):
-            raise ArgumentTypeError(f"a vote takes keys= and no bounds=, the other aggregators bounds= alone: {VOTE}")
+            wanted = (("keys", "['A', 'B']"), ("bounds", ""), ("aggregator", "'vote'"))
+            voting = aggregator == "vote" or (bounds is None and keys is not None)
+            needs = wanted if voting else (("keys", ""), ("bounds", "(lower, upper)"))
+            raise Line(VOTE, needs).refuse("a vote takes keys= and no bounds=, the other aggregators bounds= alone")
         if widening not in ("tukey", "smith") or (widening != "tukey" and aggregator != "winsorized"):
-            raise ArgumentValueError("widening is 'tukey' or, with aggregator='winsorized' alone, 'smith'")
+            raise ArgumentValueError(
+                "widening is 'tukey' or, with aggregator='winsorized' alone, 'smith': widening='tukey'"
+            )
         aggregate: SampleAndAggregate | VoteOfBlocks | Estimates
         wrong: Callable[[Any], str | None] = no_number
         resolved: dict[str, Any] = {}
@@ -204,11 +207,15 @@ class BlockQuestions(PreparedFrame):
             wrong = no_vector(aggregate.names)
         elif aggregator == "vote":
             wrong = no_key
-            listed, _ = checks.keys(keys, False, False, Kind("key"), facts, name, "function", Line(VOTE))
+            listed, _ = checks.keys(
+                keys, False, False, Kind("key"), facts, name, "function", Line(VOTE, (("keys", "['A', 'B']"),))
+            )
             aggregate, resolved = VoteOfBlocks(function, listed, count, known), {"keys": listed.keys}
         else:
             bits = SUM_BITS if aggregator == "winsorized" else RANK_BITS  # results may be narrow in wide bounds
-            lattice = checks.lattice(bounds, None, bits, Kind("number"), facts, name, "function", Line(BOUNDED))
+            lattice = checks.lattice(
+                bounds, None, bits, Kind("number"), facts, name, "function", Line(BOUNDED, LACKING)
+            )
             aggregate = SampleAndAggregate(function, lattice, count, aggregator, widening, known)
         if numbers.flag(error_bar, "error_bar"):
             if not isinstance(aggregate, SampleAndAggregate) or aggregator not in ("auto", "median"):
@@ -237,7 +244,8 @@ class BlockQuestions(PreparedFrame):
         if how == "winsorized":
             raise ArgumentValueError("aggregator='winsorized' takes one number; leave it out for several")
         few_enough(count, how, len(bounds))
-        ranges = _ends("sample_and_aggregate", bounds, lambda _: ColumnFacts(), line)
+        needs = (("bounds", f"{{{', '.join(f'{name!r}: (lower, upper)' for name in bounds)}}}"),)
+        ranges = _ends("sample_and_aggregate", bounds, lambda _: ColumnFacts(), Line(line, needs))
         return Estimates(tuple(bounds), ranges, count, rows, how, function)
 
     def kmeans(
@@ -259,7 +267,7 @@ class BlockQuestions(PreparedFrame):
         k : int
             Number of centres.
         bounds : dict of str to (lower, upper), optional
-            Of each column, from the schema where left out: values are clipped to them, and distances are measured in
+            Of each column, from the schema if left out: values are clipped to them, and distances are measured in
             their widths.
         blocks : int, optional
             Where left out as in ``sample_and_aggregate``, with epsilon / (k columns) for epsilon.
@@ -299,11 +307,10 @@ class BlockQuestions(PreparedFrame):
         >>> centres.round().to_numpy().tolist()
         [[20.0, 5.0], [60.0, 40.0]]
         """
-        line = "kmeans(['age', 'cost'], k=3, bounds={'age': (0, 120), 'cost': (0, 5000)})"
         if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index) or not len(columns):
-            raise ArgumentTypeError(f"columns must be a list of column names: {line}")
+            raise ArgumentTypeError("columns must be a list of column names")
         if bounds is not None and not isinstance(bounds, Mapping):
-            raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {line}")
+            raise self._bounds_line("kmeans", columns, {}).refuse("bounds must be a dict with a pair for each column")
         names, centres = tuple(columns), numbers.positive_int(k, "k")
         for column in names:
             kind = self._kind(column)
@@ -311,24 +318,25 @@ class BlockQuestions(PreparedFrame):
                 other = f"{column!r} holds something else{of_text(kind, column)}"
                 raise ArgumentTypeError(f"kmeans() needs columns of numbers; {other}")
         if len(set(names)) != len(names) or set(bounds or ()) - set(names):
-            raise ArgumentValueError(f"columns must differ, and bounds be of these columns alone: {line}")
+            raise ArgumentValueError("columns must differ, and bounds be of these columns alone")
         if centres * len(names) > MOST_OUTPUTS:
-            raise ArgumentValueError(f"k times the number of columns may be at most {MOST_OUTPUTS:,}: {line}")
+            raise ArgumentValueError(f"k times the number of columns may be at most {MOST_OUTPUTS:,}: k=3")
         count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         few_enough(count, aggregator, len(names) * centres)
         known = None if rows is None else numbers.positive_int(rows, "rows")
         given = {} if bounds is None else dict(bounds)
+        line = self._bounds_line("kmeans", names, given)
         ranges = _ends("kmeans", {name: given.get(name) for name in names}, self._facts, line)
         text = self._text(columns=names, bounds=self._bounds(names, given), blocks=blocks)
         return self._filled(names)._ask(text, KMeans(names, ranges, count, known, aggregator, centres), names)
 
 
 def _ends(
-    call: str, pairs: Mapping[str, Any], facts: Callable[[str], ColumnFacts], line: str
+    call: str, pairs: Mapping[str, Any], facts: Callable[[str], ColumnFacts], line: Line
 ) -> tuple[tuple[Fraction, Fraction], ...]:
     """Exact ends of the bounds of several numbers."""
     lattices = [
-        checks.lattice(pair, None, RANK_BITS, Kind("number"), facts(name), call, name, Line(line))
+        checks.lattice(pair, None, RANK_BITS, Kind("number"), facts(name), call, name, line)
         for name, pair in pairs.items()
     ]
     return tuple((lattice.lower, lattice.upper) for lattice in lattices)

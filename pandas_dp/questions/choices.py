@@ -20,6 +20,7 @@ from pandas_dp.core.privacy import show
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, told
 from pandas_dp.facts import numbers
+from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
 from pandas_dp.facts.kinds import exact_number, is_missing, of_text
 from pandas_dp.facts.public_only import listed, python
@@ -33,8 +34,6 @@ from pandas_dp.steps.values import NUMERIC
 MOST_CANDIDATES = 100_000
 MOST_WEIGHT = 1 << 62  # of the integers that weights become, together
 PLAIN = (str, bool, int, float, Decimal, Fraction, dt.date, dt.timedelta)  # Timestamp and Timedelta are among them
-PRICES = "best_price({column!r}, prices=[1, 2, 5])"
-SELECT = "select([10, 20], score='bid >= candidate')"
 LARGEST = Fraction(10) ** 250
 SMALLEST_PRICE, LARGEST_PRICE = 1e-250, 1e250
 
@@ -51,7 +50,7 @@ class ChoiceQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            Listed values; from the schema where left out. Never from the data: see ``unique``. Others are ignored.
+            Listed values; from the schema if left out. Never from the data: see ``unique``. Others are ignored.
 
         Returns
         -------
@@ -88,7 +87,7 @@ class ChoiceQuestions(PreparedFrame):
         k : int
             At most the number of keys.
         keys : list, optional
-            Listed values; from the schema where left out. Other values are ignored.
+            Listed values; from the schema if left out. Other values are ignored.
 
         Returns
         -------
@@ -121,7 +120,7 @@ class ChoiceQuestions(PreparedFrame):
         return self._ask(self._text(keys=keyed.keys), TopK(keyed, labels, int(k)), (column,))
 
     def best_price(self, column: str, *, prices: Any = None, bounds: Any = None, supply: int | None = None) -> Release:
-        """Return the price that earns most: price times the number of bids of at least that price.
+        """Return the revenue-maximising price: price times the number of bids of at least that price.
 
         Parameters
         ----------
@@ -173,16 +172,15 @@ class ChoiceQuestions(PreparedFrame):
             none = f"{column!r} holds none{of_text(kind, column)}"
             raise ArgumentTypeError(f"best_price() needs a column of numbers, and {none}")
         sold = None if supply is None else numbers.positive_int(supply, "supply")
-        line = PRICES.format(column=column)
         if prices is not None and bounds is not None:
-            raise ArgumentTypeError(f"give either prices= or bounds=, not both: {line}")
+            raise Line("leave bounds= out", (("bounds", ""),)).refuse("give either prices= or bounds=, not both")
         if prices is None:
             bounds = self._facts(column).bounds if bounds is None else bounds
-            highest = _highest(bounds, line)
+            highest = _highest(bounds)
             aggregate = BestPrice(column, range(1, GRID + 1), highest / GRID, sold)
             resolved: dict[str, Any] = {"bounds": bounds}
         else:
-            aggregate = BestPrice(column, *_price_list(prices, line), sold)
+            aggregate = BestPrice(column, *_price_list(prices), sold)
             resolved = {"prices": _written(aggregate), "bounds": LEFT_OUT}
         return self._ask(self._text(**resolved), aggregate, (column,))
 
@@ -205,12 +203,12 @@ class ChoiceQuestions(PreparedFrame):
             Score of one row for one candidate: a text with the name ``candidate`` in it, such as ``"bid >= candidate"``, or
             ``lambda d, candidate: d.bid >= candidate``. Both are read as ``query`` and ``filter`` read them, so a row's score
             depends on that row alone. A true condition scores 1; missing scores count as the least. Refused are scores that
-            `cap` would cut to the same for all candidates on four made-up rows, where numbers are 1 to 4.
+            `cap` would clipped to the same for all candidates on four made-up rows, where numbers are 1 to 4.
             With ``sensitivity``: a function of a whole table and a candidate that returns a number. It runs on a copy of the
             rows; an exception, or a result that is no finite number, counts 0. It is tried on a made-up table first, as the
             function of ``sample_and_aggregate`` is.
         cap : number or (lower, upper)
-            The largest score of a row, the least being 0; or both: ``cap=(-2, 0)``. Scores are cut to them.
+            The largest score of a row, the least being 0; or both: ``cap=(-2, 0)``. Scores are clipped to them.
         sensitivity : number, optional
             Your word that one row more or fewer (under replace_one also one that is changed, which may count twice) moves the
             score of a whole table by at most this much, for all tables and candidates. Nothing checks it: the answer says
@@ -253,7 +251,7 @@ class ChoiceQuestions(PreparedFrame):
         given = {} if weights is None else {"weights": tuple(weights)}
         if sensitivity is not None:
             if not callable(score):
-                raise ArgumentTypeError(
+                raise Line("leave sensitivity= out", (("sensitivity", ""),)).refuse(
                     "score must be a function of a table and a candidate where sensitivity= is given"
                 )
             exact = _positive(sensitivity, "sensitivity")
@@ -279,10 +277,10 @@ class ChoiceQuestions(PreparedFrame):
                 "score=lambda d, candidate: d['candidate'] == candidate"
             )
         if not isinstance(score, str) and (not callable(score) or isinstance(score, pd.api.typing.Expression)):
-            raise ArgumentTypeError(f"score must be text or a function of a table and a candidate: {SELECT}")
+            raise ArgumentTypeError("score must be text or a function of a table and a candidate")
         trees = tuple(_expression(score, candidate, empty) for candidate in candidates)
         if len(trees) > 1 and len(set(trees)) == 1:
-            raise ArgumentValueError(f"score must depend on the candidate: {SELECT}")
+            raise ArgumentValueError("score must depend on the candidate")
         return trees
 
 
@@ -296,12 +294,12 @@ def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Express
             tree = parse_expression(lambda d: score(d, candidate), empty.columns, argument="score")
         kind = tree.values(empty).kind
     if kind not in NUMERIC:
-        raise ArgumentTypeError(f"score must give numbers or conditions, not {kind.value}: {SELECT}")
+        raise ArgumentTypeError(f"score must give numbers or conditions, not {kind.value}")
     return tree
 
 
 def _check_range(trees: tuple[Expression, ...], empty: pd.DataFrame, lower: Fraction, upper: Fraction) -> None:
-    """Refuse scores that differ on made-up rows and are cut to the same for all candidates: the choice would be a lot."""
+    """Refuse scores that differ on made-up rows and are clipped to the same for all candidates: the choice would be a lot."""
     made = PandasView(made_up(empty.dtypes), {})
     try:
         raw = [made.computed(tree) for tree in trees]
@@ -314,24 +312,24 @@ def _check_range(trees: tuple[Expression, ...], empty: pd.DataFrame, lower: Frac
     if (scores == scores[0]).all() or not (cut == cut[0]).all():
         return
     raise ArgumentValueError(
-        f"score leaves {show(lower)}..{show(upper)} on made-up rows, where it is cut to the same for all candidates: type the "
+        f"score leaves {show(lower)}..{show(upper)} on made-up rows, clipped to the same for all candidates: type the "
         f"range of your scores, which is cap=({scores.min() + 0:g}, {scores.max() + 0:g}) on those rows"
     )
 
 
-def _listed(given: Any, name: str, line: str, most: int) -> list[Any]:
+def _listed(given: Any, name: str, most: int) -> list[Any]:
     """A public list of at least one entry."""
     if not listed(given) or not isinstance(given, Sequence | np.ndarray | pd.Index):
-        raise ArgumentTypeError(f"{name} must be a public list: {line}")
+        raise ArgumentTypeError(f"{name} must be a public list")
     if not 1 <= len(given) <= most:
-        raise ArgumentValueError(f"{name} must hold between 1 and {most:,} values: {line}")
+        raise ArgumentValueError(f"{name} must hold between 1 and {most:,} values")
     return list(given)
 
 
 def _candidates(given: Any) -> tuple[Hashable, ...]:
-    listed = tuple(_plain(value) for value in _listed(given, "candidates", SELECT, MOST_CANDIDATES))
+    listed = tuple(_plain(value) for value in _listed(given, "candidates", MOST_CANDIDATES))
     if len(set(listed)) != len(listed):
-        raise ArgumentValueError(f"candidates must not hold a value twice: {SELECT}")
+        raise ArgumentValueError("candidates must not hold a value twice")
     return listed
 
 
@@ -341,15 +339,15 @@ def _plain(value: Any) -> Hashable:
         return tuple(_plain(entry) for entry in value)
     value = python(value)
     if not isinstance(value, PLAIN):
-        raise ArgumentTypeError(f"candidates must be numbers, texts, dates or tuples of them: {SELECT}")
+        raise ArgumentTypeError("candidates must be numbers, texts, dates or tuples of them")
     if is_missing(value):
-        raise ArgumentValueError(f"candidates must not hold a missing value: {SELECT}")
+        raise ArgumentValueError("candidates must not hold a missing value")
     return value
 
 
 def _weights(given: Any, count: int) -> tuple[int, ...]:
     """Positive weights that add up to 1, as whole numbers."""
-    line = "weights=[0.5, 0.3, 0.2]"
+    line = numbers.halves(count)
     exact = numbers.shares(given, count, "candidate", line)
     bottom = math.lcm(*(weight.denominator for weight in exact))
     if bottom > MOST_WEIGHT:
@@ -390,11 +388,11 @@ def _range(cap: Any) -> tuple[Fraction, Fraction]:
     return lower, upper
 
 
-def _price_list(given: Any, line: str) -> tuple[tuple[int, ...], Fraction]:
+def _price_list(given: Any) -> tuple[tuple[int, ...], Fraction]:
     """Positive prices, rising, as whole numbers of one unit, and that unit."""
-    exact = [_ratio(price) for price in _listed(given, "prices", line, MOST_PRICES)]
+    exact = [_ratio(price) for price in _listed(given, "prices", MOST_PRICES)]
     if len(set(exact)) != len(exact):
-        raise ArgumentValueError(f"prices must not hold a price twice: {line}")
+        raise ArgumentValueError("prices must not hold a price twice")
     return on_one_unit(exact)
 
 
@@ -415,14 +413,14 @@ def _ratio(price: Any) -> tuple[int, int]:
     return _positive(price, "prices", "[1, 2, 5]").as_integer_ratio()
 
 
-def _highest(bounds: Any, line: str) -> Fraction:
+def _highest(bounds: Any) -> Fraction:
     """The end of public bounds that start at 0."""
     example = "bounds=(0, 500)"
     if bounds is None:
         raise ArgumentTypeError(
-            f"best_price() needs public prices, which must not come from the data: {line} or {example}"
+            "best_price() needs public prices, which must not come from the data: prices=[1, 2, 5] or bounds=(0, 500)"
         )
-    pair = _listed(bounds, "bounds", example, 2)
+    pair = _listed(bounds, "bounds", 2)
     if len(pair) != 2 or exact_number(pair[0], "bounds") != 0:
         raise ArgumentValueError(f"bounds must be 0 and the highest price: {example}")
     return _positive(pair[1], "bounds", "(0, 500)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pandas as pd
 
@@ -16,7 +16,8 @@ from pandas_dp.aggregates.winsorized_mean import WinsorizedMean
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
-from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.facts.argument_help import Line, explain, uncopied
+from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
@@ -52,6 +53,10 @@ class PricedColumn(ColumnForms):
     __slots__ = ()
 
     __reduce__ = uncopied
+
+    def _examples(self) -> tuple[list[str], list[str]]:
+        """See `PreparedFrame._examples`."""
+        return self._frame._examples()
 
     @property
     def _before(self) -> str:
@@ -97,7 +102,7 @@ STEPS = {  # how the help of steps begins where they stand behind a price
     "query": "Keep rows for which an expression is true",
     "filter": "Keep rows for which a condition is true",
     "eval": 'Add a column by an expression such as ``"bmi = weight / height ** 2"``',
-    "clip": "Cut values to public limits",
+    "clip": "Clip values to public limits",
     "merge": "Add the columns of a public lookup table",
     "explode": "Make a row of each of the first ``max`` entries of a list",
 }
@@ -136,17 +141,27 @@ class PricedFrame(
         name = "df.dp" if self._ahead is None else "df.dp.preview"
         return f"<{name} at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
 
-    def __getitem__(self, column: str | list[str]) -> PricedColumn:
-        """Select one column, or several by their list, as in pandas."""
-        if isinstance(column, list):
-            return PricedColumns(self, column)  # type: ignore[return-value]  # notebooks complete nothing of overloads
-        if not isinstance(column, str):
-            raise ArgumentTypeError(
-                "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "
-                "names; rows are chosen by df.dp.query('age >= 65')"
-            )
-        self._dtype(column)
-        return PricedColumn(self, column)
+    if TYPE_CHECKING:  # of overloads notebooks complete nothing
+
+        @overload
+        def __getitem__(self, column: str) -> PricedColumn: ...
+        @overload
+        def __getitem__(self, column: list[str]) -> PricedColumns: ...
+        def __getitem__(self, column: Any) -> Any: ...
+
+    else:
+
+        def __getitem__(self, column: str | list[str]) -> PricedColumn:
+            """Select one column, or several by their list, as in pandas."""
+            if isinstance(column, list):
+                return PricedColumns(self, column)
+            if not isinstance(column, str):
+                raise ArgumentTypeError(
+                    "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "
+                    "names; rows are chosen by df.dp.query('age >= 65')"
+                )
+            self._dtype(column)
+            return PricedColumn(self, column)
 
     def count(self, column: str | None = None) -> Release:
         """Count the rows, or the non-null rows of a column.
@@ -154,7 +169,7 @@ class PricedFrame(
         Parameters
         ----------
         column : str, optional
-            Of which rows with a missing value do not count; all rows count where left out, and where the schema says that
+            Rows with a missing value in it do not count. All rows count where it is left out, and where the schema says that
             missing values of the column are a constant.
 
         Returns
@@ -169,7 +184,7 @@ class PricedFrame(
         Notes
         -----
         One row moves a count by 1 under both relations; a unit by at most ``max_rows`` (heavier units count as that
-        many). Discrete Laplace noise of scale max_rows / epsilon. Under replace_one with one row a unit, and no filter,
+        many). Discrete Laplace noise of scale max_rows / epsilon. Under replace_one with one row per unit, and no filter,
         the number of rows is public: it is returned exact, at price 0.
         Source: Ghosh, Roughgarden, Sundararajan 2009.
 
@@ -224,7 +239,7 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            In the column's unit; from the schema if left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
 
         Returns
@@ -239,9 +254,9 @@ class PricedFrame(
         Notes
         -----
         Values are rounded to a lattice of 2**30 steps and summed as integers. Of a unit with several rows the total of all of
-        them counts, cut to what max_rows = k rows at a bound come to: it moves the sum by at most
+        them counts, clipped to what max_rows = k rows at a bound come to: it moves the sum by at most
         ``k max(|lower|, |upper|)`` under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one. So light rows
-        count beyond max_rows; what is beyond the cut is left out, and no interval covers it.
+        count beyond max_rows; what is beyond the cut is left out, and intervals do not cover that.
         Private bounds come from a noisy histogram over powers of two; the answer's notes say which were found.
         Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson,
         Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
@@ -276,26 +291,26 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            In the column's unit; from the schema if left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
         method : {"rotated", "winsorized", "trimmed"}
             "rotated", the default, is best with bounds that fit: the ratio of two noisy sums, see the notes.
             "winsorized" is a Winsorized mean of the means of some 850 / epsilon random blocks, for bounds that are very wide
-            because nobody knows better; with fewer than ten rows a block "rotated" answers. "trimmed" leaves out the lowest and
-            the highest rows, with noise scaled to how far one unit could move what is left.
+            because nobody knows narrower ones; with fewer than ten rows a block "rotated" answers. "trimmed" leaves out the
+            lowest and the highest rows, with noise scaled to how far one unit could move what is left.
         trim : number, optional
             With "trimmed": the share of rows left out at either end, 0.1 by default.
         noise, error_bar : optional
             With "trimmed", as in ``quantile`` with ``method="smooth"``.
         population : bool
-            The same price also buys what ``.interval(of="population")`` needs, where rows are a random sample; the mean errs
-            up to 12 % more for it. Means of bools have that interval anyway.
+            The same price also buys what ``.interval(of="population")`` needs, where rows are a random sample; its error
+            grows by up to 12 %. Means of bools have that interval anyway.
 
         Returns
         -------
         Release
             A float within the bounds (a Timestamp or Timedelta for dates and durations). NaN (NaT) where the noisy sums hold
-            no rows to speak of, in all or in a group: a note says how many would have given a value.
+            too few rows, in all or in a group: a note says how many would have given a value.
 
         Raises
         ------
@@ -330,12 +345,14 @@ class PricedFrame(
         """
         law = smooth_method(method, ("rotated", "winsorized", "trimmed"), noise, error_bar, "mean", column)
         if law is None and trim is not None:
-            raise ArgumentValueError(f"trim= goes with method='trimmed': mean({column!r}, method='trimmed', trim=0.1)")
+            raise ArgumentValueError("trim= goes with method='trimmed': method='trimmed'")
         if method == "rotated":
             question = mean_asked(self, Mean, column, bounds, population)  # which checks what the text is made of
             return self._ask(self._text(), question, (column,))
         if numbers.flag(population, "population"):
-            raise ArgumentValueError(f"population=True goes without method=: mean({column!r}, population=True)")
+            raise Line("leave method= out", (("method", ""),)).refuse(
+                "population=True goes without method=", ArgumentValueError
+            )
         share = trimmed_share(Fraction(1, 10) if trim is None else trim)
         if is_private(bounds):
             raise ArgumentValueError(
@@ -363,7 +380,7 @@ class PricedFrame(
         -------
         Release
             A float in the square of the column's unit, between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1). NaN
-            where there are no rows to speak of, as for ``mean``.
+            where there are too few rows, as for ``mean``.
 
         Raises
         ------
@@ -401,7 +418,7 @@ class PricedFrame(
         Returns
         -------
         Release
-            A float in the column's unit. NaN where there are no rows to speak of, as for ``mean``.
+            A float in the column's unit. NaN where there are too few rows, as for ``mean``.
 
         Raises
         ------
@@ -430,4 +447,5 @@ class PricedFrame(
 
 take_steps(PreparedFrame, PricedFrame, STEPS, "; see ``df.dp.{}``.")
 tell(PricedFrame)
+PricedFrame.__doc__ = Guide(PricedFrame.__doc__, __package__)  # type: ignore[assignment]
 vars(rows).update(PricedFrame=PricedFrame)  # where completion reads what a step returns

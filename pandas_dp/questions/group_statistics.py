@@ -90,6 +90,10 @@ class GroupStatistics:
         """What stands before the call of a question."""
         return self._of_column(self._column)
 
+    def _examples(self) -> tuple[list[str], list[str]]:
+        """See `PreparedFrame._examples`."""
+        return self._frame._examples()
+
     def _of_column(self, column: str | None) -> str:
         return f"{self._groups}." if column is None else f"{self._groups}[{column!r}]."
 
@@ -172,7 +176,7 @@ class GroupStatistics:
 
         Notes
         -----
-        Of a unit the total of all its rows in a group counts, cut to what max_rows_per_group rows at a bound come to. Where the
+        The total of a unit's rows in a group counts, clipped to what max_rows_per_group rows at a bound come to. Where the
         sizes of its totals come to more than max_rows rows (max_groups times max_rows_per_group where that is less) at a bound
         do, all are made smaller in proportion. So no row is dropped at random, a unit may be in more than max_groups groups,
         and of values of one sign the sums of all groups add up to ``sum`` where these bounds are left out.

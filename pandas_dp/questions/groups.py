@@ -17,7 +17,7 @@ from pandas_dp.core.partition import Cross
 from pandas_dp.core.statistics.blocks import BlockResults
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
-from pandas_dp.facts.argument_help import Line, example
+from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.function_trial import no_number, rehearse
@@ -25,7 +25,7 @@ from pandas_dp.questions.group_statistics import GroupStatistics
 from pandas_dp.questions.partition import parts_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.several import composed, wanted_of
-from pandas_dp.questions.unknown_names import BOUNDED
+from pandas_dp.questions.unknown_names import BOUNDED, LACKING
 from pandas_dp.release.values import Release
 
 BY_GROUP = ("count", "nunique", "sum", "mean", "var", "std", "median")  # what agg knows of groups
@@ -57,7 +57,7 @@ class PricedGroups(GroupStatistics):
         ----------
         column : str, optional
         keys : list, optional
-            Listed values; from the schema where left out. Other values are ignored.
+            Listed values; from the schema if left out. Other values are ignored.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class PricedGroups(GroupStatistics):
         column : str, optional
         bins : sequence of numbers or dates, or PeriodIndex, optional
         keys : list, optional
-            Listed values; from the schema where left out.
+            Listed values; from the schema if left out.
         other, null : bool
             One more part of this column for other values, and for missing ones.
 
@@ -134,7 +134,6 @@ class PricedGroups(GroupStatistics):
         question = CountBy(crossed.by, crossed.labels, name="count")
         return self._ask(question, column, **more.given)
 
-    @example(f"df.dp(epsilon=1).groupby('ward', keys=['A', 'B']).{BOUNDED}")
     def sample_and_aggregate(
         self,
         function: Callable[[pd.DataFrame], Any],
@@ -182,7 +181,7 @@ class PricedGroups(GroupStatistics):
         A row of no listed group is in no block. A unit with several rows is in one block of each of at most ``max_groups``
         groups, all its rows of a group in the same one. So with m groups a unit changes at most m block results under
         add_remove and 2 m under replace_one, never more than one of each group, and each group is answered at an equal share
-        of nine tenths of epsilon: all of them with one row a unit under add_remove, half under replace_one.
+        of nine tenths of epsilon: all of them with one row per unit under add_remove, half under replace_one.
         Source: Nissim, Raskhodnikova, Smith 2007, Section 4; McSherry 2009.
 
         Examples
@@ -199,14 +198,18 @@ class PricedGroups(GroupStatistics):
         if self._column is not None:
             raise ArgumentTypeError(f"the function takes all columns, so select none: {line}")
         if not callable(function):
-            raise ArgumentTypeError(f"function must be callable, lambda d: d['cost'].mean() for one: {line}")
+            raise ArgumentTypeError("function must be callable")
         if isinstance(bounds, Mapping):
-            raise ArgumentTypeError(f"of groups the function returns one number; ask for each by itself: {line}")
+            raise Line(line, LACKING).refuse("of groups the function returns one number; ask for each by itself")
         if isinstance(aggregator, str) and aggregator in ("vote", "winsorized"):
-            raise ArgumentValueError(f"aggregator={aggregator!r} takes no groups; leave it out: {line}")
+            raise Line(line, (("aggregator", ""),)).refuse(
+                f"aggregator={aggregator!r} takes no groups", ArgumentValueError
+            )
         count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         number, facts, bar = Kind("number"), ColumnFacts(), numbers.flag(error_bar, "error_bar")
-        lattice = checks.lattice(bounds, None, RANK_BITS, number, facts, "sample_and_aggregate", "function", Line(line))
+        lattice = checks.lattice(
+            bounds, None, RANK_BITS, number, facts, "sample_and_aggregate", "function", Line(line, LACKING)
+        )
         empty = self._frame._empty()
         tried = rehearse(function, empty.dtypes, no_number)
         results = BlockResults(function, lattice, 1, by=self._parts.by)
@@ -232,7 +235,7 @@ class PricedGroups(GroupStatistics):
             By column: "count", "sum", "mean", "var", "std" or "median", or a list of them; of a selected column the list alone.
         bounds : dict of str to (lower, upper), or (lower, upper) of a selected column, optional
         weights : list of numbers, optional
-            Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
+            Share of the price of each answer, in the order written; they add up to 1. Equal if left out.
         within : list of numbers or Timedeltas, optional
             Instead: the error wanted of each answer of a group; see `PricedFrame.agg`. None is known in advance for means.
         error_bar : bool
@@ -263,9 +266,14 @@ class PricedGroups(GroupStatistics):
         selected = self._column is not None and not named and not isinstance(func, Mapping)
         if selected:
             func, bounds = {self._column: func}, None if bounds is None else {self._column: bounds}
-        wanted, single = wanted_of(func, named, BY_GROUP)
+        wanted, single = wanted_of(self._frame, func, named, BY_GROUP)
         split = weights, within, error_bar
-        parts, text = composed(self._frame, self._of, wanted, bounds, split, bool(named))
+        try:
+            parts, text = composed(self._frame, self._of, wanted, bounds, split, bool(named))
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            if selected and error._needs is not None and error._needs[1][0][0] == "bounds":
+                error._needs = error._needs[0], LACKING, error._needs[2]
+            raise
         if named or selected:
             parts = tuple(replace(part, column=None) for part in parts)
         columns = (*self._parts.columns, *dict.fromkeys(cell.column for cell in wanted))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.keys import KeyColumn, KeyColumns
 from pandas_dp.core.partition import Bins, Cross, Keys
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import argument_text
@@ -25,7 +25,7 @@ MOST_NUMBERED = 1 << 62  # combinations, allowed or not
 PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
 
 Factor = tuple[Keys | Bins, Labels]
-FINDING = ", or let the price find them: df.dp(epsilon=1, delta=1e-6).{})"
+FINDING = ", or discover keys (needs a delta): df.dp(epsilon=1, delta=1e-6).{})"
 
 
 class Parts(NamedTuple):
@@ -93,7 +93,7 @@ def parts_of(
     """
     if isinstance(keys, pd.DataFrame):
         kinds = kinds_of(frame, head, columns)
-        return _allowed(frame, kinds, keys, bins, other, null, _line(frame, head, kinds))
+        return _allowed(frame, kinds, keys, bins, other, null, _line(frame, head, kinds).text)
     factors = [factor for factor in factors_of(frame, head, columns, keys, bins, other, null) if factor is not None]
     few(math.prod(factor.count for factor, _ in factors))
     given = _given(factors, len(columns) == 1) | {
@@ -123,14 +123,14 @@ def factors_of(
     null: bool,
     finds: bool = False,
 ) -> list[Factor | None]:
-    """Parts of each column; with `finds` None for those whose keys nobody listed. See `parts_of`."""
+    """Parts of each column; with `finds` None for those whose keys are unknown. See `parts_of`."""
     kinds = kinds_of(frame, head, columns)
     line = _line(frame, head, kinds)
     listed, binned = _by_column(keys, "keys", kinds, line), _by_column(bins, "bins", kinds, line)
     both = [column for column in listed if column in binned]
     if both:
-        raise ArgumentTypeError(f"give either bins= or keys= of {both[0]!r}, not both: {line}")
-    call, alone = head.partition("(")[0], len(columns) == 1
+        raise line.refuse(f"give either bins= or keys= of {both[0]!r}, not both")
+    call, alone, line = head.partition("(")[0], len(columns) == 1, _line(frame, head, kinds, listed, binned)
     factors: list[Factor | None] = []
     for column, kind in kinds.items():
         unlisted = column not in listed | binned and frame._facts(column).keys is None and kind.name != "bool"
@@ -141,14 +141,13 @@ def factors_of(
                 factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else line))
             else:
                 facts, given = frame._facts(column), listed.get(column)
-                factors.append(
-                    checks.keys(given, other, null, kind, facts, call, column, None if alone else Line(line))
-                )
-        except (ArgumentTypeError, ArgumentValueError) as error:
+                factors.append(checks.keys(given, other, null, kind, facts, call, column, None if alone else line))
+        except (ArgumentTypeError, ArgumentValueError):
             if alone:
                 raise
             finding = FINDING.format(head) if unlisted and call == "groupby" else ""
-            raise type(error)(f"{column!r}: {error}{finding}") from None
+            with told(f"{column!r}: ", finding):
+                raise
     return factors
 
 
@@ -165,7 +164,7 @@ def found_of(
     few_columns(columns)
     if other or null:
         raise ArgumentTypeError(
-            f"other= and null= go with keys or bins of every column: {_line(frame, head, kinds_of(frame, head, columns))}"
+            f"other= and null= go with keys or bins of every column: {_line(frame, head, kinds_of(frame, head, columns)).text}"
         )
     made = tuple(
         KeyColumn(column, frame._kind(column), factor) for column, factor in zip(columns, factors, strict=True)
@@ -195,22 +194,24 @@ def _numbered(combinations: int) -> None:
         raise ArgumentValueError("a table as keys= may have fewer than 2**62 combinations of its values")
 
 
-def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind]) -> str:
+def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind], listed: Any = (), binned: Any = ()) -> Line:
     """What to type: keys and bins for all columns whose keys are known from nowhere else."""
     missing = {
-        column: kind for column, kind in kinds.items() if kind.name != "bool" and frame._facts(column).keys is None
+        column: kind
+        for column, kind in kinds.items()
+        if not (kind.name == "bool" or column in listed or column in binned or frame._facts(column).keys is not None)
     }
     bins = {column: checks.BINS[kind.name] for column, kind in missing.items() if kind.name in checks.BINS}
     keys = {column: checks.KEYS["key"] for column in missing if column not in bins}
-    given = [
-        f"{name}={{{', '.join(f'{column!r}: {example}' for column, example in examples.items())}}}"
+    needs = tuple(
+        (name, f"{{{', '.join(f'{column!r}: {example}' for column, example in examples.items())}}}" if examples else "")
         for name, examples in (("keys", keys), ("bins", bins))
-        if examples
-    ]
-    return f"{', '.join([head, *given])})"
+        if examples or not (listed or binned)
+    )
+    return Line(f"{', '.join([head, *(f'{name}={typed}' for name, typed in needs if typed)])})", needs)
 
 
-def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: str) -> dict[str, Any]:
+def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Line) -> dict[str, Any]:
     """What an argument says of each column."""
     if given is None:
         return {}
@@ -218,31 +219,31 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: str) -> dict
         for column in given:
             if column not in kinds:
                 close = did_you_mean(column, kinds) if isinstance(column, str) else ""
-                raise ArgumentValueError(f"{name}= names a column that is not grouped by{close or f': {line}'}")
+                raise line.refuse(f"{name}= names a column that is not grouped by{close}", ArgumentValueError)
         return {column: entry for column, entry in given.items() if entry is not None}
     if len(kinds) > 1:
-        raise ArgumentTypeError(f"{name}= of several columns is a dict by column: {line}")
+        raise line.refuse(f"{name}= of several columns is a dict by column")
     return {next(iter(kinds)): given}
 
 
-def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: str | None) -> Factor:
+def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: Line | None) -> Factor:
     """Bins between edges, or one for each period."""
     if not isinstance(given, pd.PeriodIndex):
-        return checks.bins(given, other, null, kind, call, column, None if line is None else Line(line))
-    line = line or f"{call}({column!r}, bins={PERIODS})"
+        return checks.bins(given, other, null, kind, call, column, line)
+    line = line or Line(f"{call}({column!r}, bins={PERIODS})", (("bins", PERIODS),))
     if kind.name != "datetime":
         raise ArgumentTypeError(f"periods are bins of a column of dates; here type {call}({column!r}, bins=[...])")
     follow = len(given) and not given.hasnans and (given[1:] == given[:-1] + 1).all()
     # the Friday of business days is over long before the next one starts
     if not follow or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
-        raise ArgumentValueError(f"periods must follow one upon another: {line}")
+        raise line.refuse("periods must follow one upon another", ArgumentValueError)
     starts = pd.DatetimeIndex([*given.start_time, (given[-1] + 1).start_time])
     try:  # where the clocks skip the start, the period starts with the first instant after it
         starts = starts.as_unit("ns").tz_localize(kind.tz, nonexistent="shift_forward")
     except ValueError:
         turned = "" if kind.tz is None else f", and none may start in an hour that the clocks of {kind.tz!r} show twice"
-        raise ArgumentValueError(f"periods must lie between 1678 and 2261{turned}: {line}") from None
-    binned, labels = checks.bins(starts, other, null, kind, call, column, Line(line))
+        raise line.refuse(f"periods must lie between 1678 and 2261{turned}", ArgumentValueError) from None
+    binned, labels = checks.bins(starts, other, null, kind, call, column, line)
     return binned, Labels(column, (*given, *labels.values))
 
 

@@ -33,7 +33,7 @@ def smooth_method(
         return law
     if noise is not None or (error_bar and call == "mean"):
         what = "noise= and error_bar= go" if call == "mean" else "noise= goes"
-        raise ArgumentValueError(f"{what} with method={allowed[-1]!r}: {call}({column!r}, method={allowed[-1]!r})")
+        raise ArgumentValueError(f"{what} with method={allowed[-1]!r}: method={allowed[-1]!r}")
     return None
 
 
@@ -236,13 +236,11 @@ class QuantileQuestions(PreparedFrame):
     def _smooth(self, name: str, column: str, q: Any, bounds: Any, step: Any, law: str, error_bar: bool) -> Release:
         levels, scalar = numbers.quantiles(q)
         if error_bar and not scalar:
-            raise ArgumentValueError(f"error_bar=True takes one level: {name}({column!r}, 0.5, ..., error_bar=True)")
+            raise ArgumentValueError("q of a smooth error bar must be one level: q=0.5")
         kind, facts = self._kind(column), self._facts(column)
         given = facts.bounds if bounds is None else bounds
         if is_private(given) or open_ended(given):
-            raise ArgumentValueError(
-                f"method='smooth' needs bounds that are known: {name}({column!r}, bounds=(lower, upper), method='smooth')"
-            )
+            raise ArgumentValueError("method='smooth' needs bounds that are known: bounds=(lower, upper)")
         _, lattice = self._lattice(name, column, bounds, step, RANK_BITS)
         question = SmoothQuantileOf(lattice, kind, law, error_bar, column, levels, scalar)
         text = self._text(**({} if name == "median" else {"q": numbers.levels_typed(levels, scalar)}))

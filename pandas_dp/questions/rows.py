@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import pandas as pd
 
-from pandas_dp.aggregates.above_threshold import Stream
+from pandas_dp.aggregates.above_threshold import StreamRecipe
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import Aggregate, Caution, ExpectedError, Terms, left_out
 from pandas_dp.books.odometer import first_gaussian, left_text
@@ -19,11 +19,11 @@ from pandas_dp.core.filters import PureFilter
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
 from pandas_dp.facts import checks
-from pandas_dp.facts.argument_help import explain, uncopied
+from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
-from pandas_dp.facts.kinds import Kind, kind_of, of_text, unit_of, without_rows
+from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, of_text, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
@@ -116,6 +116,21 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             return self._of(table).empty
         return applied(self._steps, without_rows(self._frame).reset_index(drop=True))
 
+    def _examples(self) -> tuple[list[str], list[str]]:
+        """Columns of numbers and others, to name in a line to type."""
+        kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items() if isinstance(name, str)}
+        numeric = [name for name, kind in kinds.items() if kind is not None and kind.name == "number"]
+        return numeric, [name for name in kinds if name not in numeric]
+
+    def _bounds_line(self, call: str, columns: Iterable[Any], given: Mapping[str, Any]) -> Line:
+        """What to type of several columns of which some have no bounds."""
+        known = self._empty()
+        lacking = [
+            name for name in columns if given.get(name) is None and name in known and self._facts(name).bounds is None
+        ]
+        typed = f"{{{', '.join(f'{name!r}: (lower, upper)' for name in lacking or columns)}}}"
+        return Line(f"{call}(..., bounds={typed})", (("bounds", typed),))
+
     def _of(self, table: Table) -> Known:
         """What is public after the steps so far, computed from what it was before the last of them.
 
@@ -143,7 +158,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _dtype(self, column: str) -> Any:
         if not isinstance(column, str):
             raise ArgumentTypeError(
-                "name one column by its text and first, such as .mean('cost', bounds=(0, 100)) or .quantile('cost', 0.5, ...), "
+                "give the column name first, as text, such as .mean('cost', bounds=(0, 100)), "
                 "several with .agg({'cost': 'mean', 'age': 'mean'}, bounds={...}); where names are numbers, rename the "
                 "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
             )
@@ -156,8 +171,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 f"{column!r} is a level of the index, not a column: df = df.reset_index() before df.dp.protect(...)"
             )
         if column not in names:
-            known = f"no column named {column!r}"[:200] + did_you_mean(column, names)
-            raise ArgumentValueError(self._late(column) or known)
+            close = closest(column, names)
+            known = f"no column named {column!r}"[:200] + (f"; did you mean {close!r}?" if close else "")
+            error = ArgumentValueError(late := self._late(column) or known)
+            error._slip = (column, close) if close and late is known else None
+            raise error
         # taken out of a frame again and again it would cost more than many queries
         held = frame[column] if table is None or self._steps else table.column(column)
         return held.dtype
@@ -182,7 +200,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 if before.get(name) != now.get(name):
                     raise ArgumentTypeError(
                         f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this "
-                        "was begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
+                        "was begun, so nothing was charged: type it again from df.dp(epsilon=...) on"
                     )
             self._of(table)  # what steps refuse of these dtypes
 
@@ -216,11 +234,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         for each in given:
             named = each if isinstance(each, Mapping) else dict.fromkeys(columns, each)
             taken = {name: keys for name, keys in taken.items() if named.get(name) is None}
-        notes = [
-            f"keys of {name!r} as the schema or a step lists them: {listing(keys)}" for name, keys in taken.items()
-        ]
+        notes = [f"keys of {name!r} taken from the schema or a step: {listing(keys)}" for name, keys in taken.items()]
         if self._price.delta:
-            finding = "; none were looked for, unique({!r}) finds those that many rows hold"
+            finding = "; none were discovered; unique({!r}) finds common ones"
             notes = [Caution(note + finding.format(name)) for name, note in zip(taken, notes, strict=True)]
         return self._with(_notes=tuple(notes), _made=self._made_for(columns))
 
@@ -266,7 +282,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
 
 NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
-NOTEWORTHY = 1.1  # an error less than so many times that of one row a unit is no reason to lower the bound
+NOTEWORTHY = 1.1  # an error less than so many times that of one row per unit is no reason to lower the bound
 
 
 @dataclass(frozen=True)
@@ -294,7 +310,7 @@ class Ahead:
         charge = rule.charge(loss)
         after = state if stored else rule.admit(state, charge)
         typical = session._typical
-        if loss.parts and after is not None and not isinstance(query.aggregate, Stream):
+        if loss.parts and after is not None and not isinstance(query.aggregate, StreamRecipe):
             typical = request.price, loss
         switch = None if stored or after is None else first_gaussian(rule, state, charge)
         known = self._expected(query, table.terms(query.steps, query.price, request.unit))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from pandas_dp.aggregates.summary import Summary, SummaryWithBars
 from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.core.privacy import Price, show
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, closest
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
@@ -75,6 +76,7 @@ BOUNDED = ("sum", "mean", "var", "std", "median", "min", "max")
 FUNCTIONS = ("count", "nunique", *BOUNDED)
 BARRED = ("median", "min", "max")  # whose error bars are bought
 MOST_PARTS = 100
+OPTIONS = ("bounds", "weights", "within", "error_bar")
 AGG = "agg({'income': ['mean', 'std'], 'age': 'median'}, bounds={'income': (0, 100_000), 'age': (0, 120)})"
 SIZE = "; 'count' is of the rows with a value in the column, all rows are a question of their own, .size()"
 NAMED = "agg(typical=('income', 'median'), bounds={'income': (0, 100_000)})"
@@ -110,9 +112,9 @@ class SeveralQuestions(PreparedFrame):
         func : dict of str to str or list of str
             By column: "count", "nunique", "sum", "mean", "var", "std", "median", "min" or "max", or a list of them.
         bounds : dict of str to (lower, upper), optional
-            By column, as the single questions take them; from the schema where left out.
+            By column, as the single questions take them; from the schema if left out.
         weights : list of numbers, optional
-            Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
+            Share of the price of each answer, in the order written; they add up to 1. Equal if left out.
         within : list of numbers or Timedeltas, optional
             Instead: the error wanted of each answer, in that order and in its unit (of medians: ranks). The shares make
             the error of each, asked alone, about the same multiple of the wanted one, as small as the price allows.
@@ -143,7 +145,7 @@ class SeveralQuestions(PreparedFrame):
         "count" and "sum" may under replace_one, with rho=, with most of the price or where alone they hardly err, is asked by
         itself, like all other functions and everything in bounds="private".
         With ``within`` errors are those of intervals at 95 %, and answers that share sums come out better. That of a mean is
-        known in advance only where the number of rows is public: under replace_one, with one row a unit, unfiltered and
+        known in advance only where the number of rows is public: under replace_one, with one row per unit, unfiltered and
         ungrouped; missing values make it larger.
         Source: Kulesza, Suresh, Wang 2024; Fitzsimons, Honaker, Shoemate, Singhal 2024.
 
@@ -158,7 +160,7 @@ class SeveralQuestions(PreparedFrame):
         >>> bool(44 < found.loc["mean", "age"] < 48)
         True
         """
-        wanted, single = wanted_of(func, named)
+        wanted, single = wanted_of(self, func, named)
         split = weights, within, error_bar
         parts, text = composed(self, lambda frame: frame, wanted, bounds, split, bool(named))
         return self._ask(text, Several(parts, single), tuple(dict.fromkeys(cell.column for cell in wanted)))
@@ -203,23 +205,22 @@ class SeveralQuestions(PreparedFrame):
         >>> bool(45 < found["mean"] < 47)
         True
         """
-        line = (
-            "describe('age', bounds=(0, 120)) or describe(['age', 'cost'], bounds={'age': (0, 120), 'cost': (0, 5000)})"
-        )
         if isinstance(columns, str):
             summary = self._summary(columns, bounds, error_bar)  # checks the bounds
             return self._ask(self._text(bounds=self._bounds(columns, bounds)), summary, (columns,))
         if not isinstance(columns, Sequence | pd.Index) or isinstance(columns, bytes) or not len(columns):
-            raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
+            raise ArgumentTypeError("columns must be a name or a list of names")
         if bounds is not None and not isinstance(bounds, Mapping):
-            raise ArgumentTypeError(f"bounds of several columns must be a dict with a pair for each: {line}")
+            line = self._bounds_line("describe", columns, {})
+            raise line.refuse("bounds of several columns must be a dict with a pair for each")
         names, given = tuple(columns), {} if bounds is None else dict(bounds)
         if not all(isinstance(name, str) for name in names):
-            raise ArgumentTypeError(f"columns must be a name or a list of names: {line}")
-        asked = [self._summary(name, given.get(name), error_bar, Line(line)) for name in names]
+            raise ArgumentTypeError("columns must be a name or a list of names")
+        line = self._bounds_line("describe", names, given)
+        asked = [self._summary(name, given.get(name), error_bar, line) for name in names]
         if len(set(names)) != len(names) or set(given) - set(names) or len(names) > MOST_PARTS:
             raise ArgumentValueError(
-                f"columns must differ, be at most {MOST_PARTS}, and bounds be of these columns alone: {line}"
+                f"columns must differ, be at most {MOST_PARTS}, and bounds be of these columns alone"
             )
         share = Fraction(1, len(names))
         parts = [
@@ -266,19 +267,23 @@ def composed(
     if isinstance(frame._price, Accuracy):
         raise ArgumentTypeError("several answers have errors of their own; give a price: df.dp(epsilon=0.5).agg(...)")
     if bounds is not None and not isinstance(bounds, Mapping):
-        raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {AGG}")
+        asked_of = [cell.column for cell in wanted if cell.function in BOUNDED]
+        line = frame._bounds_line("agg", list(dict.fromkeys(asked_of)), {})
+        raise line.refuse("bounds must be a dict with a pair for each column")
     given = {} if bounds is None else dict(bounds)
     unasked = [column for column in given if column not in {cell.column for cell in wanted if cell.function in BOUNDED}]
     if unasked:
+        needs = (("bounds", f"{{{', '.join(f'{name!r}: None' for name in unasked if isinstance(name, str))}}}"),)
         first = f"; leave out {unasked[0]!r}" if isinstance(unasked[0], str) else ""
-        raise ArgumentValueError(f"bounds must be of columns whose values are asked for{first}: {AGG}")
+        raise Line(AGG, needs).refuse(
+            f"bounds must be of columns whose values are asked for{first}", ArgumentValueError
+        )
     weights, within, error_bar = split
     numbers.flag(error_bar, "error_bar")
     if weights is not None and within is not None:
-        raise ArgumentTypeError("give weights= or within=, not both: agg(..., weights=[0.6, 0.4])")
+        raise Line("agg(..., weights=[0.6, 0.4])", (("within", ""),)).refuse("give weights= or within=, not both")
     shares = _shares(weights, len(wanted))
-    for cell in wanted:
-        _refuse_unbounded(frame, cell, given)
+    _refuse_unbounded(frame, wanted, given)
     asked = [_alone(frame, on, cell, given.get(cell.column), error_bar) for cell in wanted]
     if within is not None:
         shares = _shares_within(frame, within, asked)
@@ -294,17 +299,15 @@ def composed(
     return parts, text + ("" if weights is None else f", weights=[{', '.join(map(show, shares))}]") + ")"
 
 
-def _refuse_unbounded(frame: PreparedFrame, cell: Wanted, given: dict[Any, Any]) -> None:
+def _refuse_unbounded(frame: PreparedFrame, wanted: list[Wanted], given: dict[Any, Any]) -> None:
     """Say how bounds stand in this call: the single question would show its own line."""
-    known = cell.function not in BOUNDED or given.get(cell.column) is not None
-    if known or frame._facts(cell.column).bounds is not None:
-        return
-    kind = frame._kind(cell.column)
-    if kind.numeric and kind.name != "bool":
-        raise ArgumentTypeError(
-            f"{cell.function}() needs public bounds for {cell.column!r}, which must not come from the data: "
-            f"agg(..., bounds={{{cell.column!r}: (lower, upper)}})"
-        )
+    lacking = [cell for cell in wanted if cell.function in BOUNDED and given.get(cell.column) is None]
+    lacking = [cell for cell in lacking if frame._facts(cell.column).bounds is None]
+    lacking = [cell for cell in lacking if (kind := frame._kind(cell.column)).numeric and kind.name != "bool"]
+    if lacking:
+        function, column = lacking[0].function, lacking[0].column
+        line = frame._bounds_line("agg", list(dict.fromkeys(cell.column for cell in lacking)), given)
+        raise line.refuse(f"{function}() needs public bounds for {column!r}, which must not come from the data")
 
 
 def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds: Any, error_bar: Any) -> AskedQuery:
@@ -317,48 +320,77 @@ def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds:
     priced = frame._with(_price=Price(Fraction(1)), _ahead=keep, _notes=())
     options = {"bounds": bounds} if cell.function in BOUNDED else {}
     options |= {"error_bar": error_bar} if cell.function in BARRED else {}
-    getattr(on(priced), cell.function)(cell.column, **options)
+    try:
+        getattr(on(priced), cell.function)(cell.column, **options)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        if error._needs is not None and error._needs[1][0][0] == "bounds":  # stand by column here
+            why, needs, otherwise = error._needs
+            error._needs = why, (("bounds", f"{{{cell.column!r}: {needs[0][1]}}}"),), otherwise
+        raise
     return found[0]
 
 
-def wanted_of(func: Any, named: dict[str, Any], functions: tuple[str, ...] = FUNCTIONS) -> tuple[list[Wanted], bool]:
+def wanted_of(
+    frame: PreparedFrame, func: Any, named: dict[str, Any], functions: tuple[str, ...] = FUNCTIONS
+) -> tuple[list[Wanted], bool]:
     """Cells in the order written, and whether each column has one function that is no list."""
-    if (func is None) == (not named):
-        raise ArgumentTypeError(f"agg() takes a dict of functions by column, or names: {AGG}, {NAMED}")
+    if func is None and not named:
+        raise ArgumentTypeError(f"func must be a dict of functions by column: {AGG}, or names: {NAMED}")
+    if func is not None and named:
+        if closest(first := next(iter(named)), OPTIONS):
+            raise _misnamed(frame, first)
+        raise Line(AGG, tuple((name, "") for name in named)).refuse("func is a dict by column, or answers are named")
     if named:
-        for pair in named.values():
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise ArgumentTypeError(f"a named answer takes a column and a function: {NAMED}")
+        for name, pair in named.items():
+            if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(of, str) for of in pair):
+                raise _misnamed(frame, name)
         wanted = [Wanted(name, *pair) for name, pair in named.items()]
         single = False
     else:
         if not isinstance(func, Mapping) or not func:
-            raise ArgumentTypeError(f"agg() takes a dict of functions by column: {AGG}")
+            raise ArgumentTypeError(f"func must be a dict of functions by column: {AGG}")
         lists = {column: [names] if isinstance(names, str) else names for column, names in func.items()}
         if any(not isinstance(names, Sequence) or not names for names in lists.values()):
-            raise ArgumentTypeError(f"functions are named by text, one or a list for each column: {AGG}")
+            raise ArgumentTypeError(f"func must name functions by text, one or a list for each column: {AGG}")
         wanted = [Wanted(name, column, name) for column, names in lists.items() for name in names]
         single = all(isinstance(names, str) for names in func.values())
     for cell in wanted:
         if not isinstance(cell.column, str):
-            raise ArgumentTypeError(f"agg() names columns by their text: {AGG}, {NAMED}")
+            raise ArgumentTypeError(f"func must name columns by their text: {AGG}")
         if not isinstance(cell.function, str) or cell.function not in functions:
             text = cell.function if isinstance(cell.function, str) else ""
-            close = did_you_mean(text, functions) if text != "size" else SIZE
-            raise ArgumentValueError(f"agg() knows {', '.join(functions)}{close}: {AGG}")
+            near = closest(text, functions)
+            close = SIZE if text == "size" else f"; did you mean {near!r}?" if near else ""
+            if named and (not near or cell.column not in frame._empty()):
+                raise _misnamed(frame, cell.row)
+            error = ArgumentValueError(f"func may be {', '.join(functions)}{close}: {AGG}")
+            error._slip = (text, near) if near and text != "size" else None
+            raise error
     if len(set(wanted)) != len(wanted):
-        raise ArgumentValueError(f"agg() asks each function of a column once: {AGG}")
+        raise ArgumentValueError(f"func must ask each function of a column once: {AGG}")
     if len(wanted) > MOST_PARTS:
         raise ArgumentValueError(f"agg() gives at most {MOST_PARTS} answers for one price")
     return wanted, single
+
+
+def _misnamed(frame: PreparedFrame, name: str) -> PandasDPError:
+    """What a named answer takes, or what the option is called that it was meant for."""
+    option = closest(name, OPTIONS)
+    if option:
+        return Line(f"agg(..., {option}=...)", ((name, ""), (option, f"={name}"))).refuse(
+            f"agg() takes {option}=, not {name}="
+        )
+    columns = [*itertools.chain(*frame._examples())]
+    return Line(NAMED, ((name, f"({columns[0]!r}, 'count')"),)).refuse(
+        f"a named answer takes a column and a function: {', '.join(FUNCTIONS)}"
+    )
 
 
 def _shares(weights: Any, count: int) -> list[Fraction]:
     """Shares of the price, which add up to 1."""
     if weights is None:
         return [Fraction(1, count)] * count
-    line = f"weights=[{', '.join(['0.5', '0.25', '0.25'][:count] if count == 3 else ['...'] * min(count, 3))}]"
-    return numbers.shares(weights, count, "answer", line)
+    return numbers.shares(weights, count, "answer", numbers.halves(count))
 
 
 def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -> list[Fraction]:
@@ -368,7 +400,7 @@ def _shares_within(frame: PreparedFrame, within: Any, asked: list[AskedQuery]) -
     if not isinstance(price, Price) or price.gaussian or price.epsilon is None:
         raise ArgumentValueError(f"within= of agg() takes a plain epsilon; with delta= or rho= type {line}")
     if isinstance(within, str) or not isinstance(within, Sequence) or len(within) != len(asked):
-        example = ", ".join(["20", "500", "2"][: len(asked)] if len(asked) < 4 else ["20", "500", "..."])
+        example = ", ".join(["20"] * len(asked))
         raise ArgumentTypeError(
             f"within must be a list of {len(asked)} errors, one for each answer in its order: within=[{example}]"
         )

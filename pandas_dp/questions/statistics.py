@@ -22,7 +22,6 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
-from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind, is_missing, of_text
 from pandas_dp.facts.public_only import listed
 from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
@@ -42,7 +41,7 @@ class StatisticQuestions(QuantileQuestions):
     def min(
         self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None, error_bar: bool = False
     ) -> Release:
-        """Return a value near the smallest one of a column: a low quantile, since the smallest value is one row's.
+        """Return a value near the smallest one of a column: a low quantile, since the smallest value belongs to one row.
 
         Parameters
         ----------
@@ -72,7 +71,7 @@ class StatisticQuestions(QuantileQuestions):
         -----
         No private answer can be the smallest value itself: whether the row that holds it is there would show. With N possible
         answers and k rows a unit, which move a rank by k at most under both relations, the exponential mechanism errs by up
-        to r = (ln N + 3) 2 k / epsilon rows (95 %), about 32 / epsilon for one row a unit, and one that asks for a rank
+        to r = (ln N + 3) 2 k / epsilon rows (95 %), about 32 / epsilon for one row per unit, and one that asks for a rank
         nearer to the end than that answers values that lie beyond all rows. So r is the rank that is asked for: a tenth of
         the price buys the number n of non-null rows, the rest the quantile r / n, at most the median. A few rare values
         beyond it are not seen.
@@ -133,15 +132,15 @@ class StatisticQuestions(QuantileQuestions):
             if not scalar or not low <= level <= high:
                 example = "0.01" if name == "min" else "0.99"
                 raise ArgumentValueError(
-                    f"q of {name}() must be one level between {float(low):g} and {float(high):g}, such as "
-                    f"{name}({column!r}, q={example}); any others: quantile({column!r}, q)"
+                    f"q of {name}() must be one level between {float(low):g} and {float(high):g}, such as q={example}; any "
+                    f"others: quantile({column!r}, q)"
                 )
             return self._quantile(name, column, q, bounds, step, "exponential", None, error_bar)
         kind, facts = self._kind(column), self._facts(column)
         given = facts.bounds if bounds is None else bounds
         if is_private(given):
             raise ArgumentTypeError(
-                f"{name}() goes without bounds='private': type {name}({column!r}, bounds=(None, None)), where nothing is known"
+                f"{name}() goes without bounds='private', where nothing is known: bounds=(None, None)"
             )
         if open_ended(given):
             lattice: Lattice | Grid = grid(self, name, column, given, facts.step if step is None else step)
@@ -194,7 +193,7 @@ class StatisticQuestions(QuantileQuestions):
         columns : list of str
             Rows with a missing value in any of them are left out (pandas leaves out rows pair by pair).
         bounds : dict of str to (lower, upper), optional
-            Of each column, in its unit; from the schema where left out.
+            Of each column, in its unit; from the schema if left out.
         ddof : {0, 1}
 
         Returns
@@ -276,7 +275,7 @@ class StatisticQuestions(QuantileQuestions):
         x : str or list of str
             The columns that explain it. Rows with a missing value in any of them or in `y` are left out.
         bounds : dict of str to (lower, upper), optional
-            Of each column, also `y`, in its unit; from the schema where left out. Values are clipped to them.
+            Of each column, also `y`, in its unit; from the schema if left out. Values are clipped to them.
 
         Returns
         -------
@@ -304,39 +303,44 @@ class StatisticQuestions(QuantileQuestions):
         >>> bool(0.05 < line["age"] < 0.15)  # without noise 0.1
         True
         """
-        line = "linear_regression('cost', ['age'], bounds={'age': (0, 120), 'cost': (0, 5000)})"
         explaining = [x] if isinstance(x, str) else x
         named = listed(explaining) and isinstance(explaining, Sequence | pd.Index)
         if not isinstance(y, str) or not named or not all(isinstance(name, str) for name in explaining):
-            raise ArgumentTypeError(f"y must be the name of a column and x a list of names: {line}")
+            raise ArgumentTypeError("y must be the name of a column and x a list of names")
         if "intercept" in explaining:
             raise ArgumentValueError(
                 "the constant is called 'intercept': .rename({'intercept': 'start'}) the column first"
             )
-        names, lattices, given = self._together("linear_regression", (y, *explaining), bounds, line)
+        names, lattices, given = self._together("linear_regression", (y, *explaining), bounds)
         return self._ask(self._text(x=names[1:], bounds=given), LinearRegression(names, lattices), names)
 
-    def _together(
-        self, name: str, columns: Any, bounds: Any, line: str | None = None
-    ) -> tuple[tuple[str, ...], tuple[Lattice, ...], Any]:
+    def _together(self, name: str, columns: Any, bounds: Any) -> tuple[tuple[str, ...], tuple[Lattice, ...], Any]:
         """Names, lattices and bounds of several columns of numbers."""
-        line = line or f"{name}(['age', 'cost'], bounds={{'age': (0, 120), 'cost': (0, 5000)}})"
         if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | pd.Index):
-            raise ArgumentTypeError(f"columns must be a list of column names: {line}")
+            raise ArgumentTypeError("columns must be a list of column names")
         if bounds is not None and not isinstance(bounds, Mapping):
-            raise ArgumentTypeError(f"bounds must be a dict with a pair for each column: {line}")
+            raise self._bounds_line(name, columns, {}).refuse("bounds must be a dict with a pair for each column")
         names, given = tuple(columns), {} if bounds is None else dict(bounds)
         kinds = {column: self._kind(column) for column in names}
         for column, kind in kinds.items():
             if kind.name not in ("number", "bool"):
                 other = f"{column!r} holds something else{of_text(kind, column)}"
                 raise ArgumentTypeError(f"{name}() needs columns of numbers; {other}")
-        if len(kinds) != len(names) or set(given) - set(names):
-            raise ArgumentValueError(f"columns must differ, and bounds be of these columns alone: {line}")
         if not 2 <= len(names) <= MOST_COLUMNS:
-            raise ArgumentValueError(f"{name}() takes 2 to {MOST_COLUMNS} columns: {line}")
+            raise ArgumentValueError(f"columns must be 2 to {MOST_COLUMNS}")
+        if len(kinds) != len(names) or set(given) - set(names):
+            raise ArgumentValueError("columns must differ, and bounds be of these columns alone")
         lattices = tuple(
-            checks.lattice(given.get(c), None, PRODUCT_BITS, kinds[c], self._facts(c), name, c, Line(line))
+            checks.lattice(
+                given.get(c),
+                None,
+                PRODUCT_BITS,
+                kinds[c],
+                self._facts(c),
+                name,
+                c,
+                self._bounds_line(name, names, given),
+            )
             for c in names
         )
         if any(lattice.width > WIDEST for lattice in lattices):
@@ -432,9 +436,7 @@ class GraphQuestions(PreparedFrame):
 def _vertices(given: Any, kinds: list[Kind], line: str) -> tuple[Hashable, ...]:
     """Public vertices as keys of both columns."""
     if given is None:
-        raise ArgumentTypeError(
-            f"mst_cost() needs the public list of vertices, which must not come from the data: {line}"
-        )
+        raise ArgumentTypeError("vertices must be a public list, which must not come from the data")
     if not listed(given):
         raise ArgumentTypeError(f"vertices must be a list: {line}")
     vertices = list(islice(given, MOST_VERTICES + 1))
@@ -456,13 +458,11 @@ def _vertices(given: Any, kinds: list[Kind], line: str) -> tuple[Hashable, ...]:
 def _max_weight(given: Any, kind: Kind, line: str) -> Fraction:
     """Exact largest weight."""
     if given is None:
-        raise ArgumentTypeError(
-            f"mst_cost() needs the public largest weight, which must not come from the data: {line}"
-        )
+        raise ArgumentTypeError("max_weight must be the public largest weight, which must not come from the data")
     try:
         exact = kind.number(given, "max_weight")
     except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{error}; type {line}") from None
+        raise type(error)(f"{error}: {line}") from None
     if exact < checks.NARROWEST:
         raise ArgumentValueError(f"max_weight must be positive: {line}")
     return exact
@@ -474,7 +474,7 @@ class UnitQuestions(PreparedFrame):
     __slots__ = ()
 
     def rows_per_unit(self, limit: int = 1000) -> Release:
-        """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on): what to choose ``max_rows`` by.
+        """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on), to choose ``max_rows``.
 
         Parameters
         ----------
@@ -496,7 +496,7 @@ class UnitQuestions(PreparedFrame):
         -----
         Every unit counts once, whatever it owns, so ``max_rows`` of the session changes nothing here: any will do to ask this.
         Rows without a unit are left out, and so are units of which steps leave no row. The noise is that of a histogram of
-        one row a unit: one unit moves one count by 1 under add_remove, two of them under replace_one.
+        one row per unit: one unit moves one count by 1 under add_remove, two of them under replace_one.
         Source: Dwork, McSherry, Nissim, Smith 2006.
 
         Examples
@@ -523,7 +523,7 @@ class LocalQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            At least two listed values; from the schema where left out. A bool column has False and True.
+            At least two listed values; from the schema if left out. A bool column has False and True.
         other, null : bool
             One more key for unlisted values, and for missing ones. Without it such a row always takes a random key: in the
             estimate it counts as 1 / (number of keys) of a row for each, and the interval is for the proportions after
@@ -546,7 +546,7 @@ class LocalQuestions(PreparedFrame):
         With k keys a row keeps its key with probability a = (e^epsilon - 1) / (e^epsilon + k - 1), rounded down, and takes
         a uniform one otherwise, maybe the same: any answer is at most e^epsilon times as likely from one value as from
         another, and the loss is exactly ln(1 + k a / (1 - a)) <= epsilon. Rows are drawn independently.
-        One answer a row shows the number of rows, which only replace_one with one row a unit leaves public.
+        One answer per row shows the number of rows, which only replace_one with one row per unit leaves public.
 
         The estimated proportions are unbiased. With n rows, p = a + (1 - a)/k and q = (1 - a)/k that of a key that a share
         s of the rows has has the variance (s p (1 - p) + (1 - s) q (1 - q)) / (n a^2). For two keys it is

@@ -72,11 +72,11 @@ class StreamQuestions(PreparedFrame):
         'nothing'
         """
         if isinstance(threshold, bool | str):
-            raise ArgumentTypeError("threshold must be a number of rows: above_threshold(1000)")
-        with told(behind=": above_threshold(1000)"):
+            raise ArgumentTypeError("threshold must be a number of rows: threshold=1000")
+        with told(behind=": threshold=1000"):
             exact = exact_number(threshold, "threshold")
         if abs(exact) > FARTHEST:
-            raise ArgumentValueError("threshold may be at most 1e15: above_threshold(1000)")
+            raise ArgumentValueError("threshold may be at most 1e15: threshold=1000")
         least, most = math.ceil(exact), numbers.positive_int(max_above, "max_above")  # counts are whole
         text = self._text(threshold=least, max_above=most)
         return self._stream(ThresholdStream, text, AboveThreshold(least, most))
@@ -143,35 +143,34 @@ class StreamQuestions(PreparedFrame):
         aggregate: Oracle
         if method == "pmw":
             if candidates is not None:
-                raise ArgumentTypeError("candidates are for method='median'; 'pmw' takes domain={'age': [0, 30, 100]}")
+                raise ArgumentTypeError("candidates are for method='median', 'pmw' takes domain=: method='median'")
             aggregate = MultiplicativeWeights(corrections, most, self._domain(domain))
             call = f"oracle('pmw', domain of {aggregate.domain.cells:,} cells)"
         else:
             if domain is not None:
-                raise ArgumentTypeError("a domain is for method='pmw'; 'median' takes candidates=[last_year, ...]")
+                raise ArgumentTypeError("a domain is for method='pmw', 'median' takes candidates=: method='pmw'")
             aggregate = MedianOracle(corrections, most, public_tables(candidates))
             call = f"oracle('median', {len(aggregate.candidates):,} candidates)"
         return self._stream(OracleStream, call, aggregate)
 
     def _domain(self, domain: Any) -> Domain:
         """Axes of the listed columns."""
-        line = "oracle(domain={'age': [0, 30, 60, 120], 'sex': ['F', 'M']})"
         if not isinstance(domain, Mapping) or not domain:
-            raise ArgumentTypeError(f"method='pmw' needs a public domain, which must not come from the data: {line}")
+            raise ArgumentTypeError("domain must be public, keys or edges by column, from no data")
         axes, cells = [], 1
         for column, given in domain.items():
             kind = self._kind(column)
             if kind.name in ("datetime", "timedelta"):
-                raise ArgumentTypeError(f"a domain has numbers, bools and text; {column!r} holds dates: {line}")
+                raise ArgumentTypeError(f"domain may hold numbers, bools and text, and {column!r} holds dates")
             if not listed(given) or not isinstance(given, Sequence | np.ndarray | pd.Index):
-                raise ArgumentTypeError(f"the domain of {column!r} must be a list: {line}")
+                raise ArgumentTypeError(f"domain must be a list of each column, and is none of {column!r}")
             cells *= max(1, len(given) - (kind.name == "number"))
             if cells > MOST_CELLS:
                 raise ArgumentValueError("a domain may have at most 1,000,000 combinations: fewer bins or columns")
             try:
                 axes.append(self._axis(column, given, kind))
             except (ArgumentTypeError, ArgumentValueError) as error:
-                raise type(error)(f"domain of {column!r}: {str(error).rsplit(': ', 1)[0]}: {line}") from None
+                raise type(error)(f"domain of {column!r}: {str(error).rsplit(': ', 1)[0]}") from None
         return Domain(tuple(axes))
 
     def _axis(self, column: str, given: Any, kind: Kind) -> Axis:
@@ -202,16 +201,14 @@ def public_tables(candidates: Any) -> tuple[pd.DataFrame, ...]:
     line = "oracle('median', candidates=[last_year, other_town])"
     if isinstance(candidates, str | pd.DataFrame | Mapping) or not isinstance(candidates, Sequence):
         raise ArgumentTypeError(
-            f"method='median' needs a list of public tables, which must not come from the data: {line}"
+            f"candidates must be a list of public tables, which must not come from the data: {line}"
         )
     if not 1 <= len(candidates) <= MOST_CANDIDATES:
         raise ArgumentValueError(f"candidates must be at least one and at most 100,000 public tables: {line}")
     if not all(isinstance(table, pd.DataFrame) for table in candidates):
-        raise ArgumentTypeError(f"each candidate must be a DataFrame: {line}")
+        raise ArgumentTypeError(f"candidates must be DataFrames: {line}")
     if any(len(table) == 0 or not table.columns.is_unique for table in candidates):
-        raise ArgumentValueError(f"each candidate must have rows, and columns of different names: {line}")
+        raise ArgumentValueError(f"candidates must have rows, and columns of different names: {line}")
     if any(map(is_private, candidates)):  # pandas hands the mark on to what is made from a table
-        raise ArgumentValueError(
-            f"a candidate is a protected table, or was made from one; guesses need tables that are public: {line}"
-        )
+        raise ArgumentValueError(f"candidates must be public: one is a protected table, or was made from one: {line}")
     return tuple(table.copy(deep=False) for table in candidates)

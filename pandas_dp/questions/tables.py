@@ -14,7 +14,7 @@ from pandas_dp.aggregates.ranges import Ecdf, RangeCounts
 from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
-from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, argument_text
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.questions.partition import Parts, parts_of
@@ -25,10 +25,6 @@ from pandas_dp.release.values import Release
 
 SHARES = ("all", "index", "columns")
 FUNCTIONS = ("mean", "sum", "count")
-PIVOT = (
-    "pivot_table('cost', 'ward', 'sex', aggfunc='mean', keys={'ward': [...], 'sex': [...]}, bounds=(0, 100)); by one column "
-    "alone it is groupby('ward', keys=[...])['cost'].mean(bounds=(0, 100))"
-)
 
 
 def last_edge(bins: Any, labels: Labels) -> tuple[str, ...]:
@@ -64,13 +60,13 @@ class TableQuestions(PreparedFrame):
             ``pandas.cut(..., right=False)``; values at the last edge lie outside. A number makes so many equal bins between
             ``bounds``.
         keys : list, optional
-            Listed values, in the order wanted; from the schema where left out. Never from the data: see ``unique``.
+            Listed values, in the order wanted; from the schema if left out. Never from the data: see ``unique``.
         other, null : bool
             One more part for values outside the bins or keys, and for missing ones.
         workload : {"bins", "ranges"}
             What shall be accurate: each count, or sums over neighbouring bins, which ``range_sum`` then gives.
         bounds, range : (lower, upper), optional
-            Ends of a number of bins, in the column's unit, under pandas' or NumPy's name; from the schema where left out.
+            Ends of a number of bins, in the column's unit, under pandas' or NumPy's name; from the schema if left out.
 
         Returns
         -------
@@ -103,14 +99,12 @@ class TableQuestions(PreparedFrame):
         if not isinstance(workload, str) or workload not in ("bins", "ranges"):
             raise ArgumentValueError("workload must be 'bins' or 'ranges'")
         if workload == "ranges" and (bins is None or keys is not None):
-            raise ArgumentTypeError(
-                f"workload='ranges' needs bins, which have neighbours: "
-                f"histogram({column!r}, bins=range(0, 101, 10), workload='ranges')"
-            )
+            line = Line("bins=range(0, 101, 10)", (("keys", ""), ("bins", "range(0, 101, 10)")))
+            raise line.refuse("workload='ranges' needs bins, which have neighbours")
         if bins is not None and keys is not None:
-            raise ArgumentTypeError("give either bins= or keys=, not both")
+            raise Line("leave keys= out", (("keys", ""),)).refuse("give either bins= or keys=, not both")
         if bounds is not None and range is not None:
-            raise ArgumentTypeError("bounds= and range= are two names of one argument: give one of them")
+            raise Line("leave range= out", (("range", ""),)).refuse("bounds= and range= are two names of one argument")
         edges = self._edges("histogram", column, bins, range if bounds is None else bounds)
         if edges is None:
             keyed, labels = self._keys("histogram", column, keys, other, null)
@@ -134,7 +128,7 @@ class TableQuestions(PreparedFrame):
         bins : sequence of numbers or dates, or int
             Edges, as for ``histogram``, or a number of equal bins between ``bounds``.
         bounds : (lower, upper), optional
-            Of a number of bins, in the column's unit; from the schema where left out.
+            Of a number of bins, in the column's unit; from the schema if left out.
 
         Returns
         -------
@@ -186,7 +180,7 @@ class TableQuestions(PreparedFrame):
         index, columns : str
             What gives the rows and the columns of the table.
         keys : dict, optional
-            Listed values by column, in the order wanted; from the schema where left out.
+            Listed values by column, in the order wanted; from the schema if left out.
         bins : dict, optional
             In place of keys, by column: edges as ``histogram`` takes them, or consecutive periods of a column of dates.
         margins : bool
@@ -225,14 +219,11 @@ class TableQuestions(PreparedFrame):
         head = f"crosstab({index!r}, {columns!r}"
         margins = numbers.flag(margins, "margins")
         if not (isinstance(normalize, bool) or (isinstance(normalize, str) and normalize in SHARES)):
-            raise ArgumentValueError(
-                f"normalize must be 'all', 'index', 'columns' or False: {head}, normalize='index')"
-            )
+            raise ArgumentValueError("normalize must be 'all', 'index', 'columns' or False: normalize='index'")
         shares = "all" if normalize is True else normalize or None
         parts = self._two(head, index, columns, keys, bins, other, null, margins)
         return self._table(parts, CountBy(parts.by, parts.labels, name="size"), margins, shares)
 
-    @example(PIVOT)
     def pivot_table(
         self,
         values: str,
@@ -258,7 +249,7 @@ class TableQuestions(PreparedFrame):
         keys, bins : dict, optional
             See ``crosstab``.
         bounds : (lower, upper), optional
-            In the unit of ``values``; from the schema where left out. Never from the data.
+            In the unit of ``values``; from the schema if left out. Never from the data.
         margins : bool
             One more row and column, ``All``, computed from the noisy numbers behind the cells.
         other, null : bool
@@ -291,13 +282,13 @@ class TableQuestions(PreparedFrame):
         head = f"pivot_table({values!r}, {index!r}, {columns!r}"
         margins = numbers.flag(margins, "margins")
         if not isinstance(aggfunc, str) or aggfunc not in FUNCTIONS:
-            raise ArgumentValueError(f"aggfunc must be 'mean', 'sum' or 'count': {head}, aggfunc='sum')")
+            raise ArgumentValueError("aggfunc must be 'mean', 'sum' or 'count': aggfunc='sum'")
         self._kind(values)
         parts = self._two(head, index, columns, keys, bins, other, null, margins)
         by, labels = parts.by, parts.labels
         if aggfunc == "count":
             if bounds is not None:
-                raise ArgumentTypeError(f"counts have no bounds: leave bounds= out of {head}, aggfunc='count')")
+                raise Line("leave bounds= out", (("bounds", ""),)).refuse("counts have no bounds")
             return self._table(parts, CountBy(by, labels, values, values), margins, None, values, aggfunc=aggfunc)
         if is_private(bounds):
             by_groups = f"groupby([{index!r}, {columns!r}], keys=...)[{values!r}].{aggfunc}(bounds='private').unstack()"
@@ -314,9 +305,9 @@ class TableQuestions(PreparedFrame):
     ) -> Parts:
         """Parts of two columns."""
         if not isinstance(index, str) or not isinstance(columns, str):
-            call = head.partition("(")[0]
+            wrong = "columns" if isinstance(index, str) else "index"
             raise ArgumentTypeError(
-                f"{call}() takes one column for its rows and one for its columns, by name; with fewer or more of them ask "
+                f"{wrong} must be one column, by name; with fewer or more of them ask "
                 "groupby(['state', 'sex', 'age'], ...) and unstack() the answer"
             )
         if isinstance(keys, pd.DataFrame):

@@ -37,6 +37,7 @@ def table(rows: int = 600) -> pd.DataFrame:
     return protected(people(rows), epsilon=10**6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("margins", [False, True])
 @pytest.mark.parametrize("normalize", [False, True, "all", "index", "columns"])
 def test_a_crosstab_is_that_of_pandas(margins, normalize):
@@ -196,8 +197,8 @@ def test_what_the_ledger_says_and_what_a_plan_holds(ask, text):
 
 
 REFUSED = [
-    (lambda d: d.crosstab("sex", ["city"], keys=KEYS), r"one column for its rows and one for its columns.*groupby"),
-    (lambda d: d.pivot_table("pay", ["sex"], "city", keys=KEYS), r"pivot_table\(\) takes one column for its rows"),
+    (lambda d: d.crosstab("sex", ["city"], keys=KEYS), r"d\.crosstab\('sex', 'city', keys=KEYS\)"),
+    (lambda d: d.pivot_table("pay", ["sex"], "city", keys=KEYS), r"d\.pivot_table\('pay', 'sex', 'city', keys=KEYS\)"),
     (lambda d: d.crosstab("sex", "sex", keys={"sex": ["f"]}), r"the columns of crosstab\('sex', 'sex'\) must differ"),
     (lambda d: d.crosstab("sex", "cty", keys=KEYS), r"no column named 'cty'"),
     (
@@ -205,7 +206,10 @@ REFUSED = [
         r"crosstab\('sex', 'city', keys=\{'sex': \['A', 'B'\], 'city': \['A', 'B'\]\}\)",
     ),
     (lambda d: d.crosstab("age", "city", keys={"city": ["x"]}), r"'age': .*bins=\{'age': range\(0, 101, 10\)\}\)"),
-    (lambda d: d.crosstab("sex", "city", keys=["f"]), r"keys= of several columns is a dict by column: crosstab"),
+    (
+        lambda d: d.crosstab("sex", "city", keys=["f"]),
+        r"d\.crosstab\('sex', 'city', keys=\{'sex': \['A', 'B'\], 'city': \['A', 'B'\]\}\)",
+    ),
     (lambda d: d.crosstab("sex", "city", keys=pd.DataFrame({"sex": ["f"], "city": ["x"]})), r"give keys= as a dict"),
     (lambda d: d.crosstab("sex", "city", keys=KEYS, margins=1), r"margins must be True or False"),
     (

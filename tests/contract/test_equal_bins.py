@@ -75,7 +75,7 @@ def test_where_the_last_bin_ends_is_said_of_equal_bins_alone():
 @pytest.mark.parametrize(
     ("asked", "error", "match"),
     [
-        (lambda d: d.histogram("age", bins=10), ArgumentTypeError, r"histogram\('age', bins=\.\.\., bounds=\(lower"),
+        (lambda d: d.histogram("age", bins=10), ArgumentTypeError, r"histogram\('age', bins=10, bounds=\(lower"),
         (lambda d: d.ecdf("age", bins=10), ArgumentTypeError, r"needs public bounds"),
         (lambda d: d.histogram("age", bins=10, bounds=(0, None)), ArgumentTypeError, "both bounds"),
         (lambda d: d.histogram("age", bins=10, bounds="private"), ArgumentTypeError, "pair of numbers"),

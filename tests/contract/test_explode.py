@@ -91,8 +91,8 @@ def test_public_facts_have_no_number_of_rows_after_it_even_where_no_unit_is_aske
 @pytest.mark.parametrize(
     ("error", "match", "call"),
     [
-        (ArgumentTypeError, r"needs max: explode\('tags', max=5\)", lambda x: x.explode("tags")),
-        (ArgumentTypeError, r"takes max by name: explode\('tags', max=5\)", lambda x: x.explode("tags", 5)),
+        (ArgumentTypeError, r"needs max: x\.explode\('tags', max=5\)", lambda x: x.explode("tags")),
+        (ArgumentTypeError, r"x\.explode\('tags', max=5\)", lambda x: x.explode("tags", 5)),
         (ArgumentTypeError, "takes no ignore_index=", lambda x: x.explode("tags", max=5, ignore_index=True)),
         (ArgumentTypeError, "takes one column", lambda x: x.explode(["tags", "cost"], max=5)),
         (ArgumentTypeError, r"holds no lists.*\.str\.split", lambda x: x.explode("cost", max=5)),

@@ -1,4 +1,4 @@
-"""The cost of a spanning tree as a question: what it answers and costs, and what is refused for nothing."""
+"""The cost of a spanning tree as a question: what it answers and costs, and what is refused for free."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def test_units_durations_and_numbers_as_vertices():
 def test_refusals(monkeypatch):
     frame = roads(2).assign(number=1, when=pd.Timestamp("2013-01-01"))
     df = protected(frame, delta=1e-3)
-    line = r"vertices=\['A', 'B', 'C'\], max_weight=10\)"
+    line = r"mst_cost\(.*vertices=.*, max_weight=10\)"
 
     def refuse(match, error=ValueError, columns=("start", "end", "km"), epsilon=1, delta=0, **how):
         with refused(monkeypatch, df, error, match):
             how = {"vertices": TOWNS, "max_weight": 10} | how
             df.dp(epsilon=epsilon, delta=delta).mst_cost(*columns, **how)
 
-    refuse("needs the public list of vertices.*" + line, TypeError, vertices=None)
+    refuse("vertices must be a public list.*" + line, TypeError, vertices=None)
     for vertices in ("start", b"start", 5):
         refuse("must be a list.*" + line, TypeError, vertices=vertices)
     for vertices in ([], ["a"], range(64), iter(range(10**9))):
@@ -102,7 +102,7 @@ def test_refusals(monkeypatch):
         refuse("missing value.*" + line, vertices=["a", missing])
     refuse("of one kind.*" + line, TypeError, vertices=[["a"], ["b"]])
     refuse("of one kind.*" + line, TypeError, columns=("start", "number", "km"))
-    refuse("needs the public largest weight.*" + line, TypeError, max_weight=None)
+    refuse("the public largest weight.*" + line, TypeError, max_weight=None)
     for wrong in ("ten", True, [10], pd.Timedelta("1h")):
         refuse("max_weight must be a number.*" + line, TypeError, max_weight=wrong)
     for wrong in (np.nan, np.inf, -np.inf):
@@ -113,7 +113,7 @@ def test_refusals(monkeypatch):
     refuse("three columns", columns=("start", "start", "km"))
     refuse("three columns", columns=("start", "km", "km"))
     refuse("no column named", columns=("start", "end", "miles"))
-    refuse("by its text", TypeError, columns=("start", "end", 3))
+    refuse("as text", TypeError, columns=("start", "end", 3))
     refuse("numbers or durations", TypeError, columns=("km", "start", "end"), vertices=[1, 2])
     refuse("numbers or durations", TypeError, columns=("start", "end", "when"))
     refuse("'polynomial_laplace'.*'gaussian'", noise="normal")

@@ -20,19 +20,25 @@ REFUSED = [
     (lambda d: d.groupby(["sex", 3], keys=KEYS), r"a column or a list of columns"),
     (lambda d: d.groupby(["sex", "sex"], keys=KEYS), r"the columns of groupby\(\['sex', 'sex'\]\) must differ"),
     (lambda d: d.groupby(["sex", "cty"], keys=KEYS), r"no column named 'cty'"),
-    (lambda d: d.groupby(["sex", "city"], keys=["f", "m"]), r"keys= of several columns is a dict by column: groupby\("),
+    (
+        lambda d: d.groupby(["sex", "city"], keys=["f", "m"]),
+        r"d\.groupby\(\['sex', 'city'\], keys=\{'sex': \['A', 'B'\], 'city': \['A', 'B'\]\}\)",
+    ),
     (lambda d: d.groupby(["sex", "city"], keys=[("f", "x")]), r"keys= of several columns is a dict"),
     (lambda d: d.groupby(["sex", "age"], bins=[0, 1], keys={"sex": ["f"]}), r"bins= of several columns is a dict"),
     (
         lambda d: d.groupby(["sex", "city"], keys=KEYS | {"ctiy": ["x"]}),
         r"names a column that is not grouped by.*'city'",
     ),
-    (lambda d: d.groupby("sex", keys={"city": ["x"]}), r"keys= names a column that is not grouped by: groupby\('sex'"),
+    (
+        lambda d: d.groupby("sex", keys={"city": ["x"]}),
+        r"d\.groupby\('sex', keys=\{'city': \['x'\], 'sex': \['A', 'B'\]\}\)",
+    ),
     (lambda d: d.groupby(["sex", "age"], keys=KEYS), r"keys= names a column that is not grouped by"),
     (
         lambda d: d.groupby(["sex", "city"], keys={"sex": ["f"]}),
         r"'city': groupby\(\) needs the public list of keys, which must not come from the data: "
-        r"groupby\(\['sex', 'city'\], keys=\{'sex': \['A', 'B'\], 'city': \['A', 'B'\]\}\)",
+        r"d\.groupby\(\['sex', 'city'\], keys=\{'sex': \['f'\], 'city': \['A', 'B'\]\}\)",
     ),
     (lambda d: d.groupby(["sex", "age"]), r"keys=\{'sex': \['A', 'B'\]\}, bins=\{'age': range\(0, 101, 10\)\}\)"),
     (lambda d: d.groupby(["sex", "ok"], keys={"sex": ["f", "f"]}), r"'sex': keys must not hold a value twice: groupby"),
@@ -55,7 +61,7 @@ REFUSED = [
     (lambda d: d.groupby("age", bins=MONTHS), r"periods are bins of a column of dates"),
     (
         lambda d: d.groupby("when", bins=MONTHS[::2]),
-        r"periods must follow one upon another: groupby\('when', bins=pd\.per",
+        r"d\.groupby\('when', bins=pd\.period_range\('2013-01', '2013-12', freq='M'\)\)",
     ),
     (lambda d: d.groupby("when", bins=MONTHS[:0]), r"periods must follow one upon another"),
     (lambda d: d.groupby("sex", keys=pd.DataFrame({"sex": ["f"]})), r"of one column type groupby"),
@@ -81,11 +87,11 @@ REFUSED = [
     (lambda d: d.groupby("sex", keys=["f"])["city"].mode(), r"mode\(\) needs the public list of keys"),
     (
         lambda d: d.groupby("sex", keys=["f"])["age"].histogram(),
-        r"bins: groupby\('sex', keys=\['f'\]\)\['age'\]\.histogram\(",
+        r"d\.groupby\('sex', keys=\['f'\]\)\['age'\]\.histogram\(bins=range\(0, 101, 10\)\); keys=\[\.\.\.\] counts ",
     ),
     (
         lambda d: d.groupby("sex", keys=["f"])["age"].histogram(bins=[0]),
-        r"at least two edges: groupby\(.*\['age'\]\.histogram\(bins=ran",
+        r"d\.groupby\('sex', keys=\['f'\]\)\['age'\]\.histogram\(bins=range\(0, 101, 10\)\)",
     ),
     (lambda d: d.groupby("pid", keys=range(2000))["age"].histogram(bins=range(1000)), r"1,998,000 combinations"),
     (lambda d: d.groupby(["sex", "city"], keys=KEYS)["no"], r"no column named 'no'"),
@@ -100,6 +106,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("ask", "match"), REFUSED, ids=range(len(REFUSED)))
 def test_refusals_cost_nothing(monkeypatch, ask, match):
     df = table()
@@ -128,6 +135,7 @@ def test_a_budget_that_is_too_small_pays_nothing():
     assert df.dp.session.spent == "epsilon=0"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rows", [0, 1])
 @pytest.mark.parametrize("nulls", [False, True])
 def test_shape_and_dtypes_do_not_depend_on_the_rows(rows, nulls):
@@ -160,7 +168,7 @@ def test_shape_and_dtypes_do_not_depend_on_the_rows(rows, nulls):
 
 def test_keys_that_no_row_has_are_said_to_be_spelt_otherwise():
     df = table()
-    note = "perhaps the keys are spelt or typed otherwise in the column or the bins lie beside the data"
+    note = "perhaps the keys are spelt otherwise or have another type in the column or the bins miss the data"
     # of 2 % of the draws one is above what noise makes of 0: of six in a row below 1e-10
     draws = (
         df.dp(1, fresh=True).groupby(["sex", "age"], keys={"sex": ["F", "M"]}, bins={"age": [0, 50]}, other=True)

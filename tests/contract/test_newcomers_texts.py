@@ -38,7 +38,7 @@ def test_durations_need_their_unit(monkeypatch, bound):
 @pytest.mark.parametrize("bound", ["03/04/2013", "3.4.2013", "Jan 3 2013", "today", "now", "04-03-2013", "13.2013"])
 def test_dates_have_the_year_first(monkeypatch, bound):
     df = protected(days())
-    with refused(monkeypatch, df, ArgumentTypeError, r"year first: bounds=\('2013-01-01', '2014-01-01'\)"):
+    with refused(monkeypatch, df, ArgumentTypeError, r"year first: .*, bounds=\('2013-01-01', '2014-01-01'\)"):
         df.dp(epsilon=1).mean("day", bounds=(bound, "2014-01-01"))
     with refused(monkeypatch, df, ArgumentTypeError, "year first: '2013-01-31'"):
         df.dp(epsilon=1).histogram("day", keys=[bound])
@@ -56,7 +56,7 @@ def test_dates_that_are_plain(bound):
 
 def test_text_is_no_key_of_true_and_false(monkeypatch):
     df = protected(days(), epsilon=10**6)
-    with refused(monkeypatch, df, ArgumentTypeError, r"True and False, not text: keys=\[False, True\]"):
+    with refused(monkeypatch, df, ArgumentTypeError, r"True and False, not text: .*, keys=\[False, True\]"):
         df.dp(epsilon=1).histogram("ok", keys=["True", "False"])
     assert df.dp(epsilon=10**4).histogram("ok").tolist() == [1, 2]
 
@@ -120,7 +120,7 @@ def test_a_histogram_of_numbers_asks_for_bins(monkeypatch):
     df = protected(days())
     lines = {"income": r"bins=range\(0, 101, 10\)", "day": r"bins=pd\.date_range", "stay": r"bins=pd\.timedelta_range"}
     for column, line in lines.items():
-        with refused(monkeypatch, df, ArgumentTypeError, rf"histogram\('{column}', {line}"):
+        with refused(monkeypatch, df, ArgumentTypeError, rf"histogram\(column, {line}"):
             df.dp(epsilon=1).histogram(column)
     with refused(monkeypatch, df, ArgumentTypeError, r"value_counts\('income', keys=\[0, 1, 2\]\)"):
         df.dp(epsilon=1).value_counts("income")
@@ -158,7 +158,7 @@ def test_a_misspelt_column_is_told_the_closest(monkeypatch):
     ("name", "said"),
     [
         ("aggregate", r"\.agg\(\{'cost': \['mean', 'std'\]\}"),
-        ("hist", r"\.histogram\('column', bins=\[\.\.\.\]\)"),
+        ("hist", r"\.histogram\('column', bins=\[0, 50, 100\]\)"),
         ("head", "rows are never released"),
         ("iloc", "rows are never released"),
         ("values", "rows are never released"),
@@ -167,7 +167,7 @@ def test_a_misspelt_column_is_told_the_closest(monkeypatch):
         ("shift", r"before df\.dp\.protect"),
         ("dt", r"\.assign\(month=lambda d: d\.visit\.dt\.month\)"),
         ("cut", r"\.assign\(band=lambda d: d\.age\.cut\("),
-        ("skew", "There are: .*count, .*mean, .*median"),
+        ("skew", r"your own function: \.sample_and_aggregate\(function"),
         ("value_count", r"did you mean 'value_counts'\?"),
         ("age", r"'age' is a column; select it: df\.dp\(epsilon=0\.5\)\['age'\]"),
     ],
@@ -254,7 +254,10 @@ def test_an_interval_unpacks_into_its_ends():
 def test_bounds_of_text_are_told_how_numbers_are_typed(monkeypatch):
     df = protected(days())
     with refused(
-        monkeypatch, df, ArgumentTypeError, r"pair of numbers, not of text: mean\('income', bounds=\(0, 100\)\)"
+        monkeypatch,
+        df,
+        ArgumentTypeError,
+        r"pair of numbers, not of text: df\.dp\(epsilon=1\)\.mean\('income', bounds=\(0, 100\)\)",
     ):
         df.dp(epsilon=1).mean("income", bounds=("0", "100"))
 
@@ -292,7 +295,7 @@ def test_a_column_of_groups_is_selected_in_brackets(monkeypatch):
     with refused(monkeypatch, df, AttributeError, said):
         df.dp(epsilon=1).groupby("ward", keys=["a", "b"]).income
     with refused(monkeypatch, df, AttributeError, "There are: agg, count, .*mean, median"):
-        _ = df.dp(epsilon=1).groupby("ward", keys=["a", "b"])["income"].skew
+        _ = df.dp(epsilon=1).groupby("ward", keys=["a", "b"])["income"].skewed
 
 
 def test_a_damaged_ledger_says_what_to_do(tmp_path):
@@ -307,7 +310,7 @@ def test_a_damaged_ledger_says_what_to_do(tmp_path):
 def test_periods_as_keys_are_told_that_they_are_bins():
     df = people()
     session = df.dp.protect(epsilon=1, name=fresh())
-    with pytest.raises(ArgumentTypeError, match=r"periods are bins: bins=pd\.period_range\("):
+    with pytest.raises(ArgumentTypeError, match=r"periods are bins; type bins=pd\.period_range\("):
         df.dp(epsilon=1).groupby("when", keys=pd.period_range("2013-01", "2013-02", freq="M")).size()
     assert session.spent == "epsilon=0"
 
@@ -329,7 +332,7 @@ def test_counts_in_tables_say_which_rows_do_not_count():
         ask.crosstab("sex", "city", keys=keys, normalize="index"),
     ]
     for answer in (*told, *silent):
-        note = "at most 2 rows of one 'pid' count"
+        note = "at most 2 rows of each 'pid' count"
         assert (note in repr(answer)) == any(answer is one for one in told)
         assert any(note in text for text in answer.notes)
 
@@ -345,8 +348,8 @@ def test_what_belongs_to_the_session_is_said_to(name):
 
 def test_a_protected_frame_shows_every_bound_on_a_unit():
     some = {"epsilon": 3, "unit": "pid", "max_rows": 10}
-    assert "(at most 10 count)" in repr(protected(**some).dp)
-    shown = "(at most 10 count, in at most 3 groups, at most 5 in each)"
+    assert "(at most 10 count; add/remove)" in repr(protected(**some).dp)
+    shown = "(at most 10 count, in at most 3 groups, at most 5 in each; add/remove)"
     assert shown in repr(protected(**some, max_groups=3, max_rows_per_group=5).dp)
 
 

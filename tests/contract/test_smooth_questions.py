@@ -1,4 +1,4 @@
-"""Smooth medians and quantiles as questions: what they cost, what they say, and what is refused for nothing."""
+"""Smooth medians and quantiles as questions: what they cost, what they say, and what is refused for free."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_min_and_max_lie_at_the_ends_and_not_beyond():
     assert "not the largest value" in high.notes[-1]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("bounds", [(-1000, 5000), (-1000, None), (None, None)])
 def test_answers_are_inside_the_data(relation, bounds):
@@ -221,6 +221,7 @@ def test_a_million_rows():
         assert np.abs(found.to_numpy() / table[["x", "y"]].cov().to_numpy() - 1).max() < 1e-4
 
 
+@pytest.mark.slow
 def test_noisy_matrices_fit_each_other():
     """Whatever the noise: symmetric, no negative eigenvalue, variances within the bounds, correlations within [-1, 1]."""
     df = protected(epsilon=10**6)
@@ -327,18 +328,26 @@ REFUSED = [
     (
         lambda d: d.linear_regression("pay", ["age"]),
         ArgumentTypeError,
-        r"linear_regression\('cost', \['age'\], bounds=",
+        r"d\.linear_regression\('pay', \['age'\], bounds=\{'pay': \(lower, upper\), 'age': \(lower, upper\)\}\)",
     ),
     (lambda d: d.linear_regression(["pay"], ["age"], bounds=PAIR), ArgumentTypeError, "y must be the name"),
     (lambda d: d.linear_regression("pay", 3, bounds=PAIR), ArgumentTypeError, "x a list of names"),
-    (lambda d: d.linear_regression("pay", [], bounds={"pay": (0, 1)}), ArgumentValueError, "takes 2 to 30 columns"),
+    (lambda d: d.linear_regression("pay", [], bounds={"pay": (0, 1)}), ArgumentValueError, r"columns must be 2 to 30"),
     (lambda d: d.linear_regression("pay", ["pay"], bounds=PAIR), ArgumentValueError, "columns must differ"),
     (lambda d: d.linear_regression("pay", ["intercept"], bounds=PAIR), ArgumentValueError, "rename"),
-    (lambda d: d.cov("age", bounds=PAIR), ArgumentTypeError, r"cov\(\['age', 'cost'\], bounds=\{'age': \(0, 120\)"),
-    (lambda d: d.corr(["age", "pay"], bounds=(0, 1)), ArgumentTypeError, r"must be a dict .* corr\(\['age', 'cost'\]"),
+    (
+        lambda d: d.cov("age", bounds=PAIR),
+        ArgumentTypeError,
+        r"d\.cov\(\['age', 'pay'\], bounds=\{'age': \(lower, upper\), 'pay': \(lower, upper\)\}\)",
+    ),
+    (
+        lambda d: d.corr(["age", "pay"], bounds=(0, 1)),
+        ArgumentTypeError,
+        r"d\.corr\(\['age', 'pay'\], bounds=\{'age': \(lower, upper\), 'pay': \(lower, upper\)\}\)",
+    ),
     (lambda d: d.cov(["age", "pay"]), ArgumentTypeError, "needs public bounds"),
     (lambda d: d.cov(["age", "pay"], bounds={"age": (0, 1)}), ArgumentTypeError, "needs public bounds"),
-    (lambda d: d.cov(["age"], bounds={"age": (0, 1)}), ArgumentValueError, "takes 2 to 30 columns"),
+    (lambda d: d.cov(["age"], bounds={"age": (0, 1)}), ArgumentValueError, r"columns must be 2 to 30"),
     (lambda d: d.cov(["age", "age"], bounds={"age": (0, 1)}), ArgumentValueError, "columns must differ"),
     (lambda d: d.cov(["age", "pay"], bounds={**PAIR, "pid": (0, 1)}), ArgumentValueError, "of these columns alone"),
     (lambda d: d.cov(["age", "sex"], bounds={"age": (0, 1)}), ArgumentTypeError, "'sex' holds something else"),
@@ -347,8 +356,16 @@ REFUSED = [
     (lambda d: d.cov(["age", "pay"], bounds={"age": (0, 1), "pay": (0, 1e200)}), ArgumentValueError, "1e150 apart"),
     (lambda d: d.min("pay"), ArgumentTypeError, r"min\('pay', bounds=\(lower, upper\)\)"),
     (lambda d: d.min("sex", bounds=(0, 1)), ArgumentTypeError, "needs a column of numbers"),
-    (lambda d: d.max("pay", bounds=(0, 9), q=0.3), ArgumentValueError, r"max\('pay', q=0\.99\)"),
-    (lambda d: d.min("pay", bounds=(0, 9), q=0.6), ArgumentValueError, r"min\('pay', q=0\.01\)"),
+    (
+        lambda d: d.max("pay", bounds=(0, 9), q=0.3),
+        ArgumentValueError,
+        r"d\.max\('pay', bounds=\(0, 9\), q=0\.99\); any others: quantile\('pay', q\)",
+    ),
+    (
+        lambda d: d.min("pay", bounds=(0, 9), q=0.6),
+        ArgumentValueError,
+        r"d\.min\('pay', bounds=\(0, 9\), q=0\.01\); any others: quantile\('pay', q\)",
+    ),
     (lambda d: d.min("pay", bounds=(0, 9), q=[0.1, 0.2]), ArgumentValueError, r"quantile\('pay', q\)"),
     (lambda d: d.max("pay", bounds="private"), ArgumentTypeError, r"max\('pay', bounds=\(None, None\)\)"),
     (lambda d: d.max("pya", bounds=(0, 1)), ArgumentValueError, "did you mean 'pay'"),

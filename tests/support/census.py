@@ -115,7 +115,7 @@ def by(table: pd.DataFrame, function: Callable[[pd.DataFrame], Any], key: str = 
 
 
 def in_own_bounds(table: pd.DataFrame, name: str) -> list[Any]:
-    """For each key, of values cut to the bounds of that key."""
+    """For each key, of values clipped to the bounds of that key."""
     return [getattr(table.loc[table["ward"] == key, "cost"].clip(*OWN[key]), name)() for key in KEYS]
 
 
@@ -155,7 +155,7 @@ def covariances(table: pd.DataFrame, *columns: str, ddof: int = 1) -> list[float
 
 
 def in_found_bounds(table: pd.DataFrame, release: Any) -> float:
-    """The mean of values cut to what the answer says."""
+    """The mean of values clipped to what the answer says."""
     ends = re.findall(r"-?[\d.]+", str(release._provenance.found))
     return math.nan if len(ends) != 2 else table["cost"].clip(*map(float, ends)).mean()
 

@@ -1,0 +1,121 @@
+"""The call as it stands in the user's code, and that call with other arguments. Code is shown, never a value."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import islice
+from types import FrameType
+from typing import Any
+
+PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+LONGEST_LINE = 300  # a call that is longer is told by its arguments
+
+
+def as_written(name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> ast.Call | None:
+    """The call of a method, in the code that made it; None where that cannot be read, or is the package's own.
+
+    Names of variables stay names: what they hold is not looked at.
+    """
+    caller = sys._getframe(1)
+    while caller.f_code.co_filename.startswith(PACKAGE):
+        if caller.f_back is None:
+            return None
+        caller = caller.f_back
+    found = _parsed(caller)
+    if not isinstance(found, ast.Call) or not isinstance(found.func, ast.Attribute) or found.func.attr != name:
+        return None
+    same = len(found.args) == len(args) and {word.arg for word in found.keywords} == set(options)
+    return found if same and not any(isinstance(value, ast.Starred) for value in found.args) else None
+
+
+def _parsed(caller: FrameType) -> ast.expr | None:
+    """The expression that a frame is in."""
+    spans = islice(caller.f_code.co_positions(), caller.f_lasti // 2, None)
+    first, last, start, end = next(spans, (None,) * 4)
+    lines = linecache.getlines(caller.f_code.co_filename, caller.f_globals)
+    if first is None or last is None or start is None or end is None or not 0 < last <= len(lines):
+        return None
+    text = [line.encode() for line in lines[first - 1 : last]]
+    text[-1] = text[-1][:end]
+    text[0] = text[0][start:]
+    with suppress(SyntaxError, ValueError):  # a file that was written since
+        return ast.parse(f"({b''.join(text).decode()})", mode="eval").body
+    return None
+
+
+def is_expression(text: str) -> bool:
+    """Whether a text can be typed as an argument."""
+    with suppress(SyntaxError):
+        return bool(ast.parse(text, mode="eval"))
+    return False
+
+
+def rewritten(
+    call: ast.Call,
+    parameters: tuple[str, ...],
+    given: Mapping[str, Any],
+    needs: Mapping[str, str],
+    renamed: Mapping[str | int, str] | None = None,
+) -> str | None:
+    """A call with other arguments, as one line.
+
+    Parameters
+    ----------
+    call : ast.Call
+    parameters : tuple of str
+        Names of what stands by place.
+    given : dict of str to Any
+        Of which what is given by column gets more columns.
+    needs : dict of str to str
+        How arguments are typed that it lacks, or that it should not have, as no text.
+    renamed : dict, optional
+        Names of what was given under another name, or by place.
+    """
+    renamed = renamed or {}
+    moved = [ast.keyword(renamed[i], value) for i, value in enumerate(call.args) if i in renamed]
+    placed = [value for i, value in enumerate(call.args) if i not in renamed]
+    words = [ast.keyword(renamed.get(word.arg or "", word.arg), word.value) for word in call.keywords] + moved
+    for name, text in needs.items():
+        typed = ast.parse(text, mode="eval").body if text else None
+        at = parameters.index(name) if name in parameters[: len(placed)] else None
+        known = placed[at] if at is not None else next((word.value for word in words if word.arg == name), None)
+        more = not {"columns", "x", "func"} & {*needs}  # whose bounds are others
+        if more and isinstance(typed, ast.Dict) and known is not None and isinstance(given.get(name), Mapping):
+            typed = _merged(known, typed, given[name])
+        if at is not None:
+            placed[at] = typed or placed[at]
+        elif typed is None or known is None:
+            words = [word for word in words if word.arg != name] + ([ast.keyword(name, typed)] if typed else [])
+        else:
+            words = [ast.keyword(name, typed) if word.arg == name else word for word in words]
+    line = ast.unparse(ast.Call(call.func, placed, words))
+    return line if len(line) <= LONGEST_LINE else None
+
+
+def corrected(call: ast.Call, wrong: str, right: str) -> str:
+    """A call with another text wherever one stood."""
+    for node in ast.walk(call):
+        if isinstance(node, ast.Constant) and node.value == wrong:
+            node.value = right
+    return ast.unparse(call)
+
+
+def _merged(known: ast.expr, more: ast.Dict, given: Mapping[Any, Any]) -> ast.expr:
+    """What is given by column, and more of it; without what is typed as None."""
+    new = {key.value: value for key, value in zip(more.keys, more.values, strict=True) if isinstance(key, ast.Constant)}
+    none = {name for name, value in new.items() if isinstance(value, ast.Constant) and value.value is None}
+    kept: list[tuple[ast.expr | None, ast.expr]]
+    if isinstance(known, ast.Dict):
+        pairs = zip(known.keys, known.values, strict=True)
+        kept = [pair for pair in pairs if not (isinstance(pair[0], ast.Constant) and pair[0].value in new)]
+    elif none:
+        kept = [(ast.Constant(name), ast.Subscript(known, ast.Constant(name))) for name in given if name not in none]
+    else:
+        return ast.BinOp(known, ast.BitOr(), more)
+    kept += [(ast.Constant(name), value) for name, value in new.items() if name not in none]
+    return ast.Dict([key for key, _ in kept], [value for _, value in kept])
