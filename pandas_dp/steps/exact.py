@@ -244,17 +244,24 @@ def rounded(operand: Values, places: int) -> Values | None:
         return x
     x = _scaled(x, x.scale) if lost > LONGEST else x
     step = np.array(10**lost, dtype=x.data.dtype)
+    one = np.ones((), dtype=x.data.dtype)
     with np.errstate(all="ignore"):
         down = np.asarray(x.data // step)
-        below, half = down * step, step // 2
-        rest = x.data - below
-        up = np.asarray((rest > half) | ((rest == half) & (down & np.ones((), step.dtype) == 1))).astype(
-            bool, copy=False
-        )
-        result = np.asarray(below + up * step)
-    exact = x.nulls is not Nulls.NA or result.dtype.kind == "O"
-    wrapped = False if exact else np.where(up, result < x.data, result > x.data)
-    return _made(result, x.missing | wrapped, x.nulls, x.scale)
+        rest = np.asarray(down * step)
+        np.subtract(x.data, rest, out=rest)
+        np.add(rest, down & one, out=rest)  # of a half: what is odd is rounded up
+        np.add(down, np.asarray(rest > step // 2), out=down, casting="unsafe")
+        np.multiply(down, step, out=down)
+    exact = x.nulls is not Nulls.NA or down.dtype.kind == "O"
+    return _made(down, x.missing if exact else x.missing | _beyond(x.data, 10**lost), x.nulls, x.scale)
+
+
+def _beyond(data: Any, step: int) -> Mask:
+    """Which machine integers are rounded to a multiple that their dtype does not hold."""
+    limits = np.iinfo(data.dtype)
+    most, least = limits.max // step, -(-limits.min // step)  # multiples; a half goes to the even one
+    last, first = most * step + step // 2 - most % 2, least * step - step // 2 + least % 2
+    return np.asarray((data > min(last, limits.max)) | (data < max(first, limits.min)))
 
 
 def limited(limit: Callable[..., Any], operand: Values, bound: Values) -> Values | None:

@@ -514,6 +514,66 @@ def test_arithmetic_of_integers_is_that_of_pandas_where_that_is_exact(name, op):
     assert cells_of(Operation(op, (X, Y)).values(frame), len(frame)) == PYTHON[op](frame.x, frame.y).tolist()
 
 
+# Pandas has none of text, or gives lists, or multiplies nanoseconds by a rounded factor.
+OWN = {"str.to_datetime", "list.len", "str.split", "str.rsplit", "dt.total_seconds"}
+
+
+def of_pandas(name: str, column: pd.Series, frame: pd.DataFrame, given: tuple[Any, ...]) -> pd.Series:
+    """What pandas makes of a column by a method or an attribute of an accessor."""
+    space, _, member = name.partition(".")
+    found = getattr(getattr(column, space), member)
+    given = tuple(
+        frame.y if isinstance(part, Column) else tuple(part) if isinstance(part, list) else part for part in given
+    )
+    words: dict[str, Any] = {"str.contains": {"regex": False}, "str.extract": {"expand": False}}.get(name, {})
+    if name == "str.contains" and len(given) == 5:
+        words = {}
+    if name == "dt.tz_localize":
+        given, words = given or (None,), {"ambiguous": "NaT", "nonexistent": "NaT"}
+    return found(*given, **words) if callable(found) else found
+
+
+def plain(cell: Any) -> Any:
+    """A cell in one form, whatever dtype held it; unknown truth is False."""
+    if pd.isna(cell):
+        return None
+    return float(cell) if isinstance(cell, int | float | np.number) and not isinstance(cell, bool) else cell
+
+
+@pytest.mark.parametrize(
+    "name", ["str", "object", "datetime64[us]", "datetime64[us, Europe/Berlin]", "timedelta64[ns]"]
+)
+@pytest.mark.filterwarnings("ignore:Series.dt.*deprecated")
+def test_methods_of_text_and_dates_are_those_of_pandas(name):
+    """But for texts that grow without end, which are missing."""
+    x, _ = column(name)
+    if "datetime" in name:  # of which pandas knows all that it can write with a time zone
+        x = x[x.isna() | ((x > pd.Timestamp("1000", tz=x.dt.tz)) & (x < pd.Timestamp("9000", tz=x.dt.tz)))].reset_index(
+            drop=True
+        )
+    frame = pd.DataFrame({"x": x, "y": x.iloc[::-1].reset_index(drop=True)})
+    asked, wrong = 0, []
+    for method in (*METHODS, *PROPERTIES):
+        space, _, member = method.partition(".")
+        if not space or method in OWN or not hasattr(getattr(x, space, None), member):
+            continue
+        for given in ARGUMENTS.get(method, [()]):
+            built = accepted(lambda m=method, g=given: PROPERTIES[m](X) if m in PROPERTIES else METHODS[m](X, *g))
+            try:
+                found = [plain(cell) for cell in built[0].evaluate(frame).astype(object)] if built else None
+            except (ArgumentTypeError, ArgumentValueError):
+                continue
+            wanted = [plain(cell) for cell in of_pandas(method, frame.x, frame, given).astype(object)] if found else []
+            asked += 1
+            for mine, theirs in zip(found or [], wanted, strict=True):
+                grown = isinstance(theirs, str) and len(theirs) > 10_000
+                unknown = {mine, theirs} == {None, False}
+                if mine != theirs and not grown and not unknown:
+                    wrong.append(f"{method}{given}: {mine!r:.40} for {theirs!r:.40}"[:150])
+    assert wrong == []
+    assert asked >= 9
+
+
 # Frames, scans and Dask go through the same
 
 ASKED = ["x == y", "x != y", "not (x == y)", "not (x < y) and not y.isna()"]
