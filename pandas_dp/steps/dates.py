@@ -208,14 +208,15 @@ def converted(values: Values, tz: str) -> Values:
 
 
 def _moved(values: Values, kind: Kind, zone: Any, move: Callable[[Any], Any]) -> Values:
-    """Dates moved from one zone to another; what leaves the range of the unit is missing, too."""
+    """Dates moved from one zone to another, in nanoseconds."""
+    values = rescale(values, "ns")
     shift, missing = _shift(values, move)
-    shift, limit = shift * PER_SECOND[values.unit], np.iinfo(np.int64)
+    shift, limit = shift * PER_SECOND["ns"], np.iinfo(np.int64)
     missing = (
         missing | (values.data > limit.max - np.maximum(shift, 0)) | (values.data <= limit.min - np.minimum(shift, 0))
     )
     data = np.where(missing, 0, values.data) + np.where(missing, 0, shift)
-    return times(kind, data, missing, values.unit, zone, values.nulls)
+    return times(kind, data, missing, "ns", zone, values.nulls)
 
 
 def _shift(values: Values, move: Callable[[Any], Any]) -> tuple[Any, Any]:
