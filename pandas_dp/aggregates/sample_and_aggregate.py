@@ -139,7 +139,7 @@ class GroupsOfBlocks(Aggregate):
 
     def plan(self, terms: Terms, rows: int) -> tuple[BlockMeans | BlockResults, str, Measurement]:
         """What the blocks give, the aggregator, and the look at them, where a group has about so many rows."""
-        most = MOST_IN_ALL // self.by.count
+        most = MOST_IN_ALL // max(self.by.count, 1)
         blocks, aggregator = self._choose(self.blocks, terms, rows)
         if blocks > most:
             blocks, aggregator = self._choose(most, terms, rows)
