@@ -12,6 +12,8 @@ from support.frames import protected
 
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
+from pandas_dp.steps.functions import METHODS
+from pandas_dp.steps.time_functions import PROPERTIES
 
 UNITS = ["s", "ms", "us", "ns"]
 STAMPS = [
@@ -120,3 +122,40 @@ def test_a_constant_that_some_units_do_not_hold_is_refused_beside_dates_and_comp
         found = Operation("fillna", (T, Constant(pd.Timestamp("2262-04-10")))).evaluate(table)
         assert found.tolist() == [pd.Timestamp("9999-12-31"), pd.Timestamp("2020-01-01"), pd.Timestamp("2262-04-10")]
     assert Operation("+", (T, Constant(pd.Timedelta("1D")))).evaluate(df).isna().tolist() == [True, False, True]
+
+
+BARE = ("total_seconds", "day_name", "month_name", "normalize")
+
+
+def on_clocks(x: Expression) -> list[Expression]:
+    found = [METHODS[f"dt.{name}"](x, freq) for name in ("floor", "ceil", "round") for freq in ("h", "7D", "250ms")]
+    found += [
+        METHODS["dt.tz_localize"](x),
+        METHODS["dt.tz_localize"](x, "Asia/Tokyo"),
+        METHODS["dt.tz_convert"](x, "Asia/Tokyo"),
+    ]
+    found += [
+        METHODS["dt.strftime"](x, "%Y-%m-%d %H:%M:%S.%f %G-%V"),
+        METHODS["dt.total_seconds"](x),
+        METHODS["dt.day_name"](x),
+    ]
+    return found + [build(x) for build in PROPERTIES.values()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_step_on_clocks_says_the_same_in_every_unit(kind):
+    assert differing([*on_clocks(T), *on_clocks(S)], kind) == []
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo", "America/New_York"])
+def test_which_dates_are_keys_does_not_follow_from_their_unit(zone):
+    """At the ends of what nanoseconds count."""
+    last, found = 2**63 - 1, []
+    for unit, size in (("us", 1000), ("ns", 1)):
+        cells = [count // 1000 * 1000 // size for count in (last, -last + 999, 0)]
+        column = pd.Series(np.array(cells * 30).view(f"M8[{unit}]"))
+        column = column if zone is None else column.dt.tz_localize("UTC").dt.tz_convert(zone)
+        frame = protected(pd.DataFrame({"t": column}), epsilon=1e4, delta=1e-6)
+        found.append(sorted(map(str, frame.dp(epsilon=100, delta=1e-9).unique("t").value)))
+    assert found[0] == found[1]
+    assert len(found[0]) == 3
