@@ -453,10 +453,15 @@ class Accessor(RowSteps[pd.DataFrame]):
         """The session that answers for this frame, or None: what is spent, left and was asked."""
         return registry.session_of(self._frame)
 
+    def __getattribute__(self, name: str) -> Any:
+        """Say what a call of this object returns where completion looks for it, and there alone.
+
+        The class has annotations of its own, an empty dict, as soon as anybody looks for those.
+        """
+        return {"return": _questions()} if name == "__annotations__" else object.__getattribute__(self, name)
+
     def __getattr__(self, name: str) -> Any:
         """Say how a question is put, where one is asked without its price."""
-        if name == "__annotations__":  # what a call of an object returns: completion looks for it here, and here alone
-            return {"return": _questions()}
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._frame.columns and not hasattr(_questions(), name):

@@ -46,7 +46,7 @@ ADVICE = [
     (lambda d: d.histogram("sex", keys="f"), "d.histogram('sex', keys=['A', 'B'])"),
     (
         lambda d: d["sex"].value_counts(),
-        "d['sex'].value_counts(keys=['A', 'B']), or let the price find them, which takes a delta of the budget: df.dp.session.extend(",
+        "d['sex'].value_counts(keys=['A', 'B']), or let the price find them, which takes a delta of the budget: ",
     ),
     (lambda d: d["age"].ecdf(), "d['age'].ecdf(bins=range(0, 101, 10))"),
     (lambda d: d["age"].ecdf([0, 9]), "d['age'].ecdf(bins=[0, 9])"),

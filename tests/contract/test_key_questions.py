@@ -327,7 +327,9 @@ def test_a_table_that_joins_has_the_schema_before_it_unless_it_brings_one():
 
 
 def wards():
-    return protected(pd.DataFrame({"x": ["A"] * 900 + ["B"] * 500 + ["C"] * 200 + ["rare"], "n": 1.0}), 10**5, delta=1e-4)
+    return protected(
+        pd.DataFrame({"x": ["A"] * 900 + ["B"] * 500 + ["C"] * 200 + ["rare"], "n": 1.0}), 10**5, delta=1e-4
+    )
 
 
 def test_the_most_common_of_keys_that_nobody_listed():
