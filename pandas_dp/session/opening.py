@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pandas_dp.books.odometer import zcdp_epsilon
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
+from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
@@ -27,6 +30,7 @@ from pandas_dp.tables import frames
 from pandas_dp.tables import schema_checks as table_checks
 from pandas_dp.tables.frames import check_frame
 
+USUAL_DELTA = Fraction(1, 10**10)  # with which a rho is mostly told as an epsilon
 ANOTHER = (
     "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
     "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
@@ -60,6 +64,20 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
     m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)
     c = k if max_rows_per_group is None else min(positive_int(max_rows_per_group, "max_rows_per_group"), k)
     return PrivacyUnit(unit, k, m, c, relation)
+
+
+def total_of_rho(rho: Any, delta: Any, reserved: Any, accountant: Any) -> Budget:
+    """The total that admits so much rho of zero-concentrated differential privacy: about the least epsilon that pays it."""
+    if accountant not in ("auto", "zcdp"):
+        raise ArgumentValueError("rho= is a total of zCDP: leave accountant= out, df.dp.protect(rho=0.5, delta=1e-6)")
+    exact, slack = positive_epsilon(rho, "rho"), small_delta(delta) or USUAL_DELTA
+    part = slack / 10 if reserved is None else small_delta(reserved, "delta_reserved")
+    epsilon = zcdp_epsilon(exact, slack - part)
+    while True:
+        epsilon = Fraction(f"{float(epsilon) * (1 + 1e-6):.6g}")
+        budget = Budget.of(epsilon, slack, part, "zcdp")
+        if ZCDPFilter(budget).limit >= exact:
+            return budget
 
 
 def total(epsilon: Any, delta: Any = 0, reserved: Any = None, accountant: Any = "auto", plan: Any = None) -> Budget:
