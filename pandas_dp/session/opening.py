@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
@@ -36,10 +37,20 @@ ANOTHER = (
     "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
     "table='visits', version='2026-11-28')"
 )
+PERSON = re.compile(
+    r"(id|user|patient|person|customer|client|member|subject|employee|student|household|participant|respondent)s?"
+    r"([_ ]?(id|no|nr|number|key))?",
+    re.IGNORECASE,
+)
+ROWS = (
+    "this budget protects single rows, and column {column!r} looks like whose they are: where a person may own several, type "
+    "df.dp.protect(epsilon={total}, unit={column!r}, max_rows=10), before anything is asked"
+)
 # budgets that this process opened, whose terms it may type anew
 _opened_here: set[tuple[str | None, str, int]] = set()
 # of which unit the number of rows was said to be public: previews show it, and no other terms may hide it afterwards
 _counted: dict[tuple[str | None, str], PrivacyUnit] = {}
+_told: set[tuple[str | None, str]] = set()  # budgets of which it was said that they protect rows, not people
 _warned: set[tuple[str | None, str]] = set()  # budgets of which it was said that another object is other content
 
 
@@ -124,9 +135,20 @@ def protect(
         warn = other and lineage == "source" and (opened.path, name) not in _warned
         if warn:
             _warned.add((opened.path, name))
+        person = None if unit.column is not None else next(filter(_is_person, frame.columns), None)
+        told = person is not None and (opened.path, name) not in _told
+        if told:
+            _told.add((opened.path, name))
+    if told:
+        warnings.warn(ROWS.format(column=person, total=show(budget.epsilon)), UserWarning, stacklevel=5)
     if warn:
         warnings.warn(ANOTHER.format(name=name, total=show(budget.epsilon)), UserWarning, stacklevel=5)
     return session
+
+
+def _is_person(column: object) -> bool:
+    """Whether the name of a column, which is public, is one that says whose a row is."""
+    return isinstance(column, str) and PERSON.fullmatch(column) is not None
 
 
 class Content(NamedTuple):
