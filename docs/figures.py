@@ -1,4 +1,7 @@
-"""What pages include and nobody could keep in step by hand: figures and the help texts of the command line."""
+"""What pages include and nobody could keep in step by hand: figures and the help texts of the command line.
+
+``python docs/figures.py`` draws ``_static/answer.svg`` anew, the picture of an answer that the README shows.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ import numpy as np
 
 from pandas_dp import accounting
 from pandas_dp.commands import ledger, query, run
+from pandas_dp.datasets import load_adult, load_flights
 
 BLUE, ORANGE, GREY, GREEN = "#2a6fb0", "#d9730d", "#8a8f98", "#3a8f5c"
 STYLE = {
@@ -38,7 +42,19 @@ def draw(folder: Path) -> None:
     help_texts(folder)
     for ending, ink in INKS.items():
         with plt.rc_context(STYLE | dict.fromkeys(INKED, ink)):
-            for figure in (laplace, gaussian, selection, smooth, blocks, keys, quantiles, bounding, budget, intervals):
+            for figure in (
+                laplace,
+                gaussian,
+                selection,
+                smooth,
+                blocks,
+                keys,
+                quantiles,
+                bounding,
+                budget,
+                intervals,
+                delays,
+            ):
                 save(figure, folder / f"{figure.__name__}{ending}.svg")
 
 
@@ -53,7 +69,23 @@ def save(figure: Callable[[Any], None], path: Path) -> None:
 def two_themes(app: object, page: str, source: list[str]) -> None:
     """Show each drawing of a page's text in the ink of the reader's theme: Sphinx' event ``source-read``."""
     both = r"![\1](\2.svg){.only-light}\n![\1](\2-dark.svg){.only-dark}"
-    source[0] = re.sub(r"!\[([^\]]*)\]\((\S*_generated/\w+)\.svg\)", both, source[0])
+    source[0] = re.sub(r"!\[([^\]]*)\]\((\S*_(?:generated|static)/\w+)\.svg\)", both, source[0])
+
+
+def answer(folder: Path) -> None:
+    """One answer as a terminal prints it, and its plot; drawn by hand, since its noise is new each time."""
+    df, levels = load_adult(), ["HS-grad", "Bachelors", "Masters", "Doctorate"]
+    df.dp.protect(epsilon=3, name="answer")
+    hours = df.dp(epsilon=0.1).groupby("education", keys=levels)["hours_per_week"].mean(bounds=(0, 100))
+    for ending, ink in INKS.items():
+        with plt.rc_context(STYLE | dict.fromkeys(INKED, ink)):
+            shape, (left, right) = plt.subplots(ncols=2, figsize=(9, 2.6), width_ratios=(1, 0.9), layout="constrained")
+            left.set_axis_off()
+            left.text(0, 0.98, repr(hours).replace(", discrete", ",\ndiscrete"), family="monospace", size=11, va="top")
+            hours.plot(ax=right)
+            right.set(title="hours of work in a week, epsilon 0.1", ylabel="", xlabel="")
+            shape.savefig(folder / f"answer{ending}.svg", metadata={"Date": None})
+            plt.close(shape)
 
 
 def intervals(axes: Any) -> None:
@@ -68,6 +100,17 @@ def intervals(axes: Any) -> None:
     axes.set_ylim(-0.6, 2.6)
     axes.set_xlabel("years from the mean")
     axes.legend()
+
+
+def delays(axes: Any) -> None:
+    """The answer of the tutorial, asked anew."""
+    flights = load_flights()
+    terms = {"epsilon": 3, "unit": "tailnum", "max_rows": 60, "name": f"delays {axes.xaxis.label.get_color()}"}
+    flights.dp.protect(**terms)
+    flights.dp(epsilon=1).groupby("origin", keys=["EWR", "JFK", "LGA"])["dep_delay"].mean(bounds=(-30, 180)).plot(
+        ax=axes
+    )
+    axes.set(title="mean delay in minutes, epsilon 1", ylabel="", xlabel="")
 
 
 def laplace(axes: Any) -> None:
@@ -160,7 +203,7 @@ def keys(axes: Any) -> None:
     ]
     axes.plot(rows, best, "o-", color=ORANGE, markersize=3, label="optimal, list alone")
     axes.plot(rows[1:], above, "s-", color=BLUE, markersize=3, label="threshold 15, with counts")
-    axes.set(xlabel="rows of the key", ylabel="chance to be listed", title="ε = 1, δ = 10⁻⁶, one row a unit")
+    axes.set(xlabel="rows of the key", ylabel="chance to be listed", title="ε = 1, δ = 10⁻⁶, one row per unit")
     axes.legend()
 
 
@@ -221,3 +264,7 @@ def help_texts(folder: Path) -> None:
     for name, command in texts.items():
         command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=76)
         (folder / f"{name.replace(' ', '_')}.txt").write_text(command.format_help())
+
+
+if __name__ == "__main__":
+    answer(Path(__file__).parent / "_static")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pandas_dp.accessor.scan import ScannedTable, scan_parquet
     from pandas_dp.aggregates.prices import geometric_prices
     from pandas_dp.queries.query import Query, query, split
+    from pandas_dp.release.reconcile import reconcile
     from pandas_dp.session.mock import mock
     from pandas_dp.session.opening import open_session
     from pandas_dp.tables.readers import read_csv, read_feather, read_parquet
@@ -48,6 +49,7 @@ LATER = {
     "read_csv": "pandas_dp.tables.readers",
     "read_feather": "pandas_dp.tables.readers",
     "read_parquet": "pandas_dp.tables.readers",
+    "reconcile": "pandas_dp.release.reconcile",
     "scan_parquet": "pandas_dp.accessor.scan",
     "split": "pandas_dp.queries.query",
 }
@@ -83,6 +85,7 @@ __all__ = [
     "read_csv",
     "read_feather",
     "read_parquet",
+    "reconcile",
     "scan_parquet",
     "split",
     "teaching",

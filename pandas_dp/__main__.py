@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 
 import pandas as pd
@@ -10,18 +11,18 @@ import pandas as pd
 import pandas_dp
 from pandas_dp import datasets, dp
 from pandas_dp.commands import ledger, query, run
-from pandas_dp.commands.exits import ended
+from pandas_dp.commands.exits import DONE, ended
 from pandas_dp.queries.texts import read_query
 
 EDUCATION = ["HS-grad", "Some-college", "Bachelors", "Masters", "Doctorate"]
 OCCUPATION = ["Adm-clerical", "Craft-repair", "Exec-managerial", "Other-service", "Prof-specialty", "Sales"]
 
 
-def demo() -> None:
+def demo() -> int:
     """Protect a real table, ask five questions, show the books and a refusal."""
     df = datasets.load_adult()
     df.dp.protect(epsilon=3, name="demo", schema={"age": {"bounds": (0, 100)}, "hours_per_week": {"bounds": (0, 100)}})
-    print(f"Adult census data, one row a person. {df.dp.session!r}\n")
+    print(f"Adult census data, one row per person. {df.dp.session!r}\n")
 
     bins = list(range(0, 101, 20))
     hours = df.groupby("education")["hours_per_week"]
@@ -42,8 +43,8 @@ def demo() -> None:
         dp(df)(epsilon=0.6).mean("age")
     except pandas_dp.BudgetExceededError as refusal:
         print(f"{type(refusal).__name__}: {refusal}")
-    else:
-        sys.exit("the budget should have refused this call")
+        return DONE
+    sys.exit("the budget should have refused this call")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -56,10 +57,14 @@ def main(arguments: list[str] | None = None) -> None:
     for command in known.values():
         command.add(commands)
     options = parser.parse_args(arguments)
-    if options.command in known:
-        words = query.in_shell if options.command == "query" else str  # a plan file is no command line
-        sys.exit(ended(lambda: known[options.command].run(options), words))
-    demo()
+    if options.command not in known:
+        sys.exit(ended(demo))
+    words = query.in_shell if options.command == "query" else str  # a plan file is no command line
+    asked = options.command != "ledger" and options.ledger and not options.dry_run
+    kept = (
+        f"; what was paid for is in the ledger: pandas-dp ledger export {shlex.quote(options.ledger)}" if asked else ""
+    )
+    sys.exit(ended(lambda: known[options.command].run(options), words, kept))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ except ImportError:
     raise ImportError("pandas_dp.dask needs Dask: pip install 'pandas-dp[dask]'") from None
 
 from pandas_dp.accessor.accessor import Accessor
+from pandas_dp.facts.guides import Guide
 from pandas_dp.tables import frames
 from pandas_dp.tables.dask_chunks import Partitions
 
@@ -104,3 +105,6 @@ class DaskAccessor(Accessor):
         made = source.lazily()
         made.dp._carrier = made.expr, frame
         return made
+
+
+DaskAccessor.__doc__ = Guide(DaskAccessor.__doc__, "pandas_dp.accessor")  # type: ignore[assignment]

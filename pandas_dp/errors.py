@@ -109,7 +109,7 @@ class BudgetExceededError(PandasDPError):
         more = "; the total is raised on record: df.dp.session.extend(to=..., reason='...')"
         more = more if self.fits.startswith("nothing fits") else ""
         return (
-            f"the budget does not pay this query: asked {self.asked}. {self.fits}{more} "
+            f"over budget: this asks for {self.asked}; {self.fits}{more} "
             f"(ran out of {self.currency}: spent {self.spent}; left {self.left})"
         )
 

@@ -12,6 +12,7 @@ from pandas_dp.core import gate
 from pandas_dp.errors import ArgumentTypeError, StepFailedError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import explain, explained, uncopied
+from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.schema import Schema
 from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.session import opening, portions, registry
@@ -51,8 +52,8 @@ class Accessor(RowSteps[pd.DataFrame]):
 
     * ``df.dp.protect(...)``: open the budget, or join it. ``df.dp.allot(...)``, ``df.dp.partition(...)``: parts of it.
     * ``df.dp.preview(epsilon=0.5)``: price and error of a question; reads and charges nothing.
-    * ``df.dp(epsilon=0.5)``, with ``delta=1e-7`` for Gaussian noise and unlisted keys, ``df.dp(rho=0.01)``: a price.
-    * ``df.dp(within=20)``: the least price for that error.
+    * ``df.dp(epsilon=0.5)``, with ``delta=1e-7`` for Gaussian noise and unknown keys, ``df.dp(rho=0.01)``: a price.
+    * ``df.dp(within=20)``: the smallest price for that error.
     * ``query``, ``filter``, ``assign``, ``eval``, ``clip``, ``fillna``, ``dropna``, ``drop``, ``rename``, ``merge``,
       ``explode``: frames that stay protected.
 
@@ -65,7 +66,7 @@ class Accessor(RowSteps[pd.DataFrame]):
     * Several columns: ``cov``, ``corr``, ``linear_regression``, ``kmeans``, ``mst_cost``.
     * The best of a list: ``mode``, ``top_k``, ``select``, ``best_price``.
     * Your own function: ``sample_and_aggregate``, ``groupby_mean_sa``.
-    * Many questions for one price: ``above_threshold``, ``oracle``. One answer a row: ``randomized_response``.
+    * Many questions for one price: ``above_threshold``, ``oracle``. One answer per row: ``randomized_response``.
     * One column: ``df.dp(epsilon=0.5)["age"].median()``.
 
     ``help(df.dp(epsilon=1).mean)`` explains a question and costs nothing.
@@ -111,7 +112,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         fresh: bool = False,
         max_groups: int | None = None,
     ) -> PricedFrame:
-        """Put a price on one call, or say how accurate its answer shall be.
+        """Put a price on one call, or say how accurate its answer should be.
 
         Parameters
         ----------
@@ -123,12 +124,12 @@ class Accessor(RowSteps[pd.DataFrame]):
             Instead of epsilon: the price of Gaussian noise in zero-concentrated differential privacy (zCDP). For one
             count 0.01 is noise of standard deviation 7, and half of rho is 1.4 times the noise.
         within : number or Timedelta
-            Instead of a price: the answer shall be within this distance of the exact one (for medians and quantiles: in typical
-            rank; for selections: in count or score) with probability ``confidence``. The least epsilon for that is
+            Instead of a price: the answer will be within this distance of the exact one (for medians and quantiles: in typical
+            rank; for selections: in count or score) with probability ``confidence``. The smallest epsilon for that is
             charged, rounded up to four digits. Means, variances and standard deviations need a price: their error
             depends on the number of rows.
         confidence : number
-            With ``within``: how probable it is that the answer is that near, strictly between 0 and 1.
+            With ``within``: the probability that the answer is that near, strictly between 0 and 1.
         fresh : bool
             Buy a new draw even where the same question was answered before (which is free otherwise).
         max_groups : int, optional
@@ -187,7 +188,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Raises
         ------
         ArgumentTypeError, ArgumentValueError, UnverifiedFrameError
-            What the question itself would raise for its arguments and frame. What the budget does not pay is no error here.
+            What the question itself would raise for its arguments and frame. A price over budget is no error here.
 
         Notes
         -----
@@ -202,7 +203,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         >>> df.dp.preview(epsilon=0.5).query("age > 40").count()
         query('age > 40').count()
           price    epsilon=0.5
-          budget   pays it; left then: epsilon=2.5
+          budget   enough; left afterwards: epsilon=2.5
           noise    discrete Laplace, scale 2 rows
           error    ± 6 rows (95 %)
         >>> df.dp.preview(within=50).count().price
@@ -210,7 +211,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         >>> session.spent
         'epsilon=0'
         """
-        from pandas_dp.questions.ahead import Ahead  # importing the package shall cost little
+        from pandas_dp.questions.preview_request import Ahead  # importing the package shall cost little
 
         known = None if rows is None else numbers.positive_int(rows, "rows")
         price, again, groups = numbers.offer(epsilon, delta, rho, within, confidence, fresh, max_groups)
@@ -247,30 +248,30 @@ class Accessor(RowSteps[pd.DataFrame]):
         Parameters
         ----------
         epsilon, delta : number
-            The total. With delta = 0 epsilons are added up; with delta > 0 a Renyi filter admits far more small queries.
+            The total. With delta = 0 epsilons add up; with delta > 0 a Renyi filter admits far more small queries.
         unit : str, optional
-            Column that says whose row it is; rows without one are in no answer. None: every row is a unit of its own.
+            The person column: it says whose row it is; rows without one are in no answer. None: every row is a unit of its own.
         max_rows, max_groups, max_rows_per_group : int, optional
-            How much of one unit can count: rows in all (needed with ``unit``), parts of a grouping, rows in one part. The last
+            Caps on what counts of one unit: rows in all (needed with ``unit``), parts of a grouping, rows in one part. The last
             two are max_rows by default. A unit's other rows are in no answer, so counts are too small; a sum counts the total
-            of all of them, cut to what so many rows at a bound come to.
+            of all of them, clipped to what so many rows at a bound come to.
         neighbors : {"add_remove", "replace_one"}
-            Whether a unit's presence is hidden, or its content among a public number of units.
+            Whether a unit's presence is hidden, or its content in a table with a public number of units.
         schema : Schema or dict, optional
-            Public bounds and keys by column. Listed keys stand in wherever a call names none, so that none are looked for. A
+            Public bounds and keys by column. Its keys are used wherever a call names none, so none are discovered. A
             table that joins without one has that of the table before it, where it fits its columns; ``schema={}`` is none.
         accountant : {"auto", "pure", "hybrid", "rdp", "zcdp", "gdp"}
             How prices are counted; fixed by the first question. All hold when prices are chosen after seeing answers. "pure"
             adds epsilons. "hybrid", the default with a delta, admits whatever that or the Renyi divergence of one order
-            admits; "rdp" counts that alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise (10 % more answers) and pays
+            admits; "rdp" counts that alone, "zcdp" sums rho. "gdp" is exact for Gaussian noise (10 % more answers) and allows
             nothing else.
         delta_reserved : number, optional
-            Part of delta for finding keys and for noise that fits the data; a tenth by default.
+            Part of delta for discovering keys and for noise that adapts to the data; a tenth by default.
         plan : dict of price to count, or list of prices or queries, optional
             Epsilons declared before the first answer, such as ``{0.1: 40}``: together they cost less than they add up to, and
             the rest pays for others. Questions may depend on answers, these prices may not. Needs a delta.
         ledger : path, optional
-            File on a disk of this machine that keeps the books; without it the budget ends with the process.
+            File on a disk of this machine that keeps the budget; without one it is not saved, and lost when Python stops.
         name : str
             The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
         table, version : str, optional
@@ -279,10 +280,10 @@ class Accessor(RowSteps[pd.DataFrame]):
         session : Session, optional
             Answer for this frame on that session's budget instead of opening one; see also `pandas_dp.open_session`.
         rows : True or int, optional
-            With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for nothing.
+            With ``neighbors="replace_one"`` and no unit: that the number of rows is public, or which number is, for free.
             True speaks of the rows that an object has when it is first protected.
         reason : str, optional
-            Why a frame made from a table of an open budget may have another one. On record and on the certificate.
+            Why a frame made from a table of an open budget may have its own budget. It is recorded, and on the certificate.
         rho : number, optional
             Instead of epsilon: the total in zero-concentrated differential privacy (zCDP), as a census states it. With
             delta=1e-10 unless another one is given; the session says which epsilon that is.
@@ -300,7 +301,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Notes
         -----
         While nothing was asked, the process that opened the budget may protect on other terms, which replace those on record:
-        a mistake is typed anew, and frames protected before are let go. Later the unit stays, ``session.extend(to=5,
+        a mistake can be corrected, and frames protected before are released. Later the unit stays, ``session.extend(to=5,
         reason="...")`` raises the total, and a cell that protects on the terms before joins the raised budget.
 
         The session answers for the rows as they are now. What is written into the frame later is not seen, nor whether
@@ -355,7 +356,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Parameters
         ----------
         name : str
-            Of the part. The same name and amount again give the same part, for nothing.
+            Of the part. The same name and amount again give the same part, for free.
         epsilon : number
             Charged here, as a whole and at once; questions asked of the new frame are paid out of it.
 
@@ -371,7 +372,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Notes
         -----
         All that a part ever answers is one mechanism with this epsilon, under the session's relation and unit. What is left
-        of it is not given back.
+        of it is not refunded.
 
         Examples
         --------
@@ -393,7 +394,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         by : str
             Column of text, bools or numbers; no objects and no categories, of which a cell could equal two keys.
         keys : list, optional
-            Listed values; from the schema where left out. Rows with other values belong to no part.
+            Listed values; from the schema if left out. Rows with other values belong to no part.
         epsilon : number
             What each part may spend, at prices and on questions that may depend on answers about all parts. For more later, ask
             for another total: that opens another set of the same parts, charged beside the first.
@@ -401,7 +402,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         Returns
         -------
         dict of key to DataFrame
-            In the listed order. The same partition of the same table again is the same one, for nothing, across restarts where
+            In the listed order. The same partition of the same table again is the same one, for free, across restarts where
             the table has a version. That version must stand for one content: give corrected rows another one, or a row
             could lie in one part before and in another after, and twice epsilon would be spent on it.
 
@@ -462,7 +463,7 @@ class Accessor(RowSteps[pd.DataFrame]):
 
     @property
     def session(self) -> Session | None:
-        """The session that answers for this frame, or None: what is spent, left and was asked."""
+        """The session that answers for this frame, or None: what is spent, what is left and what was asked."""
         return registry.session_of(self._frame)
 
     def __getattribute__(self, name: str) -> Any:
@@ -490,7 +491,7 @@ class Accessor(RowSteps[pd.DataFrame]):
     def __getitem__(self, key: Any) -> Any:
         """Say how a column is selected and how rows are, where one is asked without its price."""
         raise ArgumentTypeError(
-            "df.dp[...] selects nothing: a column stands behind its price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
+            "df.dp[...] selects nothing: a column comes after its price, df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)); "
             "rows are chosen by df.dp.query('age >= 65')"
         )
 
@@ -502,6 +503,7 @@ class Accessor(RowSteps[pd.DataFrame]):
 
 
 take_steps(Accessor, pd.DataFrame)
+Accessor.__doc__ = Guide(Accessor.__doc__, __package__)  # type: ignore[assignment]
 
 
 def dp(frame: pd.DataFrame) -> Accessor:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pandas_dp.accessor.accessor import Accessor
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example, uncopied
+from pandas_dp.facts.guides import Guide
 from pandas_dp.tables import frames
 from pandas_dp.tables.arrow_frames import dictionaries, plain_type, taken
 from pandas_dp.tables.parquet import Files, Scan, pieces_of, with_dictionaries
@@ -91,6 +92,9 @@ class ScannedAccessor(Accessor):
         return ScannedTable(frame)
 
 
+ScannedAccessor.__doc__ = Guide(ScannedAccessor.__doc__, __package__)  # type: ignore[assignment]
+
+
 @example(LINE)
 def scan_parquet(path: Any) -> ScannedTable:
     """Look at Parquet files that need not fit into memory: names and types of columns are read, no row is.
@@ -114,7 +118,7 @@ def scan_parquet(path: Any) -> ScannedTable:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        There is no such file, or it is no Parquet; files differ in their columns. Nothing is charged.
+        There is no such file, or it is not Parquet; files differ in their columns. Nothing is charged.
 
     Notes
     -----
@@ -128,7 +132,7 @@ def scan_parquet(path: Any) -> ScannedTable:
     depends on it.
 
     These questions hold their columns whole: ``nunique`` of a column that does not name the units, ``unique`` and groups
-    whose keys nobody listed, ``best_price``, ``mst_cost``, ``randomized_response``, what is asked of blocks, and functions of
+    whose keys are unknown, ``best_price``, ``mst_cost``, ``randomized_response``, what is asked of blocks, and functions of
     one's own.
 
     Files must stay as they are: each question compares the times of their last change before it is charged, and whatever
@@ -332,7 +336,7 @@ def _columns(fragment: Any) -> dict[str, pa.DataType]:
     try:
         schema, metadata = fragment.physical_schema, fragment.metadata
     except (OSError, pa.ArrowException):
-        raise ArgumentValueError(f"path: {fragment.path!r} is no Parquet file, or cannot be read: {LINE}") from None
+        raise ArgumentValueError(f"path: {fragment.path!r} is not a Parquet file, or cannot be read: {LINE}") from None
     if metadata.num_row_groups and metadata.num_columns and metadata.row_group(0).column(0).file_path:
         raise ArgumentValueError(f"path: {fragment.path!r} has no rows, and tells of files that do; name those: {LINE}")
     if len(set(schema.names)) < len(schema.names):

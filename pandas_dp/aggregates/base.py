@@ -22,8 +22,8 @@ from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.numbers import Accuracy
 
 AT = f"({percent(LEVEL)})"
-SAY = "say about how many: preview(..., rows=10_000)"
-FITS = "not known in advance: it fits the data"
+SAY = "say roughly how many rows: preview(..., rows=10_000)"
+FITS = "not known in advance: it depends on the data"
 LONGEST, MOST_PLAIN = 2**62, 1e15
 
 
@@ -128,7 +128,7 @@ class Terms:
     pure : bool
         Whether the session counts pure epsilons only (then permute-and-flip is the best selection).
     public_rows : int or None
-        Number of rows of the table where the owner says that it is public: under replace-one, one row a unit, nothing filtered
+        Number of rows of the table where the owner says that it is public: under replace-one, one row per unit, no filter
         or exploded. What was typed is never compared with the table, and no sensitivity depends on it.
     counted : bool
         Whether that is the table's own number rather than a typed one.
@@ -183,7 +183,7 @@ class Caution(str):
     __slots__ = ()
 
 
-WHOLE = Caution("useless: the interval is the whole of the bounds; a larger epsilon, or narrower bounds")
+WHOLE = Caution("useless: the interval spans all of the bounds; try a larger epsilon or narrower bounds")
 
 
 @dataclass(frozen=True)
@@ -205,8 +205,10 @@ class Answer:
 
 
 ROWS = "rows"  # the unit of a count
-BAR_SHARE = Fraction(1, 2)  # of the price, where an error bar is bought
-BAR_NOTE = "half of the price bought the error bar"
+BAR_SHARE = Fraction(
+    2, 5
+)  # of the price, where an error bar is bought: with 1 / 2 medians of incomes err 3 times as much
+BAR_NOTE = "two fifths of the price bought the error bar"
 NO_SIZE = "; size not asked"
 ERROR_BAR = "; error_bar=True buys an interval in values"
 
@@ -307,15 +309,15 @@ def left_out(unit: PrivacyUnit, asked: Aggregate) -> tuple[str, ...]:
     if unit.column is None:
         return ()
     who, most, notes = repr(unit.column), "1 row" if unit.rows == 1 else f"{unit.rows:,} rows", []
-    rest = f"where {who} is missing; intervals do not cover what is left out"
+    rest = f"rows without {who} do not; intervals do not cover dropped rows"
     if asked.sums:
         c, together = min(unit.rows_per_group, unit.rows), unit.rows_in_parts
         groups = "" if c == together == unit.rows else f" (in groups {together:,}, at most {c:,} in one)"
-        notes.append(f"a sum counts of one {who} at most what {most} at a bound come to{groups}, nothing {rest}")
+        notes.append(f"in a sum each {who} counts for at most {most} at a bound{groups}; {rest}")
     if asked.in_blocks is not None:
-        notes.append(f"all rows of one {who} count, {asked.in_blocks.format(unit.groups)}, none {rest}")
+        notes.append(f"all rows of each {who} count, {asked.in_blocks.format(unit.groups)}; {rest}")
     if asked.keeps_rows:
-        notes.append(f"at most {most} of one {who} count, none {rest}")
+        notes.append(f"at most {most} of each {who} count; {rest}")
     return tuple(map(Caution, notes)) if asked.totals else tuple(notes)
 
 

@@ -133,7 +133,7 @@ def rank_of(mechanism: Quantile | WinsorizedSum | Ladder, values: BlockMeans | B
     if isinstance(mechanism, Ladder):
         return rank_of(medians(mechanism), values)
     rate = mechanism.rate if isinstance(mechanism, Quantile) else mechanism.epsilon / 8
-    make = partial(RankBound, blocks=values.blocks, of=results_of(values))
+    make = partial(RankBound, blocks=values.blocks, of=results_of(values), what="median")
     return Guarantee(make, math.log(values.lattice.cells + 1), float(rate))
 
 
@@ -215,9 +215,9 @@ def look_at(
 ) -> Measurement:
     """Return the look that combines block values by their mean, median, smooth median or Winsorized mean.
 
-    With an error bar half of the price of a median counts the block values between cuts around it: of the K values, whose
-    number is public, one changes, so it leaves one cell and enters another. Smooth vectors move as a whole: their central one
-    is taken instead of medians.
+    With an error bar `BAR_SHARE` of the price of a median counts the block values between cuts around it: of the K values,
+    whose number is public, one changes, so it leaves one cell and enters another. Smooth vectors move as a whole: their
+    central one is taken instead of medians.
     """
     if aggregator == "mean":
         return noised(BlockSums(values), Price(epsilon), unit)
@@ -273,7 +273,7 @@ def _medians(
     of = f"of the median of {values.blocks:,} {results_of(values)}{'' if values.by is None else ' of each group'}"
     notes = (
         *note,
-        "half of what medians cost bought their error bars; of two results in the middle the lower one is meant",
+        "two fifths of the price of medians bought their error bars; of two middle results the lower one counts as the median",
     )
     points = [values.lattice.point(offset) for offset, _ in found]
     return Combined(points, name, rungs[0] if values.by is None else EachOf(rungs), notes, of)
@@ -292,17 +292,17 @@ def _winsorized(
     off = rank_of(mechanism, values).within(EACH_QUARTILE)
     few: tuple[str, ...] = ()
     if off >= blocks / 4:
-        known = f"whose ranks are known to {math.ceil(off):,} of {blocks:,}"
+        known = f"whose ranks may be off by {math.ceil(off):,} of {blocks:,}"
         few = (Caution(f"no interval: too few blocks for their quartiles, {known}; {remedy}"),)
     name = f"sample and aggregate, {mechanism.name}"
     ends = (kind.value(lattice.point(end)) for end in (low, high))
     told = ", ".join(f"{end:.6g}" if isinstance(end, float) else str(end) for end in ends)
-    of = f"of the mean of {blocks:,} {results_of(values)} cut to about [{told}]"
+    of = f"of the mean of {blocks:,} {results_of(values)} clipped to about [{told}]"
     if noise is None:
-        point_alone = Caution("both private quartiles are one point, which is the answer")
+        point_alone = Caution("both private quartiles are equal, and are the answer")
         return Combined([point], name, None, (*few, point_alone), of)
     error = Additive(noise, step, kind, (lattice.lower, lattice.upper))
-    notes = (*few, *noise_note(error, remedy), "half of the price chose where results were cut")
+    notes = (*few, *noise_note(error, remedy), "half of the price chose where results were clipped")
     return Combined([point], name, None if few else error, notes, of)
 
 
@@ -325,17 +325,17 @@ def rank_note(error: Guarantee, blocks: int, remedy: str) -> tuple[str, ...]:
     if 2 * bound < blocks:
         return ()
     return (
-        Caution(f"too few blocks for their median: its rank is known to {math.ceil(bound):,} of {blocks:,}; {remedy}"),
+        Caution(f"too few blocks for a median: its rank may be off by {math.ceil(bound):,} of {blocks:,}; {remedy}"),
     )
 
 
 def size_note(blocks: int, rows: int | None) -> tuple[str, ...]:
     """Say so where blocks are known to be small, or nothing is known of it."""
     if rows is None:
-        return ("size not asked: a block without rows counts as what the function gives for none",)
+        return ("size not asked: an empty block counts as what the function returns for no rows",)
     if rows >= ENOUGH_ROWS * blocks:
         return ()
-    bias = "small blocks bias estimates, and empty ones tell nothing of the rows"
+    bias = "small blocks bias estimates, and empty ones say nothing about the rows"
     return (Caution(f"about {rows / blocks:.3g} rows a block: {bias}"),)
 
 

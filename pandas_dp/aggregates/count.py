@@ -46,7 +46,7 @@ class Count(Counts):
         rows = self._public(terms)
         if rows is not None:
             note = "exact and free: the owner says that the number of rows is public, rows="
-            return Answer(rows, PUBLIC, NoError(), (note,))
+            return Answer(rows, PUBLIC, NoError(typed=not terms.counted), (note,))
         return (yield from super().steps(terms))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
@@ -57,7 +57,7 @@ class Count(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer."""
-        return noised(counts.Count(self.column), terms.price, terms.unit)
+        return noised(counts.RowCounts(self.column), terms.price, terms.unit)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the noisy integer as it is, also below zero."""
@@ -92,7 +92,7 @@ class CountBy(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each part."""
-        return noised(counts.Count(self.column, self.by), terms.price, terms.unit)
+        return noised(counts.RowCounts(self.column, self.by), terms.price, terms.unit)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over all listed parts, in the listed order unless sorted."""
@@ -119,9 +119,9 @@ class CountBy(Counts):
         if max(counts) > noise.half_width(1 - 0.05 / len(counts)):
             return ()
         factors = self.by.factors if isinstance(self.by, Cross) else (self.by,)
-        keys, bins = "keys are spelt or typed otherwise in the column", "bins lie beside the data"
+        keys, bins = "keys are spelt otherwise or have another type in the column", "bins miss the data"
         beside = dict.fromkeys(keys if isinstance(factor, Keys) else bins for factor in factors)
-        return (Caution(f"no count is above what noise alone makes of 0: perhaps the {' or the '.join(beside)}"),)
+        return (Caution(f"all counts could be 0: perhaps the {' or the '.join(beside)}"),)
 
 
 def listed(by: Partition) -> NDArray[np.bool_]:

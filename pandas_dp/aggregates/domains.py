@@ -68,7 +68,7 @@ class Domain:
         known = [axis.parts.column for axis in self.axes]
         foreign = sorted(condition.columns().difference(known))
         if foreign:
-            raise ArgumentValueError(f"ask: {foreign[0]!r} is no column of the domain, which has {', '.join(known)}")
+            raise ArgumentValueError(f"ask: {foreign[0]!r} is not a column of the domain, which has {', '.join(known)}")
         used = [axis for axis in self.axes if axis.parts.column in condition.columns()]
         counts = [axis.parts.count for axis in used]
         if 2 ** sum(isinstance(axis.parts, Bins) for axis in used) * math.prod(counts) > MOST_CHECKED:

@@ -1,4 +1,4 @@
-"""Keys that nobody listed: which there are, how often they occur, and what is asked of the groups they make."""
+"""Unknown keys: which there are, how often they occur, and what is asked of the groups they make."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from pandas_dp.aggregates.base import (
     noisy,
 )
 from pandas_dp.aggregates.count import int64s
+from pandas_dp.aggregates.listed import OfListed
 from pandas_dp.aggregates.moments import Mean, Sum
 from pandas_dp.aggregates.sample_and_aggregate import MOST_IN_ALL, GroupsOfBlocks
-from pandas_dp.aggregates.uncertainty import Additive
 from pandas_dp.core.measurement import Listing, Measurement
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds
@@ -40,7 +40,7 @@ from pandas_dp.facts.numbers import Accuracy
 
 FEWEST_BLOCKS = 25  # of a group: the keys that are found may not be more than blocks for them
 SHARE = Fraction(1, 2)  # of epsilon, for the keys of groups
-RARE = "how many keys are left out, and which, is not said"
+RARE = "how many keys are left out, and which, is not released"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class KeyColumn:
     def _value(self, cell: Any) -> Any:
         """A cell as it left the gate, as value of the column's kind: dates and durations were nanoseconds."""
         if self.kind.name == "datetime":
-            return self.kind.value(Fraction(cell))
+            return self.kind.moment(cell)
         if self.kind.name == "timedelta":
             return pd.Timedelta(cell, unit="ns")
         return bool(cell) if self.kind.name == "bool" else cell
@@ -110,6 +110,7 @@ class FoundCounts(SingleLook):
     sort: bool = True
 
     totals = True
+    version = 2
 
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
@@ -125,17 +126,20 @@ class FoundCounts(SingleLook):
         if self.sort:
             series = series.sort_values(ascending=False, kind="stable")
         notes: tuple[str, ...] = (
-            Caution(f"keys with a noisy count of {least:,} or more; one near that may owe it to its noise; {RARE}"),
+            Caution(
+                f"keys with a noisy count of {least:,} or more; a count near that may owe it to noise, which its interval "
+                f"allows for; {RARE}"
+            ),
         )
         if not listing:
-            notes = (Caution(f"no key has a noisy count of {least:,} rows, which it takes at this price"),)
-        return Answer(series, _by_threshold(selection), Additive(selection.noise), notes)
+            notes = (Caution(f"no key has a noisy count of {least:,} rows, the threshold at this price"),)
+        return Answer(series, _by_threshold(selection), OfListed(selection.noise, least), notes)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The noise of the counts, and from which of them on keys are listed."""
         selection = self.selection(terms)
         found = noisy(selection.noise, Fraction(1), IN_ROWS, "each ")
-        least = f"keys are listed from a noisy count of {selection.threshold:,} on"
+        least = f"keys with a noisy count of {selection.threshold:,} or more are listed; near that their intervals are wider"
         return replace(found, mechanism=_by_threshold(selection), notes=(least,))
 
     def selection(self, terms: Terms) -> NoisyThreshold:
@@ -192,7 +196,7 @@ class FoundKeys(SingleLook):
 
     columns: KeyColumns
 
-    without_interval = "every key is one of the data, keys of few units may be missing"
+    without_interval = "every key is one of the data; rare keys may be missing"
 
     def look(self, terms: Terms) -> Measurement:
         """One listing."""
@@ -350,7 +354,7 @@ def chances(look: Measurement, unit: PrivacyUnit) -> tuple[str, ...]:
         return ()
     half = listed_half_the_time(look.mechanism)
     of = "rows" if unit.column is None else f"different {unit.column!r}"
-    return (f"a key of {half:,} {of} is listed with probability 1/2, rarer ones seldom; {RARE}",)
+    return (f"a key of {half:,} {of} is listed with probability 1/2, rarer keys less often; {RARE}",)
 
 
 def listed_half_the_time(selection: OptimalSelection) -> int:
@@ -374,7 +378,7 @@ def _by_threshold(selection: NoisyThreshold) -> str:
 
 def _epsilon(price: Price) -> Fraction:
     if price.epsilon is None or not price.delta:
-        raise ArgumentTypeError("finding keys takes a price with a delta: df.dp(epsilon=1, delta=1e-6)")
+        raise ArgumentTypeError("finding keys needs a delta: df.dp(epsilon=1, delta=1e-6)")
     return price.epsilon
 
 

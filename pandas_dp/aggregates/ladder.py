@@ -1,13 +1,12 @@
-"""Error bars of quantiles: half of the price draws the points, half counts the rows between public cuts around them."""
+"""Error bars of quantiles: counts of the rows between public cuts around the points, for a share of the price."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import islice
 from statistics import NormalDist
 from typing import Any
@@ -18,6 +17,7 @@ import pandas as pd
 from pandas_dp.aggregates.base import (
     BAR_NOTE,
     BAR_SHARE,
+    WHOLE,
     Answer,
     Caution,
     ExpectedError,
@@ -29,100 +29,29 @@ from pandas_dp.aggregates.base import (
     once,
     pure_epsilon,
 )
+from pandas_dp.aggregates.ladder_noise import half_widths, widest
 from pandas_dp.aggregates.quantiles import Extreme, QuantileOf, level_of, nearest_rank, rest_of
 from pandas_dp.aggregates.rotated import Floats
-from pandas_dp.aggregates.uncertainty import LEVEL, EachOf, Ends, RankBound, around
+from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, EachOf, Ends, RankBound, around
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.mechanisms.quantiles import Ladder, cuts
-from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
+from pandas_dp.core.privacy import PrivacyLoss
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.facts.kinds import Kind
 
-MANY = 100  # cells, beyond which the law of their sums is nearly normal
-FINE = 16  # steps in a standard deviation
-NOTHING, LEFT_OUT = 1e-15, 1e-6  # chances, and shares of them, that are left out
-HIGHEST, CLOSE = 1 - 1e-9, 1e-3  # level of half-widths by convolution, and how close they are, in steps
 # an empty group shows a number with about 1 %; of those with few rows that do, more than the wanted share would be wrong at the
 # level itself, as large noise carries them there
 SHOWN, FEW, SHARE_OF_FEW = 0.99, 1 - 1e-6, 0.01
-ENOUGH = 6  # standard deviations of the noisy number of rows, from which something is told of the population
 UNKNOWN = Caution(
-    "no value where the interval at 99 % is the whole of the bounds: too few rows to tell; a larger epsilon"
+    "no value where the 99 % interval spans all of the bounds: too few rows to tell; try a larger epsilon"
 )
-
-
-@lru_cache(maxsize=1024)
-def half_widths(q: Fraction, cells: int, noise: Noise, level: float) -> Floats:
-    """Of the noise of D at each cut: 1 - q times each cell up to it, -q times each one beyond; shape (cells - 1,).
-
-    By the law of single draws, convolved; of many cells by the normal law, a hundredth wider (computed, not proved: for levels
-    up to 95 % and no draw that dominates); otherwise by a bound for all weighted sums.
-    """
-    bound, weights = widest(q, cells, noise, level), weights_of(q, cells)
-    if level <= HIGHEST and cells <= MANY:
-        found = by_convolution(q, cells, noise, level, bound)
-    elif level <= LEVEL:
-        length = np.sqrt((weights**2).sum(axis=0))
-        normal = 1.01 * NormalDist().inv_cdf(0.5 + level / 2) * noise.standard_deviation * length
-        found = np.where(np.abs(weights).max(axis=0) <= length / 4, normal, bound)
-    else:
-        return bound
-    return np.asarray(np.minimum(found, bound))
-
-
-@lru_cache(maxsize=1024)
-def widest(q: Fraction, cells: int, noise: Noise, level: float) -> Floats:
-    """Bounds of the same, a fifth too wide and quickly computed."""
-    return noise.half_widths(weights_of(q, cells), level)
-
-
-def weights_of(q: Fraction, cells: int) -> Floats:
-    """Of each cell in D at each cut, shape (cells, cells - 1)."""
-    upto = np.arange(cells)[:, None] < np.arange(1, cells)
-    return np.where(upto, float(1 - q), float(-q))
-
-
-def by_convolution(q: Fraction, cells: int, noise: Noise, level: float, bound: Floats) -> Floats:
-    """Half-widths of (1 - q) X - q Y, X and Y sums of the draws up to each cut and beyond it, by bisection of all at once."""
-    step, sums = laws_of_sums(noise, cells)
-    before = np.arange(1, cells)
-    (most, ones), (least, others) = sorted(
-        ((float(1 - q), before), (float(q), before[::-1])), key=lambda pair: pair[0], reverse=True
-    )
-    beyond = np.cumsum(sums[ones, ::-1], axis=1)[:, ::-1]  # P(X >= x), x from the lowest one on
-    size, row = sums.shape[1], np.arange(cells - 1)[:, None]
-    likely = np.flatnonzero(sums[others].max(axis=0) > (1 - level) * LEFT_OUT / size)
-    chances = sums[others][:, likely]
-    rest = (likely - size // 2) * least
-    low, high = np.zeros(cells - 1), bound / step + 1
-    while (high - low > np.maximum(CLOSE, CLOSE / 10 * high)).any():
-        tried = (low + high) / 2
-        above = np.floor((tried[:, None] - rest) / most).astype(np.int64) + 1 + size // 2
-        found = np.where(above < size, beyond[row, above.clip(0, size - 1)], 0)
-        more = (chances * found).sum(axis=1) > (1 - level) / 2
-        low, high = np.where(more, tried, low), np.where(more, high, tried)
-    return (high + CLOSE) * step
-
-
-@lru_cache(maxsize=8)
-def laws_of_sums(noise: Noise, cells: int) -> tuple[int, Floats]:
-    """A step, and the laws of sums of 0, 1, ... draws in such steps, with 0 in the middle: shape (cells, 2**bits).
-
-    A step is one of the noise, or so many of them that a standard deviation has `FINE`: then draws are rounded to the nearest
-    one. That the tails of sums are no smaller for it is computed, not proved.
-    """
-    step = max(1, int(noise.standard_deviation / FINE))
-    tails = [1.0]  # P(|Z| >= k steps)
-    while tails[-1] > NOTHING:
-        tails.append(min(2 * float(noise.lifting(((2 * len(tails) - 1) * step + 1) // 2, 64)), 1.0))
-    law = np.zeros(1 << (8 * len(tails)).bit_length())  # where sums of `MANY` draws lie, but for less than `NOTHING`
-    each = -np.diff(tails)  # |Z| = 0, 1, ...
-    law[0] = each[0]
-    law[1 : len(each)] = law[-1 : -len(each) : -1] = each[1:] / 2
-    transforms = np.fft.rfft(law) ** np.arange(cells)[:, None]
-    return step, np.fft.fftshift(np.fft.irfft(transforms, axis=1), axes=1)
+SPLIT = Caution(
+    "an interval that is the whole of the bounds, with a value: rows there are, but on both sides of what lies between, so "
+    "any of that may be the answer"
+)
+SURE = 4  # half-widths that the rows on the smaller side must be, for them to be there: of no rows one in a million
 
 
 @dataclass(frozen=True)
@@ -176,7 +105,13 @@ class Rungs:
     @property
     def known(self) -> bool:
         """Whether a value is shown."""
-        return not self._whole(SHOWN)
+        return not self._whole(SHOWN) or self.enough
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are surely so many rows that a cut would be passed if they were on one side of it."""
+        smaller = sum(self.cells) * min(float(self.q or 1), float(1 - self.q or 1))
+        return bool(smaller > SURE * half_widths(self.q, len(self.cells), self.noise, SHOWN).max())
 
     def _whole(self, level: float) -> bool:
         """Whether no cut is passed: mostly some is even by bounds that are quickly computed."""
@@ -245,6 +180,18 @@ def rungs_around(
     return list(zip(cut, rungs, strict=True))
 
 
+def told(rungs: Iterable[Rungs]) -> tuple[Caution, ...]:
+    """Of quantiles whose interval is the whole of the bounds: why."""
+    every = list(rungs)
+    whole = [one for one in every if 0 < one.q < 1 and one.known and one.ends(LEVEL) == (0, one.lattice.cells)]
+    said = (
+        (UNKNOWN, not all(one.known for one in every)),
+        (SPLIT, any(one.enough for one in whole)),
+        (WHOLE, not all(one.enough for one in whole)),
+    )
+    return tuple(caution for caution, due in said if due)
+
+
 def held(unit: Fraction | None, lattice: Lattice | Grid) -> bool:
     """Whether all values of a column within the bounds are lattice points, where they are multiples of a unit."""
     return unit is not None and isinstance(lattice, Lattice) and (unit / lattice.step).denominator == 1
@@ -252,7 +199,7 @@ def held(unit: Fraction | None, lattice: Lattice | Grid) -> bool:
 
 @dataclass(frozen=True)
 class QuantileWithBar(QuantileOf):
-    """Quantiles as of `QuantileOf` at half of the price, each with an interval from counts around the points.
+    """Quantiles as of `QuantileOf` at what `BAR_SHARE` leaves of the price, each with an interval from counts around them.
 
     Parameters
     ----------
@@ -262,16 +209,18 @@ class QuantileWithBar(QuantileOf):
 
     unit: Fraction | None = None
 
+    version = 4  # above that of moments: of several questions together the largest counts
+
     @once
-    def _half(self, terms: Terms) -> Terms:
-        """What the points are drawn for, and the counts."""
+    def _for_point(self, terms: Terms) -> Terms:
+        """At what the points are drawn for."""
         pure_epsilon(terms.price, "a quantile")
         return replace(terms, price=terms.price.share(1 - BAR_SHARE))
 
     @once
     def _ladder(self, terms: Terms) -> Ladder:
-        half = self._half(terms)
-        return Ladder(self._mechanisms(half), noise_of(noised(self._statistic, half.price, terms.unit)))
+        counts = noised(self._statistic, terms.price.share(BAR_SHARE), terms.unit)
+        return Ladder(self._mechanisms(self._for_point(terms)), noise_of(counts))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Of both."""
@@ -294,7 +243,7 @@ class QuantileWithBar(QuantileOf):
             )
             found += [each[levels.index(q)] for q in self.q]
         known = np.array([rungs.known for _, rungs in found])
-        notes = (BAR_NOTE,) if known.all() else (UNKNOWN, BAR_NOTE)
+        notes = (*told(rungs for _, rungs in found), BAR_NOTE)
         values = [self.kind.value(self.lattice.point(offset)) for offset, _ in found]
         if not self.scalar or self.labels is not None:
             series = pd.Series(values, index=self._index(), name=self.column).where(known)
@@ -304,8 +253,8 @@ class QuantileWithBar(QuantileOf):
         return Answer(rungs.shown(offset), ladder.name, rungs, (*ranks, *notes))
 
     def guarantee(self, terms: Terms) -> Guarantee:
-        """That of the points, at half of the price."""
-        return super().guarantee(self._half(terms))
+        """That of the points, at their share of the price."""
+        return super().guarantee(self._for_point(terms))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The bound on the rank."""
@@ -316,7 +265,7 @@ class QuantileWithBar(QuantileOf):
 
 @dataclass(frozen=True)
 class ExtremeWithBar(Extreme):
-    """The value of `Extreme` at half of the price, with what counts around it say of the smallest or largest value itself.
+    """The value of `Extreme` at its share of the price, with what counts around it say of the smallest or largest value itself.
 
     One row decides that, so one end of its interval is the bound. The other is that of the quantile 0 or 1, see `Rungs`, and
     the value is moved to it where it lies before it.
@@ -324,45 +273,47 @@ class ExtremeWithBar(Extreme):
 
     unit: Fraction | None = None
 
+    version = 4  # above that of moments: of several questions together the largest counts
+
     @once
-    def _half(self, terms: Terms) -> Terms:
+    def _for_point(self, terms: Terms) -> Terms:
         pure_epsilon(terms.price, "a quantile")
         return replace(terms, price=terms.price.share(1 - BAR_SHARE))
 
-    def _ladder(self, half: Terms, q: Fraction, unit: PrivacyUnit) -> tuple[LatticeCounts, Ladder]:
+    def _ladder(self, terms: Terms, q: Fraction) -> tuple[LatticeCounts, Ladder]:
         """The counts of all points, and the choice of a level with the counts of cells."""
-        question, counts = self._quantile(q), LatticeCounts(self.column, self.lattice)
-        return counts, Ladder(question._mechanisms(rest_of(half)), noise_of(noised(counts, half.price, unit)))
+        counts, price = LatticeCounts(self.column, self.lattice), terms.price.share(BAR_SHARE)
+        choice = self._quantile(q)._mechanisms(rest_of(self._for_point(terms)))
+        return counts, Ladder(choice, noise_of(noised(counts, price, terms.unit)))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """The number of rows, the choice and the counts."""
-        half = self._half(terms)
-        size, (counts, ladder) = self._size(half), self._ladder(half, Fraction(1, 2), terms.unit)
+        size, (counts, ladder) = self._size(self._for_point(terms)), self._ladder(terms, Fraction(1, 2))
         return size.mechanism.loss(size.statistic.sensitivity(terms.unit)) + ladder.loss(counts.sensitivity(terms.unit))
 
     def steps(self, terms: Terms) -> Steps:
         """The number of rows, then the point and the counts."""
-        half, largest = self._half(terms), self.largest
-        (rows,) = yield self._size(half)
-        rank = nearest_rank(self.lattice, pure_epsilon(rest_of(half).price, "a quantile"), terms.unit)
+        first, largest = self._for_point(terms), self.largest
+        (rows,) = yield self._size(first)
+        rank = nearest_rank(self.lattice, pure_epsilon(rest_of(first).price, "a quantile"), terms.unit)
         q = level_of(rank, rows)
-        counts, ladder = self._ladder(half, 1 - q if largest else q, terms.unit)
+        counts, ladder = self._ladder(terms, 1 - q if largest else q)
         point, *cells = yield Measurement(counts, ladder)
         of_end = Fraction(int(largest)), ladder.noise, self.lattice, self.kind, held(self.unit, self.lattice)
         ((offset, rungs),) = rungs_around([point], iter(cells), of_end[:1], *of_end[1:])
         name, bound = ("largest", "upper") if largest else ("smallest", "lower")
         ends = Caution(
-            f"the {name} value is one row's, so its interval reaches to the {bound} bound; this is one near it"
+            f"the {name} value belongs to one row, so this is a value near it, and the interval reaches to the {bound} bound"
         )
-        notes = (ends, BAR_NOTE) if rungs.known else (UNKNOWN, BAR_NOTE)
+        notes = (ends, BAR_NOTE) if rungs.known else (UNKNOWN, BAR_NOTE)  # `ends` says that it is nearly all
         return Answer(rungs.shown(offset), ladder.name, rungs, notes)
 
     def guarantee(self, terms: Terms) -> Guarantee:
-        """That of the point, at half of the price."""
-        return super().guarantee(self._half(terms))
+        """That of the point, at its share of the price."""
+        return super().guarantee(self._for_point(terms))
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """The bound on the rank of the point."""
-        name = self._ladder(self._half(terms), Fraction(1, 2), terms.unit)[1].name
+        name = self._ladder(terms, Fraction(1, 2))[1].name
         found = self.guarantee(terms).expected(name, notes=(BAR_NOTE,))
         return replace(found, error=f"{found.error}; in values not known in advance", half_width=None)

@@ -291,7 +291,7 @@ def of_known(
     labels: Labels | CrossLabels | None,
     name: str,
 ) -> tuple[Any, tuple[Caution, ...]]:
-    """One value, or a Series by group, missing where there are no rows to speak of, and a note that says so.
+    """One value, or a Series by group, missing where there are too few rows, and a note that says so.
 
     `row` is what the features of a row add up to.
     """
@@ -305,6 +305,6 @@ def of_known(
 
 def none_seen(noise: Law, features: int, row: int, grouped: bool) -> Caution:
     """Say of missing values what is known of their rows."""
-    what, one = ("no value where a group has no", "one") if grouped else ("no", "a value")
+    what = "no value where a group has too few rows" if grouped else "too few rows for a value"
     rows = f"{least_seen(noise, features, row):,}"
-    return Caution(f"{what} rows to speak of: {rows} or more would have given {one} with 99 %")
+    return Caution(f"{what}: {rows} or more would have given one with 99 % probability")

@@ -1,4 +1,4 @@
-"""The price that earns most, and public grids of prices to choose from."""
+"""The revenue-maximising price, and public grids of prices to choose from."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from pandas_dp.core.mechanisms.gaussian import analytic_variance
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import Price, PrivacyLoss, show
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.facts.checks import MOST_WHOLE
 
 SHARE = Fraction(3, 20)  # of the price, for the bounds
@@ -112,7 +112,7 @@ class PrivateBounds(Aggregate):
 
     def _look(self, terms: Terms) -> Measurement:
         bins = Bins(self.question.column, (-FARTHEST, *self.edges[1:-1], FARTHEST))
-        return noised(Count(by=bins, once=True), terms.price.share(SHARE), terms.unit)
+        return noised(RowCounts(by=bins, once=True), terms.price.share(SHARE), terms.unit)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks. Gaussian noise is rounded up by lattice, so the declared loss is that without any rounding."""
@@ -139,8 +139,8 @@ class PrivateBounds(Aggregate):
             answer = yield from _mean_and_cut(question, found, _rest(terms))
         else:
             answer = yield from question.steps(_rest(terms))
-        told = f"of values cut to {ends}, bounds that {share} found"
-        return replace(answer, notes=(*answer.notes, told, unseen), found=f"of values cut to {ends}")
+        told = f"of values clipped to {ends}; {share} found these bounds"
+        return replace(answer, notes=(*answer.notes, told, unseen), found=f"of values clipped to {ends}")
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of a quantile, but for the number of points in the bounds; of others it depends on the bounds."""
@@ -177,7 +177,7 @@ def _unseen(found: Ends | None, least: int, beside: int, edges: tuple[float, ...
             f"useless: at this price {rare} go unseen, and there are {terms.public_rows:,} in all; {TYPE_THEM}"
         )
     if found == (Fraction(0), Fraction(min(edge for edge in edges if edge > 0))):
-        return Caution(f"these bounds hold little but 0, perhaps because {rare} go unseen; {TYPE_THEM}")
+        return Caution(f"these bounds contain little besides 0, perhaps because {rare} go unseen; {TYPE_THEM}")
     return f"{rare} go unseen, or {beside:,} beside bounds that are found"
 
 
@@ -197,7 +197,7 @@ class Twice:
 
 
 def _mean_and_cut(mean: Mean, found: Ends, terms: Terms) -> Steps:
-    """The mean of values cut to bounds, and how many rows were cut, in one look.
+    """The mean of values clipped to bounds, and how many rows were cut, in one look.
 
     A row within adds (v, M - v, 0, 0), one below (0, 0, 0, M), one at the upper end or beyond (0, 0, M, 0): the features of
     `Moments` by whether a row is within, so with its sensitivities. The mean is that of F1 + F3 and F2 + F4.
@@ -209,9 +209,9 @@ def _mean_and_cut(mean: Mean, found: Ends, terms: Terms) -> Steps:
     pair, law = (first + above, second + below), Twice(noise)
     cut, most = above + below, half_width((1.0, 1.0), noise, 2 * LEVEL - 1)  # of which one side is half of the rest
     rows = [f"{max(0, round(number / cells)):,}" for number in (cut, cut + most)]
-    note: str = f"about {rows[0]} (at most {rows[1]}, {percent(LEVEL)}) rows are cut"
+    note: str = f"about {rows[0]} (at most {rows[1]}, {percent(LEVEL)}) rows are clipped"
     if max(above, below) > noise.half_width(CUT):
-        note = Caution(f"{note}: the mean of all values may be another one; {TYPE_THEM}")
+        note = Caution(f"{note}: the mean of all values may differ; {TYPE_THEM}")
     if not known([pair], law)[0]:
         return Answer(math.nan, noise.name, None, (none_seen(law, 2, cells, grouped=False), note))
     return Answer(mean.of_cell(pair), noise.name, Ratio((pair,), law, mean.lattice, mean.kind), (note,))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ from pandas_dp.core.mechanisms.quantiles import FINEST, TIES, Quantile, Recursiv
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
 from pandas_dp.core.partition import Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels, crossed
@@ -51,9 +52,9 @@ class Mode(Choice):
     buying = NO_SIZE
 
     @property
-    def statistic(self) -> Count:
+    def statistic(self) -> RowCounts:
         """Rows of each key."""
-        return Count(by=self.by)
+        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:
@@ -86,9 +87,9 @@ class GroupModes(Choice):
     each = "each: "
 
     @property
-    def statistic(self) -> Count:
+    def statistic(self) -> RowCounts:
         """Rows of each key in each group."""
-        return Count(by=self.by)
+        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:
@@ -197,7 +198,8 @@ class QuantileOf(Guaranteed):
             ways = TIES * math.log(2) + math.log(len(self.q).bit_length())
             return Guarantee(RankBound, log_points + ways, 1 / factor, typical)
         rate = min(float(m.rate) for m in mechanisms)
-        return Guarantee(RankBound, log_points, rate, 1 / rate)
+        make = partial(RankBound, what="median") if self.q == (Fraction(1, 2),) else RankBound
+        return Guarantee(make, log_points, rate, 1 / rate)
 
 
 class RankError(NamedTuple):
@@ -282,7 +284,7 @@ class Extreme(Guaranteed):
 
     def _size(self, terms: Terms) -> Measurement:
         pure_epsilon(terms.price, "a quantile")
-        return noised(Count(self.column), terms.price.share(SIZE_SHARE), terms.unit)
+        return noised(RowCounts(self.column), terms.price.share(SIZE_SHARE), terms.unit)
 
     def _quantile(self, q: Fraction) -> QuantileOf:
         return QuantileOf(self.column, (q,), self.lattice, self.kind, scalar=True)
@@ -299,14 +301,14 @@ class Extreme(Guaranteed):
             return (
                 Caution(
                     f"useless: about {max(rows, 0):,} rows are too few for the noise, so this is near the median; "
-                    "a larger epsilon"
+                    "try a larger epsilon"
                 ),
             )
         return (
             Caution(
-                f"not the {name} value, which is one row's: the quantile {show(1 - q if self.largest else q)}, "
+                f"not the {name} value, which belongs to one row: the quantile {show(1 - q if self.largest else q)}, "
                 f"with about {round(q * rows):,} of about {rows:,} rows {side} it; "
-                f"{show(100 * SIZE_SHARE)} % of the price bought their number"
+                f"{show(100 * SIZE_SHARE)} % of the price counted them"
             ),
         )
 

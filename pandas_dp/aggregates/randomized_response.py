@@ -97,16 +97,16 @@ class RandomizedAnswers(SingleLook):
         """Return the public number of rows, or refuse."""
         if terms.unit.add_remove:
             raise ArgumentValueError(
-                f"randomized_response() gives one answer a row, which shows the number of rows; add_remove hides it: {LINE}"
+                f"randomized_response() gives one answer per row, which shows the number of rows; add_remove hides it: {LINE}"
             )
         if terms.unit.column is not None:
             raise ArgumentValueError(
-                "randomized_response() gives one answer a row, which shows how many rows a unit has; make every row a unit "
+                "randomized_response() gives one answer per row, which shows how many rows a unit has; make every row a unit "
                 f"of its own, one for each {terms.unit.column!r}, and leave unit= out: {LINE}"
             )
         if terms.public_rows is None or not terms.counted:
             raise ArgumentValueError(
-                "randomized_response() gives one answer a row, which shows the number of rows: say that it is public, "
+                "randomized_response() gives one answer per row, which shows the number of rows: say that it is public, "
                 f"{LINE}, and ask of the whole table, without query() or filter()"
             )
         return terms.public_rows

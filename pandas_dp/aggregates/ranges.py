@@ -90,21 +90,44 @@ class PartsError:
 class SharesError:
     """Shares P_i / P_n of noisy prefix sums.
 
-    For the true share f the sum P_i - f P_n is noise alone. Its variance is largest for f = 0 or f = 1, so |P_i - f P_n| <=
-    t_i with the wanted probability, t_i the larger half-width of P_i and of P_n - P_i.
+    For the true share f the sum P_i - f P_n is noise alone, of weights of length l(f), l(f)^2 = l_i^2 + (s_i - f)^2 r: those f
+    whose |P_i - f P_n| is within a half-width of l(f) are between two roots, or all where P_n may be noise. With
+    negative rows before or after the edge taken for none no |P_i - f P_n| grows, as in `mean_of_two`.
+
+    Answers that were pickled earlier have no `shares`, and lengths for the worst f.
+
+    Parameters
+    ----------
+    noise : Noise
+    prefixes : tuple of float
+        P_i.
+    lengths : tuple of float
+        l_i.
+    shares : tuple of float
+        s_i, with which the noise of all parts together comes in.
+    root : float
+        r, its variance.
     """
 
     noise: Noise
     prefixes: tuple[float, ...]
     lengths: tuple[float, ...]
+    shares: tuple[float, ...] = ()
+    root: float = 0.0
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each edge, cut to [0, 1]; the first and the last share are 0 and 1 by definition."""
-        prefixes, total = np.array(self.prefixes), self.prefixes[-1]
-        half = self.noise.combined(level) * np.array(self.lengths)  # shape (edges,)
-        low, high = np.zeros(half.size), np.ones(half.size)
-        if total > 0:
-            low, high = (np.clip((prefixes + side * half) / total, 0, 1) for side in (-1, 1))
+        prefixes, shares = np.array(self.prefixes), np.array(self.shares or np.zeros(len(self.prefixes)))
+        before, h = np.maximum(prefixes, 0), self.noise.combined(level)  # shape (edges,)
+        total = prefixes[-1] + (before - prefixes) + np.maximum(prefixes - prefixes[-1], 0)
+        known = (total > 0) & (total**2 > h**2 * self.root)
+        total = np.where(known, total, np.inf)
+        lengths = np.array(self.lengths) ** 2
+        inside = lengths * (1 - h**2 * self.root / total**2) + self.root * (before / total - shares) ** 2
+        middle, under = before - h**2 * self.root * shares / total, total - h**2 * self.root / total
+        half = h * np.sqrt(np.maximum(inside, 0))
+        low, high = (np.clip((middle + side * half) / under, 0, 1) for side in (-1, 1))
+        low, high = np.where(known, low, 0), np.where(known, high, 1)
         low[-1], high[0] = 1, 0
         ends = np.minimum(low, value), np.maximum(high, value)  # a fitted share may lie outside
         lower, upper = (pd.Series(np.asarray(end), index=value.index, name=value.name) for end in ends)
@@ -172,6 +195,7 @@ class Ecdf(RangeLook):
 
     workload = "prefixes"
     drawing = "steps"
+    version = 2
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the monotone fit of the prefix sums, cut to [0, total], over the total; even steps without any rows."""
@@ -181,8 +205,9 @@ class Ecdf(RangeLook):
         total = float(prefixes[-1])
         shares = np.clip(isotonic(prefixes) / total, 0, 1) if total > 0 else np.linspace(0, 1, prefixes.size)
         shares[0], shares[-1] = 0, 1
-        lengths = np.sqrt(_of_shares(hierarchy)).tolist()
-        known = SharesError(noise, tuple(prefixes.tolist()), (0.0, *lengths, 0.0))
+        inner, parts = hierarchy.prefixes(np.arange(1, hierarchy.size))
+        lengths, of_all = (0.0, *np.sqrt(inner).tolist(), 0.0), (0.0, *parts.tolist(), 1.0)
+        known = SharesError(noise, tuple(prefixes.tolist()), lengths, of_all, hierarchy.root_variance)
         series = pd.Series(shares, index=self.labels.index(), name="ecdf")
         return Answer(series, error.name, known)
 

@@ -45,7 +45,7 @@ def half_width(weights: tuple[float, ...], noise: Law, level: float) -> float:
 
 
 def threshold(noise: Law, features: int) -> float:
-    """Steps that the noisy sum of all features must exceed, or there are no rows to speak of.
+    """Steps that the noisy sum of all features must exceed, or there are too few rows.
 
     Without a row it does with 1 %; with twice as many rows it does not with at most 1 %.
     """

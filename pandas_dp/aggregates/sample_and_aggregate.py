@@ -54,7 +54,7 @@ from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAnd
 from pandas_dp.core.partition import Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockResults, BlockVotes
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -99,7 +99,11 @@ class GroupsOfBlocks(Aggregate):
 
     name = "groupby_mean_sa"
     in_blocks = f"{IN_ONE_BLOCK} of each of at most {{}} groups"
-    version = 2
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        """Error bars have had another share of the price."""
+        return 3 if self.error_bar else 2
 
     @property
     def column(self) -> str | None:
@@ -152,7 +156,7 @@ class GroupsOfBlocks(Aggregate):
 
     def steps(self, terms: Terms) -> Steps:
         """Sizes first, then one look at the blocks."""
-        first = noised(Count(self.column, self.by, units=True), terms.price.share(SIZES_SHARE), terms.unit)
+        first = noised(RowCounts(self.column, self.by, units=True), terms.price.share(SIZES_SHARE), terms.unit)
         noisy = yield first
         values, aggregator, look = self.plan(terms, max(int(median(noisy)), 0))
         found, how = self.read(values, aggregator, look, (yield look))

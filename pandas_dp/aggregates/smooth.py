@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -47,7 +48,9 @@ from pandas_dp.facts.kinds import Kind
 class BoughtScale:
     """Noise (S / alpha) Z in lattice steps, of which a noisy ln S was bought: another part of the price.
 
-    Half of what may fail is left to the noise of ln S, half to Z.
+    With N the noise of ln S, |Z| S / alpha is above exp(ln S + N + c) / alpha where |Z| > exp(N + c), as likely whatever S is:
+    c is the least at which that has probability 1 - level. Between two points of a grid N counts as the lower one, below all
+    of them |Z| as larger, which makes it more likely.
 
     Parameters
     ----------
@@ -55,11 +58,11 @@ class BoughtScale:
         Of Z.
     alpha : float
     log_scale : int
-        Noisy ln S in units of 2**(SCALE_SHIFT - LOG_BITS).
+        Noisy ln S in units of `UNIT`.
     noise : DiscreteLaplace or DiscreteGaussian
         Of `log_scale`.
     cells : int
-        S is never larger.
+        No two answers are farther apart.
     """
 
     law: str
@@ -70,20 +73,30 @@ class BoughtScale:
 
     def half_width(self, level: float) -> int:
         """Steps within which the answer lies with this probability, its rounding included."""
-        log = (self.log_scale + self.noise.tail(level) + 1) * 2.0 ** (
-            SCALE_SHIFT - LOG_BITS
-        )  # one-sided: half of 1 - level
-        scale = math.exp(min(log, math.log(self.cells) + 0.001)) / self.alpha
-        return min(math.ceil(scale * quantile_of_law(self.law, (1 - level) / 2)) + 1, self.cells)
+        log = min((self.log_scale + 1) * UNIT + factor_of(self.law, self.noise, level), MOST_LOG)
+        return min(math.ceil(math.exp(log) / self.alpha) + 1, self.cells)
 
 
-def quantile_of_law(law: str, tail: float) -> float:
-    """The z at which P(|Z| > z) is at most `tail`, by bisection of its exponent."""
-    low, high = -40.0, 80.0
-    for _ in range(80):
+UNIT = 2.0 ** (SCALE_SHIFT - LOG_BITS)  # of a noisy logarithm
+MOST_LOG = 100.0  # of what is cut to the number of cells afterwards
+PARTS, BEYOND = 32, 1e-4  # of a standard deviation; what the ends of the grid may have of what may fail
+
+
+@lru_cache(maxsize=256)
+def factor_of(law: str, noise: Noise, level: float) -> float:
+    """The c of `BoughtScale`, by bisection."""
+    step, edge = max(1, int(noise.standard_deviation / PARTS)), 0
+    while noise.lifting(edge, 64) > (1 - level) * BEYOND:
+        edge += step
+    edges = range(-edge, edge + 1, step)
+    above = [float(noise.lifting(e, 64) if e > 0 else 1 - noise.lifting(1 - e, 64)) for e in edges]  # P(N >= e)
+    cells = [(e * UNIT, p - q) for e, p, q in zip(edges, above, [*above[1:], 0.0], strict=True)]
+    low, high = -80.0, 200.0
+    for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if TAILS[law](math.exp(middle)) <= tail else (middle, high)
-    return math.exp(high)
+        failing = 1 - above[0] + sum(p * min(TAILS[law](math.exp(middle + e)), 1.0) for e, p in cells)
+        low, high = (low, middle) if failing <= 1 - level else (middle, high)
+    return high
 
 
 TAILS: dict[str, Callable[[float], float]] = {
@@ -112,7 +125,7 @@ class Smoothed(Aggregate):
     noise : str
         A key of `DRAWS`.
     error_bar : bool
-        Whether half of the price buys the scale of the noise; for one value.
+        Whether `BAR_SHARE` of the price buys the scale of the noise; for one value.
     """
 
     lattice: Lattice
@@ -124,8 +137,8 @@ class Smoothed(Aggregate):
 
     @property
     def version(self) -> int:  # type: ignore[override]
-        """The scale was a third of the price in the first one."""
-        return 2 if self.error_bar else 1
+        """The scale has had other shares of the price."""
+        return 3 if self.error_bar else 1
 
     @abstractmethod
     def statistics(self, beta: Fraction) -> list[SmoothStatistic]:
@@ -155,7 +168,7 @@ class Smoothed(Aggregate):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """Nothing of its size."""
-        more = "; half of the price buys the error bar" if self.error_bar else ""
+        more = "; two fifths of the price buy the error bar" if self.error_bar else ""
         return ExpectedError(SmoothNoise(self.noise, Fraction(1)).name, None, FITS + more)
 
     def loss(self, terms: Terms) -> PrivacyLoss:

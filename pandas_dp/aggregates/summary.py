@@ -25,7 +25,7 @@ from pandas_dp.aggregates.base import (
     pure_epsilon,
 )
 from pandas_dp.aggregates.count import Count
-from pandas_dp.aggregates.ladder import UNKNOWN, held, rungs_around
+from pandas_dp.aggregates.ladder import Rungs, held, rungs_around, told
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.quantiles import INSIDE, level_of, recursive_errors
 from pandas_dp.aggregates.several import Cells, Error, noted
@@ -88,12 +88,12 @@ class Summary(Aggregate):
         noisy = yield Measurement(self._counts, mechanism)
         moments = [(one.value, one.error) for one in (count, mean, std)]
         values, errors = zip(*moments, *self._told(noisy, mechanism), strict=True)
-        missing = () if all(map(math.isfinite, values[len(moments) :])) else (UNKNOWN,)
+        whole = told(error for error in errors if isinstance(error, Rungs))
         return Answer(
             pd.Series(values, index=list(ROWS), name=self.column),
             f"{count.mechanism}, {mechanism.name}",
             Cells(tuple((name, self.column, error) for name, error in zip(ROWS, errors, strict=True))),
-            (*missing, *self._notes(rest, rank, count.value, q), *noted("mean", mean)),
+            (*whole, *self._notes(rest, rank, count.value, q), *noted("mean", mean)),
         )
 
     def _mechanism(self, terms: Terms, q: Fraction) -> RecursiveQuantiles | Ladder:
@@ -127,7 +127,7 @@ class Summary(Aggregate):
     def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
         bound = RankBound(self.rank_error(rest, q).at(LEVEL), LEVEL)
         notes: tuple[str, ...] = (
-            Caution(f"min and max are the quantiles {show(q)} and {show(1 - q)}; of each quantile {bound}"),
+            Caution(f"min and max are the quantiles {show(q)} and {show(1 - q)}; each quantile is {bound}"),
             SHARED,
         )
         if rank > rows * float(OUTERMOST):
@@ -160,11 +160,11 @@ class Summary(Aggregate):
 
 @dataclass(frozen=True)
 class SummaryWithBars(Summary):
-    """The same with counts around the quantiles, for half of what these cost; of the ends see `ExtremeWithBar`."""
+    """The same with counts around the quantiles, for `BAR_SHARE` of what these cost; of the ends see `ExtremeWithBar`."""
 
     unit: Fraction | None = None
 
-    version = 1
+    version = 2
 
     def _rest(self, terms: Terms) -> Terms:
         rest = super()._rest(terms)
@@ -182,9 +182,9 @@ class SummaryWithBars(Summary):
 
     def _notes(self, rest: Terms, rank: int, rows: float, q: Fraction) -> tuple[str, ...]:
         ends = Caution(
-            "the smallest and the largest value are one row's, so the interval of min begins and of max ends at a bound"
+            "smallest and largest value belong to single rows, so the interval of min starts and of max ends at a bound"
         )
-        return ends, f"{SHARED}, half of it their error bars"
+        return ends, f"{SHARED}, two fifths of it their error bars"
 
 
 @dataclass(frozen=True)

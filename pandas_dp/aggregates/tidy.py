@@ -24,7 +24,7 @@ MOST_TOTAL = 2.0**53  # from here on float64 has no fractions left to round
 
 
 def nonnegative(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Cut values at 0.
+    """Clip values at 0.
 
     Parameters
     ----------

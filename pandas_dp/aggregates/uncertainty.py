@@ -22,6 +22,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.facts.kinds import Kind
 
 LEVEL = 0.95  # of what is said of an answer, unless another one is wanted
+ENOUGH = 6  # standard deviations of a noisy number of rows, from which something is told of the population
 Ends = tuple[Any, Any]
 NUMBER = Kind("number")
 MOST_NANOSECONDS = Fraction(9 * 10**18)  # dates and durations beyond it do not fit into pandas' 64 bits
@@ -88,7 +89,7 @@ class Interval(tuple[Any, Any]):
 
 @dataclass(frozen=True)
 class RankBound:
-    """How far the rank of the answer may be from the wanted one: the guarantee of a private quantile.
+    """How many rows may lie between the answer and the true quantile: the guarantee of a private quantile.
 
     Attributes
     ----------
@@ -101,6 +102,8 @@ class RankBound:
         How many results of blocks the rank is one among; None: among rows.
     of : str
         What these results are.
+    what : str
+        ``"median"``, or ``"quantile"`` of a level that the bound does not know.
     """
 
     rows: float
@@ -108,13 +111,16 @@ class RankBound:
     typical: float | None = None
     blocks: int | None = None
     of: str = "block results"
+    what: str = "quantile"
 
     @property
     def words(self) -> str:
         """The bound in words, without its level."""
+        off = math.ceil(self.rows)
         typical = "" if self.typical is None else f", typically within {math.ceil(self.typical):,}"
-        among = "" if self.blocks is None else f" among the {self.blocks:,} {self.of}"
-        return f"its rank{among} is within {math.ceil(self.rows):,} of the wanted one{typical}"
+        if self.blocks is None:
+            return f"within {off:,} row{'s' * (off != 1)} of the true {self.what}{typical}"
+        return f"within {off:,} place{'s' * (off != 1)} of the {self.what} of the {self.blocks:,} {self.of}{typical}"
 
     @property
     def places(self) -> str:
@@ -123,17 +129,19 @@ class RankBound:
         Examples
         --------
         >>> RankBound(29.4, 0.95).places
-        'rank: place among the sorted rows; of 1,000 rows 30 are 3 %, a median between percentiles 47 and 53'
+        'rank: position among the sorted rows; of 1,000 rows 30 are 3 %, a median between percentiles 47 and 53'
         """
         off = math.ceil(self.rows)
         if self.blocks is not None:
             share = min(100 * off / self.blocks, 50)
             percentiles = f"{50 - share:.3g} and {50 + share:.3g}"
-            return f"rank: place among the {self.blocks:,} sorted {self.of}; a median between percentiles {percentiles}"
+            return (
+                f"rank: position among the {self.blocks:,} sorted {self.of}; a median between percentiles {percentiles}"
+            )
         rows = 10 ** max(len(f"{off:d}") + 1, 3)
         share = 100 * off / rows
         return (
-            f"rank: place among the sorted rows; of {rows:,} rows {off:,} are {share:.3g} %, a median between percentiles "
+            f"rank: position among the sorted rows; of {rows:,} rows {off:,} are {share:.3g} %, a median between percentiles "
             f"{50 - share:.3g} and {50 + share:.3g}"
         )
 
@@ -164,7 +172,9 @@ class ScoreGap:
 
 @dataclass(frozen=True)
 class NoError:
-    """An exact public number."""
+    """An exact public number; `typed` where the owner's word was never compared with the table."""
+
+    typed: bool = False
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Return the value itself."""

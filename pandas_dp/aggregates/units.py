@@ -68,9 +68,7 @@ class RowsPerUnit(Counts):
         index = pd.IntervalIndex.from_breaks([0.0, *self.edges, math.inf], name="rows")
         series = pd.Series(int64s(noisy), index=index, name="units")
         if max(noisy) <= noise.half_width(1 - 0.05 / len(noisy)):  # false with 1 or 2 % where a bin has twice as many
-            notes: tuple[str, ...] = (
-                Caution("useless: no count is above what noise alone makes of 0; a larger epsilon"),
-            )
+            notes: tuple[str, ...] = (Caution("useless: all counts could be 0; try a larger epsilon"),)
         else:
             notes = (Caution(self._kept(noisy)), Caution(self._suggested(noisy, noise)))  # what it was asked for
         return Answer(series, noise.name, Additive(noise), notes)
@@ -95,5 +93,5 @@ class RowsPerUnit(Counts):
             margin = each * math.sqrt((100 - WANTED) ** 2 * len(kept) + WANTED**2 * len(lost))
             if (100 - WANTED) * sum(kept) - WANTED * sum(lost) >= margin:
                 return f"max_rows={edge} keeps all rows of at least {WANTED} % of the units, with 95 % confidence"
-        most = f"no max_rows up to {self.edges[-1]:,} is sure to keep all rows of {WANTED} % of the units"
+        most = f"no max_rows up to {self.edges[-1]:,} is certain to keep all rows of {WANTED} % of the units"
         return f"{most}; a larger limit= or epsilon may find one"

@@ -140,7 +140,7 @@ def _claim(question: Any, epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]
     terms = question._terms
     if terms.get("rho") is not None:
         raise ArgumentTypeError(
-            f"rho is no epsilon: name one that it implies, with its delta: {LINE[:-1]}, epsilon=1, delta=1e-6); "
+            f"rho is not an epsilon: name one that it implies, with its delta: {LINE[:-1]}, epsilon=1, delta=1e-6); "
             "pandas_dp.accounting.epsilon_for gives it"
         )
     known = small_delta(terms.get("delta", 0)) if delta is None else slack
@@ -279,7 +279,7 @@ class Trials:
                 continue
             if kind.__module__.split(".")[0] == "pandas_dp":
                 raise ArgumentTypeError(
-                    f"the question returned a {kind.__name__}, which is no answer yet: end it with a question, such as "
+                    f"the question returned a {kind.__name__}, which is not an answer yet: end it with a question, such as "
                     "lambda df: df.dp(epsilon=1).count(), and return what a stream answered, not the stream"
                 )
             if isinstance(value, Iterator) or _nameless(kind):

@@ -159,7 +159,7 @@ def _best_threshold(score: Floats, chosen: Masks, alpha: float, delta: float) ->
 def _scores(samples: Samples, fit: NDArray[np.bool_]) -> Iterator[Score]:
     """Yield what the two sides may be told apart by."""
     x, learn = samples.numbers, _Learner(samples.side, fit)
-    other = "what is no number in the output (types, texts, labels, errors, warnings)"
+    other = "the parts of the output that are not numbers (types, texts, labels, errors, warnings)"
     yield Score(other, learn.ratio(samples.structure))
     d = x.shape[1]
     for j in range(d):

@@ -1,4 +1,4 @@
-"""The certificate of a ledger's budgets: one page of HTML for whoever answers for the data.
+"""The certificate of a ledger's budgets: one page of HTML for the data protection officer, who reads its first section.
 
 It has no script and fetches nothing, and every text of others in it is escaped. What holds the sections together lies beside
 this file: ``certificate.html`` and its style sheet ``certificate.css``.
@@ -21,7 +21,7 @@ from pandas_dp.books.views import Answered
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import show
-from pandas_dp.errors import ArgumentTypeError
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.release.base import ROWS_FROM
 from pandas_dp.release.csv import replace_file
 from pandas_dp.release.html import visible
@@ -35,8 +35,8 @@ SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
 KINDS = {"open": "opened", "amend": "total replaced", "adopt": "vouched for"}
 OVER = (
-    "Answers from before this budget was named were charged to it, see the warnings. More was spent than the total, and "
-    "nothing is paid any more; what holds instead stands above."
+    "Answers from before this budget was named were charged to it, see the warnings. More was spent than the total, so "
+    "nothing more is answered; what holds instead is said above."
 )
 
 
@@ -95,6 +95,10 @@ def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str) or not name:
         raise ArgumentTypeError("path must be the name of a file: session.report('report.html')")
+    stem, suffix = os.path.splitext(name)
+    if suffix.lower() not in (".html", ".htm") and not os.path.isdir(name):
+        line = f"session.report({os.path.basename(stem) + '.html'!r})"
+        raise ArgumentValueError(f"path must end with .html, which a browser opens, prints and saves as PDF: {line}")
     replace_file(name, text.encode())
     return None
 
@@ -103,17 +107,23 @@ def _document(made: Certificate) -> str:
     """The whole page."""
     names = [account.name for account in made.accounts]
     title = f"Privacy certificate of {names[0]}" if names else "Privacy certificate of an empty ledger"
-    where = f"ledger file {made.ledger}" if made.ledger else "a ledger in memory, which ends with its process"
+    where = f"ledger file {made.ledger}" if made.ledger else "a ledger in memory, lost when Python stops"
     facts = [
         ("Made at", f"{made.made:%Y-%m-%d %H:%M:%S} UTC"),
         ("Made from", where),
-        ("Checked", "every entry of the ledger was read: no damage was found"),
+        ("Checked", "every entry of the ledger was read, and no damage was found"),
     ]
     if made.others:
         more = f" and {len(made.others) - MOST_NAMES:,} more" if len(made.others) > MOST_NAMES else ""
         others = ", ".join(map(repr, made.others[:MOST_NAMES])) + more
-        facts.append(("Also in the ledger", f"{others}: not part of this page; about the same people it adds up"))
-    budgets = [_budget(account, made, number) for number, account in enumerate(made.accounts, 1)]
+        facts.append(
+            (
+                "Also in the ledger",
+                f"{others}: not on this page; if they are about the same people, they add up with it",
+            )
+        )
+    short = [_in_short(account, made) for account in made.accounts if account.whole not in made.names]
+    budgets = [*short, *(_budget(account, made, number) for number, account in enumerate(made.accounts, 1))]
     beside = files("pandas_dp.books")
     page, style = (beside.joinpath(f"certificate.{kind}").read_text("utf-8") for kind in ("html", "css"))
     main = "\n".join(budgets) or "<p>The ledger holds no budget.</p>"
@@ -155,6 +165,13 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
     return "\n".join(filter(None, sections))
 
 
+def _in_short(account: Account, made: Certificate) -> str:
+    """The first page of a budget: what everybody should read."""
+    warned = contents.warnings(account.rule, account.unit, account.entries, list(account.answers.values()))
+    name = "" if len(made.accounts) == 1 else f": budget {account.name!r}"
+    return f'<section class="short"><h2>In short{visible(name)}</h2>{_facts(contents.in_short(account, len(warned)))}</section>'
+
+
 def _facts(facts: Iterable[tuple[str, str]], kind: str = "") -> str:
     return f"<dl{kind}>" + "".join(f"<dt>{visible(a)}</dt><dd>{visible(b)}</dd>" for a, b in facts) + "</dl>"
 
@@ -178,18 +195,23 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], 
 
 def _warnings(found: list[tuple[str, str]]) -> str:
     if not found:
-        return "<p>None: no rule of this page warns of these terms, entries or answers.</p>"
+        return "<p>None.</p>"
     lines = "".join(f"<li><strong>{visible(short)}</strong> {visible(full)}</li>" for short, full in found)
     return f'<ul class="warnings">{lines}</ul>'
 
 
 def _tables(made: Certificate) -> str:
     if not made.live:
-        return '<p class="muted">The ledger holds no names of tables and nothing of their content.</p>'
+        return '<p class="muted">The ledger holds neither names of tables nor anything of their content.</p>'
     if not made.tables:
         return '<p class="muted">The session that made this page holds no table any more.</p>'
     rows = [(name, facts or "none") for name, facts in made.tables]
-    return _table("Tables of the session that made this page", ("Table", "Stated as public"), rows, numbers=False)
+    return _table(
+        "Tables of the session that made this page",
+        ("Table", "Public facts that the owner stated"),
+        rows,
+        numbers=False,
+    )
 
 
 def _books(account: Account) -> str:
@@ -200,9 +222,12 @@ def _books(account: Account) -> str:
     if budget.delta:
         sums.append(("Delta that belongs to it", Fraction(spent.delta), Fraction(left.delta), budget.delta))
     sums += [(name, used, max(total - used, Fraction(0)), total) for name, used, total in _sums(rule, account)]
-    rows = [(name, _amount(used), _amount(rest, ROUND_FLOOR), _amount(total)) for name, used, rest, total in sums]
+    rows = [
+        (name, _amount(used), _amount(rest, ROUND_FLOOR) if rest > 0 else "used up", _amount(total))
+        for name, used, rest, total in sums
+    ]
     told = "Spent and left in every currency in which this budget is counted"
-    words = [("Spent, in the words of the session", str(spent)), ("Left", str(left))]
+    words = [("Spent, in the words of the session", str(spent)), ("Left", str(left) if left.epsilon > 0 else "used up")]
     return _table(told, ("Currency", "Spent", "Left", "Total"), rows) + _facts(words)
 
 
@@ -235,7 +260,9 @@ def _groups(account: Account) -> str:
     thing, of = ("row", "") if column is None else ("unit", f" of {column!r}")
     promised = odometer.promised(account.rule, account.state)
     rows = [(f"{k} {thing}{'s' if k > 1 else ''}{of}", odometer.of_group(promised, k)) for k in contents.GROUPS]
-    return _table("Whole budget, for units that act or are sought together", ("Group", "Promise"), rows, numbers=False)
+    return _table(
+        "The promise of the whole budget for a group, such as a household", ("Group", "Promise"), rows, numbers=False
+    )
 
 
 def _values_note(asked: list[LedgerEntry], answers: list[Shown]) -> str:
@@ -244,31 +271,29 @@ def _values_note(asked: list[LedgerEntry], answers: list[Shown]) -> str:
     why = "Values are shown as they were released."
     if len(answers) < len(asked):
         why += (
-            " They are missing of streams, of parts of the budget, which have their own questions, of questions that failed, "
-            "and, where the budget is in memory, of all but the latest thousand."
+            " There is none for streams, for parts of the budget, which have their own questions, for questions that failed, "
+            "and, if the budget is in memory, for all but the latest thousand."
         )
     return f'<p class="muted">{len(asked):,} in all. {visible(why)}</p>'
 
 
 def _question(entry: LedgerEntry, account: Account, place: int, number: str) -> str:
     """One question, what it cost and what is known of its answer."""
-    facts = [
-        ("Asked at", f"{entry.time:%Y-%m-%d %H:%M:%S} UTC, entry {entry.sequence}"),
-        ("Price", entry.price),
-        ("Charged", _charged(entry, account)),
-    ]
+    facts = [("Asked at", f"{entry.time:%Y-%m-%d %H:%M:%S} UTC, entry {entry.sequence}"), ("Price", entry.price)]
+    inner = [("Charged", _charged(entry, account))]
     body, told = "", account.answers.get(entry.sequence)
     if told is None:
         facts.append(("Value", "not on this page"))
     else:
-        facts.append(("Noise", told.mechanism))
-        facts.append(("Rows", ROWS_FROM.get(told.lineage, told.lineage)))
-        facts += [] if told.computed is None else [(contents.COMPUTED, told.computed)]
+        inner.append(("Noise", told.mechanism))
+        inner.append(("Rows", ROWS_FROM.get(told.lineage, told.lineage)))
+        inner += [] if told.computed is None else [(contents.COMPUTED, told.computed)]
         body = _answer(told, number)
     short = ' class="short"' if told is None or len(told.rows) <= SHORT_ROWS else ""
     return (
         f'<article{short} aria-labelledby="entry-{number}">\n'
-        f'<h4 id="entry-{number}">{place}. {visible(entry.query)}</h4>\n{body}{_facts(facts, SMALL)}</article>\n'
+        f'<h4 id="entry-{number}">{place}. {visible(entry.query)}</h4>\n{body}{_facts(facts, SMALL)}'
+        f"<details><summary>For auditors</summary>{_facts(inner, SMALL)}</details></article>\n"
     )
 
 
@@ -305,7 +330,7 @@ def _record(entries: list[LedgerEntry]) -> str:
         for e in entries
         if e.kind != "query"
     ]
-    told = "Every entry that is no question: how the budget was opened, changed and what was noted"
+    told = "Other entries: how the budget was opened and changed, and what was noted"
     return _table(told, ("Entry", "Text", "Terms"), rows, numbers=False)
 
 
@@ -314,6 +339,6 @@ def _chain(account: Account, made: Certificate) -> str:
     return (
         f"<dl><dt>Entries</dt><dd>{len(account.entries):,}</dd><dt>Head</dt><dd><code>{visible(account.head)}</code></dd></dl>"
         '<p class="muted">Each entry carries a digest (SHA-256) of itself and of the one before; the head is the last of them. '
-        "As long as the head is this one, no entry was changed, taken away or added: "
+        "As long as the head is this one, no entry was changed, removed or added: "
         f"<code>{visible(how)}</code> shows it again.</p>"
     )

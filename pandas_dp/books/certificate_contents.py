@@ -19,8 +19,9 @@ from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from pandas_dp.books import odometer
 from pandas_dp.books.views import PART, Answered
-from pandas_dp.core.budget import State
+from pandas_dp.core.budget import State, three_digits
 from pandas_dp.core.filters import Filter
 from pandas_dp.core.ledger import Ledger, LedgerEntry
 from pandas_dp.core.privacy import PrivacyUnit, show
@@ -30,6 +31,7 @@ from pandas_dp.release import summary
 from pandas_dp.release.summary import Shown
 
 if TYPE_CHECKING:
+    from pandas_dp.facts.schema import Schema
     from pandas_dp.tables.protected import Table
 
 TRIES = 5  # readings of a ledger to which other processes go on charging
@@ -134,7 +136,37 @@ def _told(key: str, table: Table) -> tuple[str, str]:
     with suppress(ValueError, SyntaxError):  # a token that is no version is no tuple either
         version: Any = ast.literal_eval(table.token)[2]
         words += f", version {version}"
-    return words + (" (vouched)" if lineage == "vouched" else ""), repr(table.schema) if list(table.schema) else ""
+    return words + (" (vouched)" if lineage == "vouched" else ""), _stated(table.schema)
+
+
+def _stated(schema: Schema) -> str:
+    """What was stated as public, in words."""
+    told = schema._said().items()
+    return "; ".join(
+        f"{column}: {', '.join(f'{fact} {value}' for fact, value in known.items())}" for column, known in told
+    )
+
+
+def in_short(account: Account, warned: int) -> Iterator[tuple[str, str]]:
+    """Yield the certificate in a few plain words: who, by how much, what, and what not."""
+    words, unit, rule = WORDS["short"], account.unit, account.rule
+    it = "one row" if unit.column is None else f"one {unit.column!r}"
+    whose = words["row"] if unit.column is None else words["unit"].format(column=unit.column, rows=unit.rows)
+    yield "Who is protected", f"{whose} {words[unit.relation.value].format(it=it)}"
+    promised = odometer.promised(rule, account.state)
+    factor = words["factor"].format(it=it, factor=_power(promised.epsilon), epsilon=show(promised.epsilon))
+    yield "By how much", factor + (" " + words["may_fail"].format(delta=show(promised.delta)) if promised.delta else "")
+    spent, left = odometer.spent(rule, account.state, unit), odometer.left(rule, account.state, unit, None)
+    count = sum(entry.kind == "query" for entry in account.entries)
+    rest = f"epsilon {show(three_digits(Fraction(left.epsilon)))}" if left.epsilon > 0 else "used up"
+    paid = f"epsilon {show(three_digits(Fraction(spent.epsilon), ROUND_CEILING))}"
+    told = words["published"] if count else words["none"]
+    of = f"{count:,} question{'s' * (count > 1)}"
+    yield "What was published", told.format(count=of, spent=paid, total=show(rule.budget.epsilon), left=rest)
+    for number, line in enumerate(words["uncovered"]):
+        yield "" if number else "What is not covered", line
+    if warned:
+        yield "Please read", f"{warned} warning{'s' * (warned > 1)} below"
 
 
 def theorem(rule: Filter) -> tuple[str, str]:
@@ -212,8 +244,9 @@ def assumptions(rule: Filter, unit: PrivacyUnit) -> Iterator[str]:
 
 
 def _power(epsilon: Fraction) -> str:
-    """e^epsilon, which may be beyond every float."""
+    """e^epsilon, which may be beyond every float, rounded up to three digits."""
     with localcontext() as context:
         context.prec, context.Emax, context.rounding = 20, 10**9, ROUND_CEILING
         value = (Decimal(epsilon.numerator) / epsilon.denominator).exp()
-        return f"{value:,.0f}" if value < 10**6 else f"{value:.2e}"
+        value = value.quantize(Decimal(1).scaleb(value.adjusted() - 2))
+        return f"{value:,f}" if value < 10**6 else f"{value:.2e}"

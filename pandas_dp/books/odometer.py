@@ -28,7 +28,7 @@ from pandas_dp.facts.numbers import positive_epsilon, small_delta
 from pandas_dp.release.text import COUNTED
 
 PLACES = 12  # decimals of an epsilon, and digits of a delta
-SUMMED_NO_MORE = "epsilons are not added up any more, for Gaussian noise has none"
+SUMMED_NO_MORE = "the sum of epsilons no longer counts, since Gaussian noise has none"
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
 FAR = Fraction(10**6)  # an epsilon of which the divergence of any order is positive
 MOST_DIGITS = 400  # of either, a delta of the smallest float included
@@ -56,7 +56,7 @@ class Odometer(str):
     >>> session.spent, session.spent.epsilon, session.left.epsilon
     ('epsilon=0.3', Decimal('0.3'), Decimal('2.7'))
     >>> session.left.guarantee
-    'all answers of this budget together: epsilon=3, for one row more or less, also where questions depend on answers'
+    'all answers together: epsilon=3, for one row more or less, even if questions depend on earlier answers'
     """
 
     __slots__ = ("delta", "epsilon", "guarantee")
@@ -136,7 +136,7 @@ def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
         total += f", delta={show(rule.budget.delta)}"
     whose = "row" if unit.column is None else f"unit of {unit.column!r}"
     change = "more or less" if unit.add_remove else "with other content"
-    return f"all answers of this budget together: {total}, for one {whose} {change}, also where questions depend on answers"
+    return f"all answers together: {total}, for one {whose} {change}, even if questions depend on earlier answers"
 
 
 def _proved(rule: Filter, state: State, rho: Fraction | None = None) -> tuple[Fraction, Fraction]:
@@ -259,7 +259,11 @@ def left_text(rule: Filter, state: State, like: tuple[str, PrivacyLoss] | None) 
     sums, keys = rule.left(state), ""
     if rule.budget.delta_reserved:  # the last sum, and one that is spent as it is
         sums, _, keys = sums.rpartition(", ")
-    more = f"about {calls:,} more call{'' if calls == 1 else 's'} at {price}"
+    more = (
+        f"about {calls:,} more call{'' if calls == 1 else 's'} at {price}"
+        if calls
+        else f"too little for a call at {price}"
+    )
     return f"{more}{', and ' if keys else ''}{keys}{COUNTED}{sums}{why}"
 
 
@@ -274,7 +278,7 @@ def first_gaussian(rule: Filter, state: State, charge: Charge) -> str | None:
     before, after = (more_calls(rule, at, PrivacyLoss.pure(price)) for at in (state, state.plus(charge)))
     fewer = f"after this answer the budget pays about {after:,} more at epsilon={say(price)} instead of {before:,}: "
     return (fewer if after < before else "") + (
-        "Gaussian noise has no epsilon, so the budget no longer adds up epsilons, it counts Renyi divergence alone, and that "
+        "Gaussian noise has no finite epsilon, so from then on the budget counts Renyi divergence alone, which "
         "makes large prices dearer"
     )
 
@@ -340,7 +344,7 @@ def of_group(budget: Budget, size: int) -> str:
     delta = group_delta(budget.epsilon, budget.delta, size)
     shown = Context(prec=5, rounding=ROUND_CEILING).divide(Decimal(delta.numerator), Decimal(delta.denominator))
     if shown >= 1:
-        return f"too many to be hidden together by this budget, their delta would be 1 at epsilon={show(epsilon)}"
+        return f"too many for this budget to protect together: delta would be 1 at epsilon={show(epsilon)}"
     return f"epsilon={show(epsilon)}, delta={show(Fraction(shown))}"
 
 

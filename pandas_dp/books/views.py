@@ -140,7 +140,7 @@ def session_text(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
 
     Parameters are those of `session_card`.
     """
-    lines = [("protects", protected(unit)), *_books(ledger, name, unit, last), ("kept", _place(ledger))]
+    lines = [("protects", protected(unit)), *_books(ledger, name, unit, last), ("ledger", _place(ledger))]
     told = "".join(f"\n  {what:<8} {text}" for what, text in lines)
     return f"<pandas_dp session {name!r}{f', {standing}' if standing else ''}{told}>"
 
@@ -152,7 +152,7 @@ def _books(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last) -> list[tup
     left, _, rest = odometer.left(rule, state, unit, last).partition(COUNTED)
     if last is not None and isinstance(rule, PureFilter):  # the others say it in their own words
         more = odometer.more_calls(rule, state, last[1])
-        left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}"
+        left += f", about {more:,} more {'call' if more == 1 else 'calls'} at {last[0]}" if more else ""
     if not rule.budget.plan and not odometer.is_over(rule, state):  # a plan says of how many calls
         spent += f" of {show(rule.budget.epsilon)}"
     counted = [("counted", f"spent {used or 'nothing'}; left {rest}")] if rest else []
@@ -194,12 +194,12 @@ def session_card(ledger: Ledger, name: str, unit: PrivacyUnit, last: Last, stand
         f"<span style='{MUTED}'>{f'{standing}, ' if standing else ''}protects {escape(protected(unit))}</span>"
         f"{bar_html(float(share), f'{math.ceil(100 * share)} % of the epsilon is spent')}"
         f"<div>{lines}</div><div style='{MUTED}'>{theory}</div>{table if answers else ''}"
-        f"<div style='{MUTED}'>kept {escape(_place(ledger))}</div></div>"
+        f"<div style='{MUTED}'>ledger {escape(_place(ledger))}</div></div>"
     )
 
 
 def _place(ledger: Ledger) -> str:
-    return "in memory: ends with the process" if ledger.path is None else f"in {os.path.basename(ledger.path)!r}"
+    return "not saved; lost when Python stops" if ledger.path is None else f"saved in {os.path.basename(ledger.path)!r}"
 
 
 MOST_POINTS = 500  # of a long record so many answers are drawn, at equal distances

@@ -6,9 +6,11 @@ import contextlib
 import io
 import json
 import os
+import re
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -18,6 +20,7 @@ from pandas_dp.release.csv import BEGUN, UNFINISHED, distinct, guarded, is_ledge
 from pandas_dp.release.values import Release
 
 FORMATS = ("json", "csv", "parquet")
+FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|csv|parquet)", re.ASCII)  # of an answer
 LONG = 60  # seconds: a file that was not written to for so long is no job's that runs
 
 
@@ -31,6 +34,9 @@ class AnswerFiles:
     form : {"json", "csv", "parquet"}
         Every answer is written as JSON with all that is known of it; beside it its table, for the latter two.
 
+    facts : mapping, optional
+        Budget, table, version and package, which every file of an answer bears.
+
     Attributes
     ----------
     removed : int
@@ -42,8 +48,8 @@ class AnswerFiles:
         Nothing can be written there.
     """
 
-    def __init__(self, directory: str, form: str) -> None:
-        self._directory, self._form = directory, form
+    def __init__(self, directory: str, form: str, facts: Mapping[str, str] | None = None) -> None:
+        self._directory, self._form, self._facts = directory, form, dict(facts or {})
         self._entries: list[dict[str, Any]] = []
         with self._writing():
             os.makedirs(directory, exist_ok=True)
@@ -61,6 +67,30 @@ class AnswerFiles:
                             os.unlink(file.path)
                             removed += 1
         return removed
+
+    def set_aside(self, names: Iterable[str]) -> None:
+        """Move answers that a directory holds of another budget, table or version into one of their own, below it.
+
+        Answers of questions that this plan has no more go there, too: what lies in the directory is of one plan and version.
+        Files that no index lists are left alone. The index goes last, so that a job killed on the way goes on.
+        """
+        path = self._place("index.json")
+        try:
+            with open(path, encoding="utf-8") as index:
+                known = json.load(index)
+            listed = [str(file) for entry in known["answers"] for file in entry["files"]]
+            same = all(known.get(fact) == self._facts[fact] for fact in self._facts if fact != "package")
+            aside = _folder(str(known.get("version")))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return  # none yet, or no index of ours
+        kept = {f"{name}.{form}" for name in names for form in FORMATS} if same else set()
+        old = [file for file in listed if file not in kept and FILE.fullmatch(file)]
+        with self._writing():
+            if old or not same:
+                os.makedirs(self._place(aside), exist_ok=True)
+            for file in [*old, *([] if same else ["index.json"])]:
+                with contextlib.suppress(FileNotFoundError):  # moved before by a job that was killed
+                    os.replace(self._place(file), os.path.join(self._place(aside), file))
 
     def check_apart(self, names: Iterable[str], kept: Iterable[str]) -> None:
         """Refuse to write where a file that is kept is, or will be: an answer would replace the data or the ledger.
@@ -82,15 +112,15 @@ class AnswerFiles:
     def add(self, name: str, release: Release, stored: bool) -> None:
         """Write an answer."""
         files = [f"{name}.json"]
+        record = self._facts | json.loads(release.to_json())
         with self._writing():
-            replace_file(self._place(files[0]), release.to_json().encode() + b"\n")
+            replace_file(self._place(files[0]), json.dumps(record, ensure_ascii=False).encode() + b"\n")
             if self._form != "json":
                 files.append(f"{name}.{self._form}")
                 table = release.table()
                 if not isinstance(release.value, pd.Series | pd.DataFrame):
                     table = table.reset_index(drop=True)  # the name of the file says what a single number is
                 replace_file(self._place(files[1]), _bytes(flat(table), self._form))
-        record = json.loads(release.to_json())
         kept = ("query", "price", "mechanism", "level", "notes")
         single = {} if isinstance(record["value"], dict) else {"value": record["value"], "interval": record["interval"]}
         entry = {"name": name, "files": files, "stored": stored}
@@ -98,7 +128,8 @@ class AnswerFiles:
 
     def index(self, **facts: Any) -> None:
         """Write what was answered so far, and facts about the whole."""
-        text = json.dumps(facts | {"answers": self._entries}, indent=1, ensure_ascii=False)
+        when = {"written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+        text = json.dumps(self._facts | facts | when | {"answers": self._entries}, indent=1, ensure_ascii=False)
         with self._writing():
             replace_file(self._place("index.json"), text.encode() + b"\n")
 
@@ -112,8 +143,18 @@ class AnswerFiles:
         except (OSError, ArgumentValueError):
             raise DataFileError(
                 f"answers cannot be written to {self._directory}: name another directory, --out DIR. Answers that were paid "
-                "for are in the ledger: the same command gets them for nothing"
+                "for are in the ledger: the same command gets them for free"
             ) from None
+
+
+def _folder(version: str) -> str:
+    """The directory of a version: its name, where a directory can have it."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", version).strip(".") or "_"
+    return (
+        f"version {plain}"
+        if plain == version
+        else f"version {plain} {zlib.crc32(version.encode('utf-8', 'replace')):08x}"
+    )
 
 
 def flat(table: pd.DataFrame) -> pd.DataFrame:

@@ -136,9 +136,9 @@ def _arrow(path: str, empty: pd.DataFrame) -> pd.DataFrame:
         return as_declared(feather_table(path, _taken))
     from pyarrow import parquet  # not every program needs it
 
-    # unlike read_table it takes nothing from the names of directories
-    with parquet.ParquetFile(path, read_dictionary=dictionaries(parquet.read_schema(path))) as file:
-        return as_declared(file.read(columns=[*empty.columns]))
+    # of names of directories nothing is taken; of one column named "a.t" ParquetFile would take a field of "a", too
+    coded = dictionaries(parquet.read_schema(path))
+    return as_declared(parquet.read_table(path, columns=[*empty.columns], partitioning=None, read_dictionary=coded))
 
 
 def _csv(path: str, empty: pd.DataFrame) -> pd.DataFrame:

@@ -44,7 +44,7 @@ class Foreseen:
     stored : bool
         Whether its answer is in the ledger, or will be when its turn comes.
     paid : bool
-        Whether the budget pays it when its turn comes.
+        Whether enough is left when its turn comes.
     """
 
     name: str
@@ -87,12 +87,12 @@ class Rehearsal:
             yield f"{name:<{widths[0]}}  {costs:<{widths[1]}}  {error}".rstrip()
         yield f"the budget: {self.promise}"
         yield f"left now    {self.left}"
-        yield f"left then   {self.then}"
+        yield f"left after  {self.then}"
 
 
 def typed(text: str) -> str:
     """Text of a preview, with the option to type instead of the argument."""
-    return text.replace(SAY, "say about how many: --rows 10000")
+    return text.replace(SAY, "say roughly how many rows: --rows 10000")
 
 
 def rehearse(

@@ -2,27 +2,73 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import sys
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from pandas_dp.errors import BudgetExceededError, DataFileError, LedgerError, PandasDPError, QueryFailedError
 
 DONE, UNUSABLE, WRONG, DRY, INTERRUPTED = 0, 1, 2, 3, 130
 CODES = """exit codes: 0 done; 1 the ledger or a file cannot be used, or a question failed after its charge; 2 the plan or an
-argument is wrong, nothing was charged for it; 3 the budget does not pay (answers before that stay); 130 interrupted"""
+argument is wrong, nothing was charged for it; 3 over budget (earlier answers stay); 130 interrupted"""
 
 
-def ended(command: Callable[[], int], words: Callable[[str], str] = str) -> int:
+class _Output:
+    """Standard output or stderr: what cannot be written any more is dropped, and that it was is known."""
+
+    def __init__(self, to: Any) -> None:
+        self._to, self.lost = to, to is None
+        if isinstance(to, io.TextIOWrapper):  # a letter that it has not got shall not lose an answer that is paid
+            to.reconfigure(errors="backslashreplace")
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        self._try(lambda: self._to.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """See that it is written."""
+        self._try(lambda: self._to.flush())
+
+    def isatty(self) -> bool:
+        """Whether people look at it."""
+        return not self.lost and bool(self._to.isatty())
+
+    def _try(self, work: Callable[[], object]) -> None:
+        try:
+            if not self.lost:
+                work()
+        except (OSError, ValueError):
+            self.lost = True
+            with contextlib.suppress(OSError, ValueError):  # at its end Python writes once more, and would tell
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._to.fileno())
+
+
+def ended(command: Callable[[], int], words: Callable[[str], str] = str, kept: str = "") -> int:
     """Carry out a command and return its exit code; whatever goes wrong is one line on stderr.
 
-    `words` makes what is to be typed in code what is to be typed here. Texts of the package's own errors hold nothing of the
-    data. Those of any other could, and are left out, as are warnings.
+    `words` makes what is to be typed in code what is to be typed here, and `kept` says where answers are whose output is lost.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a letter that it has not got shall not lose an answer that is paid
-            stream.reconfigure(errors="backslashreplace")
+    out: Any = _Output(sys.stdout)
+    err: Any = _Output(sys.stderr)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        if out.lost:
+            return told("standard output is closed: nothing was asked", UNUSABLE)
+        code = _carried_out(command, words)
+        out.flush()
+        lost = out.lost and code == DONE
+        return told(f"standard output is closed or full: not all was written{kept}", UNUSABLE) if lost else code
+
+
+def _carried_out(command: Callable[[], int], words: Callable[[str], str]) -> int:
+    """See `ended`.
+
+    Texts of the package's own errors hold nothing of the data. Those of any other could, and are left out, as are warnings.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -41,5 +87,5 @@ def ended(command: Callable[[], int], words: Callable[[str], str] = str) -> int:
 
 def told(text: str, code: int) -> int:
     """Write one line on stderr and return the exit code."""
-    print("pandas-dp: " + " ".join(text.split()), file=sys.stderr)
+    print("pandas-dp: " + " ".join(text.split()), file=sys.stderr, flush=True)
     return code

@@ -1,4 +1,4 @@
-"""``pandas-dp ledger show|verify|export|report|backup|restore FILE``: a ledger file, for whoever answers for it."""
+"""``pandas-dp ledger show|verify|export|report|backup|restore FILE``: a ledger file, for its owner."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pandas_dp.errors import ArgumentTypeError, LedgerError
 from pandas_dp.facts import numbers
 from pandas_dp.queries.json_values import read_decimal
 from pandas_dp.release import summary
+from pandas_dp.release.text import protected
 from pandas_dp.session import ledger_files
 
 
@@ -38,12 +39,12 @@ def add(commands: Any) -> None:
         command.add_argument("file", metavar="FILE")
     where = "where to write it (default: named after FILE, here); - prints it"
     made["report"].add_argument("--out", metavar="report.html", help=where)
-    made["report"].add_argument("--name", help="one budget and its parts; all where left out")
+    made["report"].add_argument("--name", help="one budget and its parts; all if left out")
     made["backup"].add_argument("to", metavar="TO", help="the new file")
     spent = made["restore"].add_mutually_exclusive_group(required=True)
     since = "charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered"
     spent.add_argument("--spent-since", metavar="PRICE", nargs="+", help=since)
-    spent.add_argument("--all", action="store_true", help="whatever was left: nothing is answered any more")
+    spent.add_argument("--all", action="store_true", help="whatever was left: nothing more is answered")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         if options.what == "restore":
             loss, price = (None, "all that was left") if options.all else _since(options.spent_since)
             ledger_files.restore(ledger, loss, price)
-            print(f"{options.file} goes on; charged to each of its {len(ledger.heads()):,} budgets: {price}")
+            print(f"{options.file} goes on; charged to each of its budgets ({len(ledger.heads()):,}): {price}")
             return DONE
         for line in {"show": _shown, "verify": _verified, "export": _exported}[options.what](ledger):
             print(line)
@@ -87,7 +88,7 @@ def _shown(ledger: Ledger) -> Iterator[str]:
     for name in ledger.heads():
         rule, state, (_, unit) = ledger.rule(name), ledger.state(name), ledger.budget(name) or (None, PrivacyUnit())
         entries = ledger.entries(name)
-        yield f"{name}: protects {unit} ({unit.relation})"
+        yield f"{name}: protects {protected(unit)}"
         yield f"  promise  {odometer.promise(rule, unit, state)}"
         yield f"  spent    {rule.spent(state)}"
         yield f"  left     {rule.left(state)}"

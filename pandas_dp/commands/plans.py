@@ -280,7 +280,7 @@ def _queries(said: Any, split: bool) -> tuple[PlannedQuery, ...]:
     found: dict[str, PlannedQuery] = {}
     for place, entry in enumerate(said, 1):
         if not isinstance(entry, Mapping):
-            raise ArgumentTypeError(f"query {place} of the plan is no table: {QUERY}")
+            raise ArgumentTypeError(f"query {place} of the plan is not a table: {QUERY}")
         name = entry.get("name")
         if not isinstance(name, str) or not NAME.fullmatch(name) or name.lower() == INDEX:
             raise ArgumentValueError(

@@ -52,7 +52,7 @@ def add(commands: Any) -> None:
     query.add_argument("data", metavar="FILE", help=f"the table: {', '.join(data_files.FORMATS)}")
     query.add_argument("ask", metavar="QUESTION", help=f'as behind df.dp(...): "{EXAMPLE}"')
     query.add_argument("--epsilon", help="price of the question: smaller is more private and noisier")
-    query.add_argument("--delta", help="beside --epsilon: finds keys that nobody listed, or makes noise Gaussian")
+    query.add_argument("--delta", help="beside --epsilon: finds unknown keys, or makes noise Gaussian")
     query.add_argument("--rho", help="instead of --epsilon: price of Gaussian noise")
     query.add_argument("--within", help="instead of a price: how far off the answer may be")
     query.add_argument("--confidence", help="probability that --within holds (default: 0.95)")
@@ -74,7 +74,7 @@ def add(commands: Any) -> None:
         "--schema", metavar="FILE", help="TOML file of public facts: [age] and below it bounds = [0, 120]"
     )
     query.add_argument("--table", help="public name of the content (default: that of the budget)")
-    query.add_argument("--version", help="public version of it: asked again, the answer comes back for nothing")
+    query.add_argument("--version", help="public version of it: asked again, the answer comes back for free")
     query.add_argument("--dry-run", action="store_true", help="only show cost and error: reads no row, charges nothing")
     query.add_argument("--rows", type=int, help="about how many rows there are, for the error that --dry-run shows")
     query.add_argument("--json", action="store_true", help="print the answer with all that is known of it as JSON")
@@ -131,8 +131,8 @@ def in_shell(text: str) -> str:
 
     Examples
     --------
-    >>> in_shell("let the price find them: df.dp(epsilon=1, delta=1e-6).value_counts('sex')")
-    "let the price find them: --epsilon 1 --delta 1e-6 with value_counts('sex')"
+    >>> in_shell("discover keys (needs a delta): df.dp(epsilon=1, delta=1e-6).value_counts('sex')")
+    "discover keys (needs a delta): --epsilon 1 --delta 1e-6 with value_counts('sex')"
     >>> in_shell("unit needs max_rows: protect(epsilon=3, unit='pid', max_rows=10)")
     'unit needs max_rows: --total 3 --unit pid --max-rows 10'
     """

@@ -10,10 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp import __version__
 from pandas_dp.commands import data_files
 from pandas_dp.commands.answer_files import FORMATS, AnswerFiles
 from pandas_dp.commands.dry_run import Foreseen, Rehearsal, rehearse
 from pandas_dp.commands.exits import CODES, DONE, DRY, told
+from pandas_dp.commands.one_job import one_job
 from pandas_dp.commands.plans import PipelinePlan, check_text
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, BudgetExceededError, LedgerError, QueryFailedError
 from pandas_dp.release.base import Release
@@ -71,22 +73,23 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         print("\n".join(seen.lines()))
         return DONE if seen.paid else DRY
-    files = AnswerFiles(options.out, options.format)
-    files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
-    frame = data_files.same_frame(options.data, plan.schema, empty)
-    session = plan.terms.protect(frame, plan.schema, *where)
-    facts = {"budget": session.name, "table": plan.table, "version": version}
-    progress = sys.stderr.isatty() if options.progress is None else options.progress
-    return _in_order(seen, frame, session, files, facts, progress)
+    package = f"pandas_dp {__version__}"
+    facts = {"budget": plan.terms.name, "table": plan.table, "version": str(version), "package": package}
+    with one_job(options.ledger, plan.table, str(version)):
+        files = AnswerFiles(options.out, options.format, facts)
+        files.check_apart([question.name for question in seen.questions], (options.data, options.ledger, options.plan))
+        frame = data_files.same_frame(options.data, plan.schema, empty)
+        session = plan.terms.protect(frame, plan.schema, *where)
+        files.set_aside([question.name for question in seen.questions])
+        progress = sys.stderr.isatty() if options.progress is None else options.progress
+        return _in_order(seen, frame, session, files, progress)
 
 
-def _in_order(
-    seen: Rehearsal, frame: pd.DataFrame, session: Session, files: AnswerFiles, facts: dict[str, Any], progress: bool
-) -> int:
+def _in_order(seen: Rehearsal, frame: pd.DataFrame, session: Session, files: AnswerFiles, progress: bool) -> int:
     """Ask the questions one after another, and write each answer before the next is asked."""
 
     def index(complete: bool) -> None:
-        files.index(**facts, complete=complete, spent=str(session.spent), left=str(session.left))
+        files.index(complete=complete, spent=str(session.spent), left=str(session.left))
 
     many = len(seen.questions)
     index(False)
@@ -98,7 +101,7 @@ def _in_order(
         except BudgetExceededError as error:
             written = "No answer was written" if place == 1 else f"The {place - 1} before it are written"
             return told(
-                f"the budget does not pay query {question.name!r}, which asks {error.asked}; left is {session.left}. "
+                f"over budget: query {question.name!r} asks for {error.asked}; {session.left} is left. "
                 f"{error.fits}. {written}",
                 DRY,
             )

@@ -117,8 +117,7 @@ def bound_groups(
     kept = pairs[keep_at_most(pairs // part_count, count, unit.groups, fill)]
     if kept.size == pairs.size:
         return np.arange(units.size, dtype=np.intp)
-    place = np.searchsorted(kept, pair)
-    return np.flatnonzero(kept.take(place, mode="clip") == pair)
+    return np.flatnonzero(kept.take(np.searchsorted(kept, pair), mode="clip") == pair)
 
 
 def bound_parts(

@@ -140,7 +140,7 @@ class Budget:
         if slack == 0 and reserved != 0:
             raise ArgumentValueError("delta_reserved= is a part of delta, and delta is 0: type delta=1e-6")
         if accountant == "gdp" and reserved != 0:
-            raise ArgumentValueError("accountant='gdp' pays Gaussian noise alone: leave delta_reserved= out")
+            raise ArgumentValueError("accountant='gdp' allows Gaussian noise only: leave delta_reserved= out")
         if slack > 0 and accountant != "gdp" and not 0 < reserved < slack:
             raise ArgumentValueError(
                 f"delta_reserved= must lie between 0 and delta: type delta_reserved={say(slack / 10)}"

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pandas_dp.core import records
-from pandas_dp.core.files import LEFT, check_disk, check_file, left
+from pandas_dp.core.files import LEFT, READ_ONLY, check_disk, check_file, left, read_only
 from pandas_dp.errors import ForkedSessionError, LedgerBusyError, LedgerError
 
 BUSY_SECONDS, NAP = 30.0, 0.002  # how long a call waits for another process's charge, and between two looks
@@ -204,6 +204,8 @@ class Store:
             return self.die("the disk did not confirm a charge: open the ledger again once the disk is sound")
         if self.path is not None:
             self._disconnect()  # the next call starts from the file
+        if kind == sqlite3.SQLITE_READONLY:
+            return LedgerError(f"{READ_ONLY}: nothing can be charged to it")
         return LedgerError(f"the ledger could not be read or written ({error}); nothing was released")
 
     def _roll_back(self) -> None:
@@ -284,7 +286,7 @@ def _wait(connection: sqlite3.Connection) -> None:
 
 def connect(path: str | None) -> sqlite3.Connection:
     """Connect to an existing file, or to a new database in memory. Transactions are begun by hand."""
-    name = ":memory:" if path is None else f"{Path(path).as_uri()}?mode=rw"
+    name = ":memory:" if path is None else f"{Path(path).as_uri()}?mode={'ro' if read_only(path) else 'rw'}"
     connection = sqlite3.connect(
         name, uri=path is not None, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )

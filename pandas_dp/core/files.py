@@ -22,6 +22,7 @@ SHARED = (
     "9p afs autofs beegfs ceph cifs drvfs fuse gfs2 gpfs lustre nfs nfs4 ocfs2 orangefs panfs prl_fs smb3 smbfs vboxsf "
     "virtiofs vmhgfs"
 )
+READ_ONLY = "the ledger file or its folder is read-only"
 LEFT = "'{name}{suffix}' is left of another ledger: move it back beside its file, or delete it if that file is gone for good"
 
 
@@ -101,8 +102,7 @@ def check_file(path: str) -> bool:
     Must not run while this process has the file open in SQLite: closing a second handle drops SQLite's locks.
     """
     try:
-        info = os.stat(path)
-        if not stat.S_ISREG(info.st_mode):
+        if not stat.S_ISREG(os.stat(path).st_mode):
             raise LedgerError("ledger= is not an ordinary file")
         for _ in range(100):  # a ledger under construction has its two names for an instant
             if os.stat(path).st_nlink == 1:
@@ -126,7 +126,10 @@ def check_file(path: str) -> bool:
         raise LedgerError(records.DAMAGED)
     if not logged and left(f"{path}-wal"):  # the log of another file: SQLite would put its pages into this one
         raise LedgerError(LEFT.format(name=os.path.basename(path), suffix="-wal"))
-    writable = os.access(path, os.R_OK | os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
-    if not writable or not info.st_mode & 0o222:
-        raise LedgerError("the ledger file or its folder is read-only: nothing can be charged to it")
     return not logged
+
+
+def read_only(path: str) -> bool:
+    """Whether a ledger file that is there can be read, and nothing can be charged to it."""
+    writable = all(os.access(place, os.W_OK) for place in (path, os.path.dirname(path)))
+    return not (writable and os.stat(path).st_mode & 0o222)

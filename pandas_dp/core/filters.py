@@ -87,7 +87,7 @@ class PureFilter:
 
     order: Fraction | None = None
     _no_delta = (
-        "This session has delta=0, so Gaussian noise and key discovery cannot be paid: list keys=, leave out delta= and rho= "
+        "with delta=0 there is no Gaussian noise and no key discovery: list keys=, leave out delta= and rho= "
         "({fits}), or give it a delta: df.dp.session.extend(to_delta=1e-6, reason='...')"
     )
 
@@ -100,7 +100,7 @@ class PureFilter:
         return Charge(None if epsilon is None else shorten(epsilon), Fraction(0), shorten(loss.delta))
 
     def admit(self, state: State, charge: Charge) -> State | None:
-        """Return the state after the charge, or None when the budget does not pay it."""
+        """Return the state after the charge, or None when the budget is too small."""
         after = state.plus(charge)
         fits = not after.unbounded and after.epsilon <= self.budget.epsilon and after.delta == 0
         return after if fits else None
@@ -136,7 +136,7 @@ class PlanFilter(PureFilter):
     order they are asked in, for queries that depend on answers. A price that the plan still has is taken from the plan.
     """
 
-    _no_delta = "A plan pays plain epsilons alone: list keys=, leave out delta= and rho= ({fits})"
+    _no_delta = "a plan allows plain epsilons only: list keys=, leave out delta= and rho= ({fits})"
 
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget)
@@ -217,7 +217,7 @@ class RenyiFilter:
         return None
 
     def admit(self, state: State, charge: Charge) -> State | None:
-        """Return the state after the charge, or None when the budget does not pay it."""
+        """Return the state after the charge, or None when the budget is too small."""
         after = state.plus(charge)
         if after.delta > self.budget.delta_reserved:
             return None
@@ -245,9 +245,10 @@ class RenyiFilter:
 
     def spent(self, state: State) -> str:
         """Say what is spent."""
-        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING)] if state.renyi else []
-        delta = [_tell("delta", state.delta, ROUND_CEILING)] if state.delta else []
-        return ", ".join([_sum(state), *divergence, *delta])
+        noise = " (Gaussian noise)" * state.unbounded
+        divergence = [_tell(self.currency, state.renyi, ROUND_CEILING) + noise] if state.renyi else []
+        summed = [] if state.unbounded and not state.epsilon else [_tell("epsilon", state.epsilon, ROUND_CEILING)]
+        return ", ".join([*summed, *divergence, *([_tell("delta", state.delta, ROUND_CEILING)] if state.delta else [])])
 
     def left(self, state: State) -> str:
         """Say what is left: of the epsilons or of the divergence, and of the reserved delta."""
@@ -380,7 +381,7 @@ class GDPFilter(RenyiFilter):
         if charge.renyi <= self.limit or (charge.epsilon is None and not charge.delta):
             return super().refusal(state, asked, charge)
         return ArgumentValueError(
-            "this session's accountant='gdp' pays Gaussian noise alone: ask counts, sums, means and histograms of listed "
+            "accountant='gdp' allows Gaussian noise only: ask counts, sums, means and histograms of listed "
             f"keys with rho= or delta=, such as df.dp(rho=0.01), instead of {asked}; nothing was charged"
         )
 
@@ -404,8 +405,7 @@ def _tell(name: str, x: Fraction, rounding: str = ROUND_FLOOR) -> str:
 
 
 def _sum(state: State) -> str:
-    told = _tell("epsilon", state.epsilon, ROUND_CEILING)
-    return f"{told} and Gaussian noise, which has no epsilon" if state.unbounded else told
+    return _tell("epsilon", state.epsilon, ROUND_CEILING) + " and Gaussian noise" * state.unbounded
 
 
 def _would_fit(offers: list[str]) -> str:

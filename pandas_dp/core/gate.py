@@ -1,6 +1,6 @@
 """The one door: reserve the price durably, drive the recipe, debit each look, compute, draw, forget.
 
-Everything that touches data runs inside `release` or `Stream.ask`. Whatever goes wrong there becomes one fixed text
+Everything that touches data runs inside `release` or `OpenRecipe.ask`. Whatever goes wrong there becomes one fixed text
 without cause, context or data, and the price stays spent.
 """
 
@@ -107,7 +107,7 @@ class Given(NamedTuple):
 
 
 def release(request: Request) -> Given:
-    """Answer one query, from the store for nothing or by a new charge and a new draw.
+    """Answer one query, from the store for free or by a new charge and a new draw.
 
     For all inputs: the ledger holds the full charge before any column is read; the sum of the losses of the looks that
     were taken is at most the charge; what is returned is the recipe's answer, a function of noisy integers, listed keys

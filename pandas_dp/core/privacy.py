@@ -283,8 +283,7 @@ class Price:
         """Say it as a user would type it."""
         if self.rho is not None:
             return f"rho={show(self.rho)}"
-        text = f"epsilon={show(self.epsilon or Fraction(0))}"
-        return text + (f", delta={show(self.delta)}" if self.delta else "")
+        return f"epsilon={show(self.epsilon or Fraction(0))}" + (f", delta={show(self.delta)}" if self.delta else "")
 
 
 def round_up(x: float, relative: float = 1e-12) -> Fraction:

@@ -161,7 +161,7 @@ def insert(connection: sqlite3.Connection, name: str, rule: Filter, unit: Privac
 
 
 def used(connection: sqlite3.Connection, row: Row) -> bool:
-    """Whether anything was ever asked of a budget, even for nothing, or noted about it."""
+    """Whether anything was ever asked of a budget, even for free, or noted about it."""
     query = "SELECT 1 FROM entries WHERE budget = ? AND kind NOT IN ('open', 'amend') LIMIT 1"
     return connection.execute(query, (row.id,)).fetchone() is not None
 
@@ -310,7 +310,7 @@ def differ(row: Row, budget: Budget, unit: PrivacyUnit, used: bool = True) -> Le
         way_out = f"to raise it on record type df.dp.protect(epsilon={old['epsilon']}, ...).extend({total}reason='...')"
     return LedgerError(
         f"the budget {row.name!r} has {term}={old[term]}, not {new[term]}: {way_out}. A fresh budget needs another name, "
-        "df.dp.session.close() and then df.dp.protect(..., name='...'); what both release adds up"
+        "df.dp.session.close() and then df.dp.protect(..., name='...'); the two budgets add up"
     )
 
 

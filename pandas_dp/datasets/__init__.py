@@ -1,6 +1,6 @@
 """Two small public tables, bundled for examples, tests and notebooks.
 
-``load_adult`` has one row a person, so the privacy unit is the row. In ``load_flights`` an aircraft
+``load_adult`` has one row per person, so the privacy unit is the row. In ``load_flights`` an aircraft
 (``tailnum``) has many rows, so the privacy unit is a column and contributions have to be bounded.
 
 Both tables have been public for years: their exact rows, counts and means tell nothing new, which is why

@@ -29,6 +29,8 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import io
+import pickle
 import types
 import uuid
 import weakref
@@ -56,6 +58,8 @@ BARE = TEXT | {bool, int, complex, bytes, dt.date, dt.timedelta, pd.Timedelta}  
 FLAT = BARE | {*np.sctypeDict.values()} - {np.void}  # holding no other objects, as far as their hash looks
 FLAT |= {Decimal, Fraction, uuid.UUID, dt.datetime, dt.time, pd.Timestamp, pd.Period}
 NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)  # may hold anything
+SHARED = NAMED[:-1]  # of which a copy is the very object
+BY_IDENTITY: Any = object.__hash__
 HIDDEN = (np.void, weakref.ReferenceType)  # whose hash looks at what they do not show
 
 
@@ -81,12 +85,13 @@ BUILTIN |= {np.timedelta64: pd.Timedelta, np.datetime64: instant, dt.datetime: i
 
 def shallow(cell: Any, copied: bool = False) -> bool:
     """Whether a cell is nested at most `DEEPEST` deep and holds few objects, as far as its hash, or a copy, looks at them."""
-    kind, count = type(cell), 0
+    kind, count, level = type(cell), 0, [cell]
     if kind in FLAT or (kind is tuple and len(cell) < MOST and FLAT.issuperset(map(type, cell))):
         return True
-    most, leaf, level = (MOST_COPIED, _shared, [cell]) if copied else (MOST, _by_identity, [cell])
+    most, whole = (MOST_COPIED, SHARED) if copied else (MOST, NAMED)
     for _ in range(DEEPEST):
-        level = [one for one in level if type(one) not in FLAT and not leaf(type(one))]
+        level = [one for one in level if type(one) not in FLAT and not issubclass(type(one), whole)]
+        level = level if copied else [one for one in level if type(one).__hash__ is not BY_IDENTITY]
         if not level:
             return True
         if any(isinstance(one, HIDDEN) for one in level):
@@ -99,13 +104,18 @@ def shallow(cell: Any, copied: bool = False) -> bool:
     return False
 
 
-def _by_identity(kind: type) -> bool:
-    return issubclass(kind, NAMED) or kind.__hash__ is object.__hash__
+def copied(cell: Any) -> Any:
+    """A copy of a cell and of all that is within it but `SHARED`, where `copy.deepcopy` leaves texts to both.
 
-
-def _shared(kind: type) -> bool:
-    """Whether a copy is the very object."""
-    return issubclass(kind, NAMED[:-1])
+    What is shared is handed over, so that cells of classes are copied, too, that no name leads to.
+    """
+    held: dict[int, Any] = {}
+    writer: Any = pickle.Pickler(buffer := io.BytesIO(), pickle.HIGHEST_PROTOCOL)
+    writer.persistent_id = lambda one: id(held.setdefault(id(one), one)) if issubclass(type(one), SHARED) else None
+    writer.dump(cell)
+    reader: Any = pickle.Unpickler(io.BytesIO(buffer.getvalue()))  # noqa: S301 - of what was written in the line before
+    reader.persistent_load = held.__getitem__
+    return reader.load()
 
 
 def plain_text(cells: NDArray[np.object_]) -> bool:

@@ -78,8 +78,7 @@ def _from_arrow(column: pa.ChunkedArray, kind: Kind) -> Stored:
         return stored(plain) if kind_or_none(plain.dtype) else Coded.of_objects(np.asarray(plain, dtype=object))
     if pa.types.is_decimal(dtype):
         # narrower decimals have no kernels, and may hold more digits than they say
-        wide = pa.decimal128(38, dtype.scale) if dtype.bit_width < 128 else dtype
-        return ArrowValues(column.cast(wide), kind)
+        return ArrowValues(column.cast(pa.decimal128(38, dtype.scale) if dtype.bit_width < 128 else dtype), kind)
     if kind.name == "key":
         # views of text have no kernels
         return ArrowValues(column.cast(pa.large_string()) if pa.types.is_string_view(dtype) else column, kind)

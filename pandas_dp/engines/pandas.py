@@ -1,4 +1,4 @@
-"""One pandas DataFrame as the statistics see it: raw numbers, and codes of units and of keys, also of keys that nobody listed.
+"""One pandas DataFrame as the statistics see it: raw numbers, and codes of units and of keys, also of unknown keys.
 
 For all tables: what codes of found keys there are, and their order, says nothing to anybody, and values are read only for those
 that are listed.
@@ -6,7 +6,6 @@ that are listed.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -23,8 +22,8 @@ from pandas_dp.core.measurement import Names
 from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decoded, uncoded
 from pandas_dp.core.randomness import Fill, random_bytes
 from pandas_dp.engines.arrow import rows_at
-from pandas_dp.engines.cells import Foreign, forms, shallow
-from pandas_dp.engines.encode import MISSING, NANOSECONDS, SECONDS_A_DAY, ArrowValues, Coded, Numbers, Stored, stored
+from pandas_dp.engines.cells import Foreign, copied, forms, shallow
+from pandas_dp.engines.encode import MISSING, NANOSECONDS, ArrowValues, Coded, Numbers, Stored, stored
 from pandas_dp.engines.numeric import dense, hashable_floats
 from pandas_dp.facts.kinds import is_missing, kind_or_none
 
@@ -33,8 +32,8 @@ Found = tuple[NDArray[np.int64], int, Names]
 Places = NDArray[np.intp]
 # classes one by one: numpy counts durations among its integers
 NUMBERS = (int, float, bool, *(np.dtype(code).type for code in "?bhilqBHILQefdg"))
-A_DAY = SECONDS_A_DAY * NANOSECONDS["s"]
 MOST_BITS = 1024  # of a whole number that is a key: at no setting does Python refuse to write it
+pa.array(map(chr, range(256)))  # Python has one object of each of these: all have their UTF-8 form from here on
 
 
 def found_keys(column: Stored) -> Found:
@@ -43,8 +42,7 @@ def found_keys(column: Stored) -> Found:
     Numbers, the whole ones as integers whatever the dtype, bools as 0 and 1, dates and durations in nanoseconds, decimals as
     float64; text. Of objects and categories text and whole numbers are keys, and all else is none, whatever other rows hold:
     1.0 and True are the key 1. Of categories the forms are looked at, which the list decides as little (see `canonical`).
-    Dates and durations that int64 cannot hold in nanoseconds are none: they would all become one key that no row holds. So are
-    dates of the first and the last day that it holds: they have no label in some time zones.
+    Dates and durations that have no label are none, see `labelled`.
     """
     if isinstance(column, Coded):
         return _of_objects(column)
@@ -71,17 +69,21 @@ def combined(columns: Sequence[Found]) -> Found:
 
 
 def _of_numbers(column: Numbers) -> Found:
-    values, mask = column.raw()
-    present = present_mask(values, mask)
+    values, present, factor = column.values, column.present(), NANOSECONDS.get(column.unit or "", 1)
     if column.unit is not None:
-        last = np.iinfo(np.int64).max - (A_DAY if column.kind.name == "datetime" else 0)
-        within: NDArray[np.bool_] = np.less(values, last) & np.greater(values, -last - 1)
+        first, last = column.kind.labelled(column.unit)
+        within: NDArray[np.bool_] = np.greater_equal(values, -(-first // factor)) & np.less_equal(
+            values, last // factor
+        )
         present = within if present is None else present & within
     codes, count = dense(hashable_floats(values), present)
 
     def names(wanted: Places) -> list[Any]:
         # whole ones as integers: a column of these is one of floats as soon as a row misses its own
-        return [int(n) if n % 1 == 0 and abs(n) < 2**64 else n for n in values[_rows(codes, count)[wanted]].tolist()]
+        return [
+            int(n) * factor if n % 1 == 0 and abs(n) < 2**64 else n
+            for n in values[_rows(codes, count)[wanted]].tolist()
+        ]
 
     return codes, count, names
 
@@ -202,7 +204,7 @@ class PandasView:
         return self._kept(lambda: self._stored(column).units(), "units", column)
 
     def keys(self, column: str) -> Found:
-        """Codes of keys that nobody listed (-1: none), how many, and what they stand for; the order of codes says nothing."""
+        """Codes of unknown keys (-1: none), how many, and what they stand for; the order of codes says nothing."""
         return self._kept(lambda: found_keys(self._values(column)), "found", column, self._nulls.get(column))
 
     def combinations(self, columns: tuple[str | Partition, ...]) -> Found:
@@ -273,8 +275,7 @@ def _rebuilt(frame: pd.DataFrame, rows: NDArray[np.intp]) -> pd.DataFrame:
 
     For all cells it returns: a row whose cell made it fail would decide what a function of the whole table answers.
     """
-    part = rows_at(frame, rows)
-    columns = {name: _plain(part[name]) for name in part.columns}
+    columns = {name: _plain(column) for name, column in rows_at(frame, rows).items()}
     return pd.DataFrame(columns, index=pd.RangeIndex(rows.size), copy=True)
 
 
@@ -321,11 +322,11 @@ def _cell(cell: Any) -> Any:
     """A copy of a cell that shares nothing with the table; None for what is missing or cannot be copied.
 
     Texts as well: Python keeps other forms of a text inside it, which a function of one block could leave to the next.
-    Texts inside of lists and tuples are still those of the table.
     """
     if type(cell) is str:
         return cell.encode("utf-32", "surrogatepass").decode("utf-32", "surrogatepass")
     with suppress(BaseException):  # of a cell of a class of the user's own
-        return None if is_missing(cell) or not shallow(cell, copied=True) else copy.deepcopy(cell)
+        if shallow(cell, copied=True) and not is_missing(cell):
+            return cell if type(cell) in NUMBERS else copied(cell)
     stop()
     return None

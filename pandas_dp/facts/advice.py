@@ -37,7 +37,7 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "dropna": "missing values count nowhere unless null=True counts them as a key of their own",
     "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
     "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
-    "ascending": "the answer is sorted afterwards, for nothing: .sort_values()",
+    "ascending": "the answer is sorted afterwards, for free: .sort_values()",
     "freq": "months are bins: bins=pd.period_range('2013-01', '2013-12', freq='M')",
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
@@ -122,7 +122,7 @@ def _begun(
         name = "x" if found[2] == "columns" and "x" in parameters else found[2]
         needed = examples(asked, name, parameters, values) if name in parameters else {}
         return (found[1], tuple(needed.items()), "") if "..." not in needed.values() and needed else None
-    if text.startswith("name one column"):
+    if text.startswith("give the column name"):
         wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)
         why, _, more = text.partition(", such as ")
         needed = examples(asked, wrong, parameters, values) if wrong else {}
@@ -238,9 +238,9 @@ def _instead(name: str, unknown: str, names: list[str], example: str) -> str:
         term, total = ("to", "6") if right == "epsilon" else ("to_delta", "1e-6")
         return f"the new total as {term}=, not {unknown}=: session.extend({term}={total}, reason='...')"
     if unknown == "fresh":
-        return f"no fresh=: it stands before it, beside the price: df.dp(epsilon=1, fresh=True).{name}(...)"
+        return f"no fresh=: it goes beside the price: df.dp(epsilon=1, fresh=True).{name}(...)"
     if right == "epsilon" and not example:
-        return f"no {unknown}=: its price stands before it, df.dp(epsilon=0.5).{name}(...)"
+        return f"no {unknown}=: the price comes first, df.dp(epsilon=0.5).{name}(...)"
     if unknown in OF_PANDAS:
         return f"no {unknown}=: {OF_PANDAS[unknown]}"
     close = did_you_mean(unknown, names)

@@ -74,7 +74,7 @@ def ends(bounds: Any, kind: Kind, facts: ColumnFacts, call: str, line: Line) -> 
         bounds = facts.bounds if facts.bounds is not None else (0, 1) if kind.name == "bool" else None
     if bounds is None:
         bought = kind.name == "number" and call in BUYING
-        otherwise = ", or buy them with a part of the price: bounds='private'" if bought else ""
+        otherwise = ", or let part of this epsilon estimate them: bounds='private'" if bought else ""
         line = line._replace(otherwise=otherwise)
         raise line.refuse(f"{call}() needs public bounds, which must not come from the data")
     pair = listed(bounds) and isinstance(bounds, Sequence)
@@ -198,7 +198,7 @@ def plain(key: Any, kind: Kind) -> Hashable:
             "keys=['A', 'B']: those of df['x'].unique() would give the data away"
         )
     if kind.name in ("datetime", "timedelta"):
-        return kind.value(kind.number(key, "keys"))  # type: ignore[no-any-return]
+        return kind.key(key, "keys")  # type: ignore[no-any-return]
     if kind.name != "key" and isinstance(key, str):
         wanted = "True and False" if kind.name == "bool" else "numbers"
         raise ArgumentTypeError(f"keys of this column must be {wanted}, not text: keys={KEYS[kind.name]}")

@@ -104,7 +104,7 @@ class Schema:
             unknown = [field for field in facts if not isinstance(field, str) or field not in FIELDS]
             if unknown:
                 text = unknown[0] if isinstance(unknown[0], str) else ""
-                ends = "; both ends stand in one pair: {'bounds': (0, 120)}" if text in ENDS else ""
+                ends = "; both ends go into one pair: {'bounds': (0, 120)}" if text in ENDS else ""
                 close = ends or did_you_mean(text, FIELDS)
                 raise ArgumentValueError(f"schema of {name!r} knows {', '.join(FIELDS)}, not {unknown[0]!r}{close}")
             check_all_typed(f"schema of {name!r}", facts.items())
@@ -357,7 +357,7 @@ def read_toml(path: Any, what: str, example: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # no TOML, or no UTF-8
         place = PLACE.search(str(error))
         raise ArgumentValueError(
-            f"the {what} is no TOML, such as {example}{'' if place is None else f'; the fault is {place[1]}'}"
+            f"the {what} is not TOML, such as {example}{'' if place is None else f'; the fault is {place[1]}'}"
         ) from None
 
 
@@ -434,7 +434,7 @@ def _json(text: bytes, column: str, name: str) -> Any:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError):
         line = f"field.with_metadata({{{name!r}: '[0, 100]'}})"
-        raise ArgumentValueError(f"metadata {name!r} of the Arrow field {column!r} is no JSON: {line}") from None
+        raise ArgumentValueError(f"metadata {name!r} of the Arrow field {column!r} is not JSON: {line}") from None
 
 
 def _sample_facts(frame: pd.DataFrame) -> Facts:

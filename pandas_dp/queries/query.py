@@ -106,7 +106,7 @@ class Query:
 
     @property
     def plain_epsilon(self) -> Any:
-        """Its price where that is an epsilon alone, as a plan takes it; else None."""
+        """Its price if that is a plain epsilon, as a plan takes it; else None."""
         others = {
             name for name, value in self._terms.items() if name not in ("epsilon", "fresh") and value != DEFAULTS[name]
         }
@@ -450,7 +450,7 @@ def _check_plain(query: Query, place: int) -> None:
     """
     for name in ("within", "delta", "rho"):
         if query._terms.get(name, DEFAULTS[name]) != DEFAULTS[name]:
-            errors = "; wanted errors are named beside the total: split(1, queries, within=[20, 5], frame=df)"
+            errors = "; errors go beside the total: split(1, queries, within=[20, 5], frame=df)"
             raise ArgumentTypeError(
                 f"split() shares out an epsilon, and queries[{place}] has {name}=, which it would drop: make it by "
                 f"pandas_dp.query(epsilon=1){errors if name == 'within' else ''}"

@@ -32,7 +32,7 @@ def read_query(text: Any, price: Mapping[str, Any]) -> Query:
     Parameters
     ----------
     text : str
-        What stands behind ``pandas_dp.query(epsilon=...).`` in code, with literal arguments: numbers, texts, lists, tuples
+        What follows ``pandas_dp.query(epsilon=...).`` in code, with literal arguments: numbers, texts, lists, tuples
         and dicts, and calls of range, Decimal, Fraction, pd.Timestamp, pd.Timedelta, datetime.date, pd.period_range,
         pd.date_range and pd.timedelta_range.
     price : mapping
@@ -56,9 +56,9 @@ def read_query(text: Any, price: Mapping[str, Any]) -> Query:
     made = Query(price)
     for call in _calls(_tree(text)):
         if made._stage is None:
-            raise ArgumentValueError(f"a text asks one question, and its steps stand before it: {_written(made)}")
+            raise ArgumentValueError(f"a text asks one question; steps come before it: {_written(made)}")
         if call.name.startswith("_"):
-            raise ArgumentValueError(f"there is no question {call.name!r}: {EXAMPLE}")
+            raise ArgumentValueError(f".dp has no {call.name!r}: {EXAMPLE}")
         try:
             made = made._then(call)
         except AttributeError as error:  # as for attributes of an object; in a text it is a wrong value
@@ -78,7 +78,7 @@ def asked(query: Query) -> Query:
     ArgumentTypeError
     """
     if query._stage is not None:
-        raise ArgumentTypeError(f"there is no question yet: write one behind the steps, such as {EXAMPLE}")
+        raise ArgumentTypeError(f"no question yet: write one after the steps, such as {EXAMPLE}")
     return query
 
 
@@ -91,9 +91,7 @@ def _tree(text: Any) -> ast.expr:
         )
     text = text.strip()
     if re.match(r"\w+\.dp\b", text):
-        raise ArgumentValueError(
-            f"the table and the price stand elsewhere; write what stands behind df.dp(...): {EXAMPLE}"
-        )
+        raise ArgumentValueError(f"leave out the table and the price; write what follows df.dp(...): {EXAMPLE}")
     start = "q" if text[:1] in ("[", ".") else "q."
     try:
         with warnings.catch_warnings():

@@ -56,16 +56,16 @@ class BlockQuestions(PreparedFrame):
         ----------
         by, column : str
         keys : list, optional
-            Listed groups; from the schema where left out. Without any, and with a ``delta`` in the price, half of epsilon and
+            Listed groups; from the schema if left out. Without any, and with a ``delta`` in the price, half of epsilon and
             the whole delta find them as in ``unique``.
         bounds : (lower, upper), optional
-            Of the block means, and of each value; from the schema where left out.
+            Of the block means, and of each value; from the schema if left out.
         blocks : int, optional
             Blocks a group; chosen from the noisy sizes where left out.
         aggregator : {"auto", "median", "mean", "smooth"}
         error_bar : bool
-            Half of what medians cost buys an interval of each, of the median of the block means; they err more then, and
-            take twice as many blocks.
+            Two fifths of what medians cost buy an interval of each, of the median of the block means; they err more then,
+            and take more blocks.
 
         Returns
         -------
@@ -159,8 +159,8 @@ class BlockQuestions(PreparedFrame):
             About how many rows (units, where they own several rows) there are, if that is public: never from the data. Taken
             from the table where the number is public anyway.
         error_bar : bool
-            Of a median of one number: half of the price buys an interval, of the median of the block results. It errs more
-            then, and takes twice as many blocks.
+            Of a median of one number: two fifths of the price buy an interval, of the median of the block results. It errs
+            more then, and takes more blocks.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class BlockQuestions(PreparedFrame):
         Notes
         -----
         One unit changes one block's result, whatever the function returns, under add_remove and replace_one alike. Blocks
-        are of equal size under replace_one with rows=True, one row a unit and no filter; else each unit is drawn by itself.
+        are of equal size under replace_one with rows=True, one row per unit and no filter; else each unit is drawn by itself.
         What else it does (printing, writing files, taking its time) cannot be stopped. Inside, it may ask no other question.
         With K blocks: noisy mean, Laplace noise (upper - lower) / (K epsilon); median, exponential mechanism of rate
         epsilon / 2 on ranks; smooth median as in ``median(..., method="smooth")``; Winsorized mean, two quartiles at
@@ -204,7 +204,8 @@ class BlockQuestions(PreparedFrame):
         name, facts = "sample_and_aggregate", ColumnFacts()
         if (keys is not None) != (aggregator == "vote") or (aggregator == "vote" and bounds is not None):
             wanted = (("keys", "['A', 'B']"), ("bounds", ""), ("aggregator", "'vote'"))
-            needs = wanted if aggregator == "vote" else (("keys", ""), ("bounds", "(lower, upper)"))
+            voting = aggregator == "vote" or (bounds is None and keys is not None)
+            needs = wanted if voting else (("keys", ""), ("bounds", "(lower, upper)"))
             raise Line(VOTE, needs).refuse("a vote takes keys= and no bounds=, the other aggregators bounds= alone")
         if widening not in ("tukey", "smith") or (widening != "tukey" and aggregator != "winsorized"):
             raise ArgumentValueError(
@@ -278,7 +279,7 @@ class BlockQuestions(PreparedFrame):
         k : int
             Number of centres.
         bounds : dict of str to (lower, upper), optional
-            Of each column, from the schema where left out: values are clipped to them, and distances are measured in
+            Of each column, from the schema if left out: values are clipped to them, and distances are measured in
             their widths.
         blocks : int, optional
             Where left out as in ``sample_and_aggregate``, with epsilon / (k columns) for epsilon.

@@ -52,7 +52,7 @@ class ChoiceQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            Listed values; from the schema where left out. Never from the data: see ``unique``. Others are ignored. Without
+            Listed values; from the schema if left out. Never from the data: see ``unique``. Others are ignored. Without
             any, and with a ``delta`` in the price, the keys are found: see the notes.
 
         Returns
@@ -94,7 +94,7 @@ class ChoiceQuestions(PreparedFrame):
         k : int
             At most the number of keys.
         keys : list, optional
-            Listed values; from the schema where left out. Other values are ignored. Without any, and with a ``delta`` in
+            Listed values; from the schema if left out. Other values are ignored. Without any, and with a ``delta`` in
             the price, the keys are found as by ``mode``, and may be fewer than k.
 
         Returns
@@ -131,7 +131,7 @@ class ChoiceQuestions(PreparedFrame):
         return self._ask(self._text(keys=keyed.keys), TopK(keyed, labels, int(k)), (column,))
 
     def best_price(self, column: str, *, prices: Any = None, bounds: Any = None, supply: int | None = None) -> Release:
-        """Return the price that earns most: price times the number of bids of at least that price.
+        """Return the revenue-maximising price: price times the number of bids of at least that price.
 
         Parameters
         ----------
@@ -214,12 +214,12 @@ class ChoiceQuestions(PreparedFrame):
             Score of one row for one candidate: a text with the name ``candidate`` in it, such as ``"bid >= candidate"``, or
             ``lambda d, candidate: d.bid >= candidate``. Both are read as ``query`` and ``filter`` read them, so a row's score
             depends on that row alone. A true condition scores 1; missing scores count as the least. Refused are scores that
-            `cap` would cut to the same for all candidates on four made-up rows, where numbers are 1 to 4.
+            `cap` would clipped to the same for all candidates on four made-up rows, where numbers are 1 to 4.
             With ``sensitivity``: a function of a whole table and a candidate that returns a number. It runs on a copy of the
             rows; an exception, or a result that is no finite number, counts 0. It is tried on a made-up table first, as the
             function of ``sample_and_aggregate`` is.
         cap : number or (lower, upper)
-            The largest score of a row, the least being 0; or both: ``cap=(-2, 0)``. Scores are cut to them.
+            The largest score of a row, the least being 0; or both: ``cap=(-2, 0)``. Scores are clipped to them.
         sensitivity : number, optional
             Your word that one row more or fewer (under replace_one also one that is changed, which may count twice) moves the
             score of a whole table by at most this much, for all tables and candidates. Nothing checks it: the answer says
@@ -310,7 +310,7 @@ def _expression(score: Any, candidate: Hashable, empty: pd.DataFrame) -> Express
 
 
 def _check_range(trees: tuple[Expression, ...], empty: pd.DataFrame, lower: Fraction, upper: Fraction) -> None:
-    """Refuse scores that differ on made-up rows and are cut to the same for all candidates: the choice would be a lot."""
+    """Refuse scores that differ on made-up rows and are clipped to the same for all candidates: the choice would be a lot."""
     made = PandasView(made_up(empty.dtypes), {})
     try:
         raw = [made.computed(tree) for tree in trees]
@@ -323,7 +323,7 @@ def _check_range(trees: tuple[Expression, ...], empty: pd.DataFrame, lower: Frac
     if (scores == scores[0]).all() or not (cut == cut[0]).all():
         return
     raise ArgumentValueError(
-        f"score leaves {show(lower)}..{show(upper)} on made-up rows, where it is cut to the same for all candidates: type the "
+        f"score leaves {show(lower)}..{show(upper)} on made-up rows, clipped to the same for all candidates: type the "
         f"range of your scores, which is cap=({scores.min() + 0:g}, {scores.max() + 0:g}) on those rows"
     )
 
@@ -366,9 +366,17 @@ def _weights(given: Any, count: int) -> tuple[int, ...]:
     return tuple(weight.numerator * (bottom // weight.denominator) for weight in exact)
 
 
+def _exact(value: Any, argument: str, example: str) -> Fraction:
+    """Exact number, or what to type instead."""
+    try:
+        return exact_number(value, argument)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{error}, such as {argument}={example}") from None
+
+
 def _positive(value: Any, argument: str, example: str = "1") -> Fraction:
     """Exact positive number, of a size for which float64 can say how far an answer may be off at any price."""
-    exact = exact_number(value, argument)
+    exact = _exact(value, argument, example)
     if not 1 / LARGEST <= exact <= LARGEST:
         raise ArgumentValueError(f"{argument} must be positive, between 1e-250 and 1e250, such as {argument}={example}")
     return exact
@@ -381,7 +389,7 @@ def _range(cap: Any) -> tuple[Fraction, Fraction]:
     line = "cap=(-2, 0)"
     if len(cap) != 2:
         raise ArgumentValueError(f"cap must be the largest score, or the least and the largest: {line}")
-    lower, upper = (exact_number(end, "cap") for end in cap)
+    lower, upper = (_exact(end, "cap", "(-2, 0)") for end in cap)
     if (
         not lower < upper
         or max(abs(lower), abs(upper)) > LARGEST

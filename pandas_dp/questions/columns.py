@@ -60,7 +60,7 @@ class PricedColumns:
         if name.startswith("_"):
             raise AttributeError(name)
         close = did_you_mean(name, (*FUNCTIONS, *TOGETHER)) or f"; there are {', '.join((*FUNCTIONS, *TOGETHER))}"
-        raise AttributeError(f"of several columns there is no question {name!r}{close}: {LINE}")
+        raise AttributeError(f"several columns have no {name!r}{close}: {LINE}")
 
     def agg(self, func: Any, *, bounds: Any = None, **options: Any) -> Release:
         """Ask one function or a list of them of each column; see `PricedFrame.agg`."""

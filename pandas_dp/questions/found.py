@@ -41,9 +41,7 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
 def delta_needed(frame: PreparedFrame, call: str) -> PandasDPError:
     """What is said of a question that always finds keys, where its price has no delta."""
     line = finding(frame, "", call)
-    error = ArgumentTypeError(
-        f"{call.partition('(')[0]}() takes a price with a delta: {line.otherwise.rpartition(': ')[2]}"
-    )
+    error = ArgumentTypeError(f"{call.partition('(')[0]}() needs a delta: {line.otherwise.rpartition(': ')[2]}")
     error._priced = line.priced
     return error
 
@@ -57,12 +55,12 @@ def finding(frame: PreparedFrame, text: str, call: str) -> Line:
         left = rule.budget.delta_reserved - spent
         if left <= 0:
             more = "df.dp.session.extend(to_delta=1e-6, reason='...')"
-            return Line(text, (), f", or let the price find them, which takes a delta of the budget: {more}")
+            return Line(text, (), f", or discover keys, which needs a delta in the budget: {more}")
         delta = _power_of_ten(left)
     price = frame._price if isinstance(frame._price, Price) else None
     epsilon = "1" if price is None or price.epsilon is None else str(Price(price.epsilon)).removeprefix("epsilon=")
     typed = f"df.dp(epsilon={epsilon}, delta={delta}).{call}"
-    return Line(text, (), f", or let the price find them: {typed}", (typed, delta))
+    return Line(text, (), f", or discover keys: {typed}", (typed, delta))
 
 
 def _power_of_ten(most: Fraction) -> str:

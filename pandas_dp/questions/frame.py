@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pandas as pd
 
@@ -17,6 +17,7 @@ from pandas_dp.core.lattice import SUM_BITS
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Line, explain, uncopied
+from pandas_dp.facts.guides import Guide
 from pandas_dp.facts.kinds import kind_or_none
 from pandas_dp.questions import rows
 from pandas_dp.questions.blocks import BlockQuestions
@@ -101,7 +102,7 @@ STEPS = {  # how the help of steps begins where they stand behind a price
     "query": "Keep rows for which an expression is true",
     "filter": "Keep rows for which a condition is true",
     "eval": 'Add a column by an expression such as ``"bmi = weight / height ** 2"``',
-    "clip": "Cut values to public limits",
+    "clip": "Clip values to public limits",
     "merge": "Add the columns of a public lookup table",
     "explode": "Make a row of each of the first ``max`` entries of a list",
 }
@@ -140,17 +141,27 @@ class PricedFrame(
         name = "df.dp" if self._ahead is None else "df.dp.preview"
         return f"<{name} at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
 
-    def __getitem__(self, column: str | list[str]) -> PricedColumn:
-        """Select one column, or several by their list, as in pandas."""
-        if isinstance(column, list):
-            return PricedColumns(self, column)  # type: ignore[return-value]  # notebooks complete nothing of overloads
-        if not isinstance(column, str):
-            raise ArgumentTypeError(
-                "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "
-                "names; rows are chosen by df.dp.query('age >= 65')"
-            )
-        self._dtype(column)
-        return PricedColumn(self, column)
+    if TYPE_CHECKING:  # of overloads notebooks complete nothing
+
+        @overload
+        def __getitem__(self, column: str) -> PricedColumn: ...
+        @overload
+        def __getitem__(self, column: list[str]) -> PricedColumns: ...
+        def __getitem__(self, column: Any) -> Any: ...
+
+    else:
+
+        def __getitem__(self, column: str | list[str]) -> PricedColumn:
+            """Select one column, or several by their list, as in pandas."""
+            if isinstance(column, list):
+                return PricedColumns(self, column)
+            if not isinstance(column, str):
+                raise ArgumentTypeError(
+                    "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "
+                    "names; rows are chosen by df.dp.query('age >= 65')"
+                )
+            self._dtype(column)
+            return PricedColumn(self, column)
 
     def count(self, column: str | None = None) -> Release:
         """Count the rows, or the non-null rows of a column.
@@ -158,7 +169,8 @@ class PricedFrame(
         Parameters
         ----------
         column : str, optional
-            Of which rows with a missing value do not count; all rows count where left out.
+            Rows with a missing value in it do not count. All rows count where it is left out, and where the schema says that
+            missing values of the column are a constant.
 
         Returns
         -------
@@ -172,7 +184,7 @@ class PricedFrame(
         Notes
         -----
         One row moves a count by 1 under both relations; a unit by at most ``max_rows`` (heavier units count as that
-        many). Discrete Laplace noise of scale max_rows / epsilon. Under replace_one with one row a unit, and no filter,
+        many). Discrete Laplace noise of scale max_rows / epsilon. Under replace_one with one row per unit, and no filter,
         the number of rows is public: it is returned exact, at price 0.
         Source: Ghosh, Roughgarden, Sundararajan 2009.
 
@@ -190,6 +202,8 @@ class PricedFrame(
         if isinstance(dtype, pd.ArrowDtype) and kind_or_none(dtype) is None:  # such as lists: no cell of them is read
             return self.filter(lambda d: d[column].notna()).count()
         self._kind(column)
+        if full(self, column):
+            return self._ask(self._text(), Count(), ())
         return self._ask(self._text(), Count(column), (column,))
 
     def size(self) -> Release:
@@ -225,7 +239,7 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            In the column's unit; from the schema if left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
 
         Returns
@@ -240,9 +254,9 @@ class PricedFrame(
         Notes
         -----
         Values are rounded to a lattice of 2**30 steps and summed as integers. Of a unit with several rows the total of all of
-        them counts, cut to what max_rows = k rows at a bound come to: it moves the sum by at most
+        them counts, clipped to what max_rows = k rows at a bound come to: it moves the sum by at most
         ``k max(|lower|, |upper|)`` under add_remove and k (max(upper, 0) - min(lower, 0)) under replace_one. So light rows
-        count beyond max_rows; what is beyond the cut is left out, and no interval covers it.
+        count beyond max_rows; what is beyond the cut is left out, and intervals do not cover that.
         Private bounds come from a noisy histogram over powers of two; the answer's notes say which were found.
         Source: Dwork, McSherry, Nissim, Smith 2006; Casacuberta, Shoemate, Vadhan, Wagaman 2022; private bounds: Wilson,
         Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson 2020.
@@ -277,26 +291,26 @@ class PricedFrame(
         ----------
         column : str
         bounds : (lower, upper) or "private", optional
-            In the column's unit; from the schema where left out. Never from the data: "private" buys bounds, powers of
+            In the column's unit; from the schema if left out. Never from the data: "private" buys bounds, powers of
             two, with 15 % of the price.
         method : {"rotated", "winsorized", "trimmed"}
             "rotated", the default, is best with bounds that fit: the ratio of two noisy sums, see the notes.
             "winsorized" is a Winsorized mean of the means of some 850 / epsilon random blocks, for bounds that are very wide
-            because nobody knows better; with fewer than ten rows a block "rotated" answers. "trimmed" leaves out the lowest and
-            the highest rows, with noise scaled to how far one unit could move what is left.
+            because nobody knows narrower ones; with fewer than ten rows a block "rotated" answers. "trimmed" leaves out the
+            lowest and the highest rows, with noise scaled to how far one unit could move what is left.
         trim : number, optional
             With "trimmed": the share of rows left out at either end, 0.1 by default.
         noise, error_bar : optional
             With "trimmed", as in ``quantile`` with ``method="smooth"``.
         population : bool
-            The same price also buys what ``.interval(of="population")`` needs, where rows are a random sample; the mean errs
-            up to 12 % more for it. Means of bools have that interval anyway.
+            The same price also buys what ``.interval(of="population")`` needs, where rows are a random sample; its error
+            grows by up to 12 %. Means of bools have that interval anyway.
 
         Returns
         -------
         Release
             A float within the bounds (a Timestamp or Timedelta for dates and durations). NaN (NaT) where the noisy sums hold
-            no rows to speak of, in all or in a group: a note says how many would have given a value.
+            too few rows, in all or in a group: a note says how many would have given a value.
 
         Raises
         ------
@@ -366,7 +380,7 @@ class PricedFrame(
         -------
         Release
             A float in the square of the column's unit, between 0 and (upper - lower)^2 / 4 (twice that with ddof = 1). NaN
-            where there are no rows to speak of, as for ``mean``.
+            where there are too few rows, as for ``mean``.
 
         Raises
         ------
@@ -404,7 +418,7 @@ class PricedFrame(
         Returns
         -------
         Release
-            A float in the column's unit. NaN where there are no rows to speak of, as for ``mean``.
+            A float in the column's unit. NaN where there are too few rows, as for ``mean``.
 
         Raises
         ------
@@ -433,4 +447,5 @@ class PricedFrame(
 
 take_steps(PreparedFrame, PricedFrame, STEPS, "; see ``df.dp.{}``.")
 tell(PricedFrame)
+PricedFrame.__doc__ = Guide(PricedFrame.__doc__, __package__)  # type: ignore[assignment]
 vars(rows).update(PricedFrame=PricedFrame)  # where completion reads what a step returns

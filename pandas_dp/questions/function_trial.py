@@ -121,13 +121,13 @@ def no_number(result: Any) -> str | None:
     if type(result) is tuple and len(result) == 1:
         result = result[0]
     number = isinstance(result, int | float | np.integer | np.floating) and not isinstance(result, bool | np.bool_)
-    return None if number or _none(result) else f"{_type(result)}, which is no number: return float(...)"
+    return None if number or _none(result) else f"{_type(result)}, which is not a number: return float(...)"
 
 
 def no_key(result: Any) -> str | None:
     """What is wrong with a result that is to be a key."""
     shaped = isinstance(result, pd.Series | pd.DataFrame | pd.Index | np.ndarray | list | dict | set)
-    return f"{_type(result)}, which is no key: return str(...)" if shaped else None
+    return f"{_type(result)}, which is not a key: return str(...)" if shaped else None
 
 
 def no_vector(names: tuple[str, ...]) -> Callable[[Any], str | None]:

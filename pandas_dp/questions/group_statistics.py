@@ -180,7 +180,7 @@ class GroupStatistics:
 
         Notes
         -----
-        Of a unit the total of all its rows in a group counts, cut to what max_rows_per_group rows at a bound come to. Where the
+        The total of a unit's rows in a group counts, clipped to what max_rows_per_group rows at a bound come to. Where the
         sizes of its totals come to more than max_rows rows (max_groups times max_rows_per_group where that is less) at a bound
         do, all are made smaller in proportion. So no row is dropped at random, a unit may be in more than max_groups groups,
         and of values of one sign the sums of all groups add up to ``sum`` where these bounds are left out.
@@ -311,8 +311,8 @@ class GroupStatistics:
         bounds, step : optional
             See `PricedFrame.quantile`.
         error_bar : bool
-            Half of the price buys an interval in values of each answer. Without it answers err about half as much, and nothing
-            tells which groups have rows at all.
+            Two fifths of the price buy an interval in values of each answer. Without it their ranks err three fifths as much,
+            and nothing tells which groups have rows at all.
 
         Returns
         -------

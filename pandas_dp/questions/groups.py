@@ -58,7 +58,7 @@ class PricedGroups(GroupStatistics):
         ----------
         column : str, optional
         keys : list, optional
-            Listed values; from the schema where left out. Other values are ignored.
+            Listed values; from the schema if left out. Other values are ignored.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class PricedGroups(GroupStatistics):
         column : str, optional
         bins : sequence of numbers or dates, or PeriodIndex, optional
         keys : list, optional
-            Listed values; from the schema where left out.
+            Listed values; from the schema if left out.
         other, null : bool
             One more part of this column for other values, and for missing ones.
 
@@ -161,8 +161,8 @@ class PricedGroups(GroupStatistics):
         aggregator : {"auto", "median", "mean", "smooth"}
             How results are combined; see `PricedFrame.sample_and_aggregate`.
         error_bar : bool
-            Half of what medians cost buys an interval of each, of the median of the block results; they err more then, and
-            take twice as many blocks.
+            Two fifths of what medians cost buy an interval of each, of the median of the block results; they err more then,
+            and take more blocks.
 
         Returns
         -------
@@ -182,7 +182,7 @@ class PricedGroups(GroupStatistics):
         A row of no listed group is in no block. A unit with several rows is in one block of each of at most ``max_groups``
         groups, all its rows of a group in the same one. So with m groups a unit changes at most m block results under
         add_remove and 2 m under replace_one, never more than one of each group, and each group is answered at an equal share
-        of nine tenths of epsilon: all of them with one row a unit under add_remove, half under replace_one.
+        of nine tenths of epsilon: all of them with one row per unit under add_remove, half under replace_one.
         Source: Nissim, Raskhodnikova, Smith 2007, Section 4; McSherry 2009.
 
         Examples
@@ -236,11 +236,11 @@ class PricedGroups(GroupStatistics):
             By column: "count", "sum", "mean", "var", "std" or "median", or a list of them; of a selected column the list alone.
         bounds : dict of str to (lower, upper), or (lower, upper) of a selected column, optional
         weights : list of numbers, optional
-            Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
+            Share of the price of each answer, in the order written; they add up to 1. Equal if left out.
         within : list of numbers or Timedeltas, optional
             Instead: the error wanted of each answer of a group; see `PricedFrame.agg`. None is known in advance for means.
         error_bar : bool
-            Half of the share of a median buys an interval of each; see `quantile`.
+            Two fifths of the share of a median buy an interval of each; see `quantile`.
         **named : (column, function)
             Names of columns, as in pandas: ``agg(typical=("cost", "median"))``.
 

@@ -1,4 +1,4 @@
-"""Questions about keys and groups, also about keys that nobody listed and a mechanism finds."""
+"""Questions about keys and groups, also about unknown keys and a mechanism finds."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class GroupQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            Listed values, which all come back; from the schema where left out. Never from the data, ``df["city"].unique()``:
+            Listed values, which all come back; from the schema if left out. Never from the data, ``df["city"].unique()``:
             without any, and with a ``delta`` in the price, the keys are found: those with a noisy count above a threshold
             come back.
         normalize : bool
-            With listed keys: shares instead of counts, each noisy count over the sum of all of them, cut to [0, 1]. Rows of
+            With listed keys: shares instead of counts, each noisy count over the sum of all of them, clipped to [0, 1]. Rows of
             keys that are not listed are not in that sum; ``other=True`` counts them as well.
         sort : bool
             Sort by the noisy counts; False keeps the listed order, or that of the found keys.
@@ -76,7 +76,7 @@ class GroupQuestions(PreparedFrame):
         Found keys: noise is added to the count of every key that occurs, and the same noisy count is compared and released.
         Any of the keys that one unit alone holds (at most max_groups, with max_rows_per_group rows each) is listed with
         probability at most delta; otherwise the guarantee is that of the noise. That is Laplace noise, or Gaussian noise,
-        to which half of delta goes, where the threshold is lower with it; 15 rows at (1, 1e-6) for one row a unit.
+        to which half of delta goes, where the threshold is lower with it; 15 rows at (1, 1e-6) for one row per unit.
         The delta is charged to the session's ``delta_reserved``. Text, numbers, bools and dates can be found; in columns of
         objects or categories text and whole numbers (True and 1.0 are 1), and all else counts as missing, as do dates outside
         the years 1678 to 2261, and in categories numbers from 2**53 on, which pandas may have rounded.
@@ -105,7 +105,7 @@ class GroupQuestions(PreparedFrame):
         return asking._ask(text, Shares(counts) if shares else counts, (column,))
 
     def unique(self, column: str | list[str]) -> Release:
-        """List the keys of a column that many units hold; a rare one, or one of a single unit, is not listed.
+        """List the keys of a column that many units have; rare keys, and those of a single unit, are not listed.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class GroupQuestions(PreparedFrame):
         by : str or list of str
             Several columns give a group for each combination of their keys and bins.
         keys : list, dict or DataFrame, optional
-            Listed values, in the order wanted; from the schema where left out. Every one comes back. Never from the data,
+            Listed values, in the order wanted; from the schema if left out. Every one comes back. Never from the data,
             ``df["state"].unique()``: ``df.dp(epsilon=0.5, delta=1e-7).unique("state")`` is public. Of several columns a dict
             by column, or a public table whose rows are the combinations there may be (at most 1,000,000). Without any, and
             with a ``delta`` in the price, the keys are found as in ``value_counts``; for ``sum`` and ``mean`` half of
@@ -222,7 +222,7 @@ class GroupQuestions(PreparedFrame):
 
 
 class FoundGroups(PricedGroups):
-    """Groups of keys that nobody listed: those that the answer's own price finds.
+    """Groups of unknown keys: those that the answer's own price finds.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def factors_of(
     null: bool,
     finds: bool = False,
 ) -> list[Factor | None]:
-    """Parts of each column; with `finds` None for those whose keys nobody listed. See `parts_of`."""
+    """Parts of each column; with `finds` None for those whose keys are unknown. See `parts_of`."""
     kinds = kinds_of(frame, head, columns)
     line = partial(_line, frame, head, kinds)
     listed, binned = _by_column(keys, "keys", kinds, line), _by_column(bins, "bins", kinds, line)

@@ -178,15 +178,15 @@ class QuantileQuestions(PreparedFrame):
             Law of that noise, the first one by default; "laplace" and "gaussian" need a price with a delta, which comes
             out of the session's ``delta_reserved``.
         error_bar : bool
-            Half of the price buys an interval in values for ``interval``, ``table`` and plots; the answer itself then errs
-            about twice as much. With ``method="smooth"`` for one level.
+            Two fifths of the price buy an interval in values for ``interval``, ``table`` and plots; the rank of the answer
+            itself then errs 1.7 times as much, its value up to twice. With ``method="smooth"`` for one level.
 
         Returns
         -------
         Release
             A float (Timestamp or Timedelta for dates and durations), or a Series by level, never falling. No interval in
             values is free: without ``error_bar`` ``interval`` says how far its rank may be off. With it a number whose
-            interval is the whole of the bounds is missing, as too few rows cannot tell it.
+            interval is the whole of the bounds is missing where too few rows cannot tell it.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class QuantileQuestions(PreparedFrame):
         Exponential mechanism on the distance in rank, tie-aware: a unit moves it by max_rows max(q, 1 - q) under
         add_remove and by max_rows under replace_one. With n rows the lower median is meant. Several levels: the middle one
         first, then the others among the rows below and above its answer.
-        With an error bar the other half of the price counts the rows between public cuts around the answers: at each of
+        With an error bar the rest of the price counts the rows between public cuts around the answers: at each of
         them, one before it, and 1, 2, 4, ... steps beyond on either side, a row in one cell. The interval ends where these
         counts, with exactly known noise, are surely on one side of q n; it is that of the smallest possible answer with at
         least q n rows at or below it, where pandas interpolates. Values between possible answers lie within half a step.

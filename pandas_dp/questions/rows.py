@@ -22,7 +22,7 @@ from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, of_text, unit_of,
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
-from pandas_dp.questions.ahead import Ahead
+from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.questions.unknown_names import missing_question
 from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
@@ -172,7 +172,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _dtype(self, column: str) -> Any:
         if not isinstance(column, str):
             raise ArgumentTypeError(
-                "name one column by its text and first, such as .mean('cost', bounds=(0, 100)), "
+                "give the column name first, as text, such as .mean('cost', bounds=(0, 100)), "
                 "several with .agg({'cost': 'mean', 'age': 'mean'}, bounds={...}); where names are numbers, rename the "
                 "columns first: df.columns = df.columns.astype('str'), then df.dp.protect(...)"
             )
@@ -216,7 +216,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
                 if before.get(name) != now.get(name):
                     raise ArgumentTypeError(
                         f"column {name!r} is {now.get(name, 'gone')} now, and was {before.get(name, 'not there')} when this "
-                        "was begun, so nothing was charged: type it anew from df.dp(epsilon=...) on"
+                        "was begun, so nothing was charged: type it again from df.dp(epsilon=...) on"
                     )
             self._of(table)  # what steps refuse of these dtypes
 
@@ -251,11 +251,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             named = each if isinstance(each, Mapping) else dict.fromkeys(columns, each)
             left = [name for name in left if named.get(name) is None]
         taken = {name: keys for name in left if (keys := self._facts(name).keys) is not None}
-        notes = [
-            f"keys of {name!r} as the schema or a step lists them: {listing(keys)}" for name, keys in taken.items()
-        ]
+        notes = [f"keys of {name!r} taken from the schema or a step: {listing(keys)}" for name, keys in taken.items()]
         if self._price.delta:
-            finding = "; none were looked for, unique({!r}) finds those that many rows hold"
+            finding = "; none were discovered; unique({!r}) finds common ones"
             notes = [Caution(note + finding.format(name)) for name, note in zip(taken, notes, strict=True)]
         return self._with(_notes=tuple(notes), _made=self._made_for(columns))
 

@@ -94,14 +94,14 @@ class SeveralQuestions(PreparedFrame):
         func : dict of str to str or list of str
             By column: "count", "nunique", "sum", "mean", "var", "std", "median", "min" or "max", or a list of them.
         bounds : dict of str to (lower, upper), optional
-            By column, as the single questions take them; from the schema where left out.
+            By column, as the single questions take them; from the schema if left out.
         weights : list of numbers, optional
-            Share of the price of each answer, in the order written; they add up to 1. Equal where left out.
+            Share of the price of each answer, in the order written; they add up to 1. Equal if left out.
         within : list of numbers or Timedeltas, optional
             Instead: the error wanted of each answer, in that order and in its unit (of medians: ranks). The shares make
             the error of each, asked alone, about the same multiple of the wanted one, as small as the price allows.
         error_bar : bool
-            Half of the share of a median, a smallest or a largest value buys its interval; see ``quantile``.
+            Two fifths of the share of a median, a smallest or a largest value buy its interval; see ``quantile``.
         **named : (column, function)
             Names of rows, as in pandas: ``agg(typical=("income", "median"))``.
 
@@ -127,7 +127,7 @@ class SeveralQuestions(PreparedFrame):
         "count" and "sum" may under replace_one, with rho=, with most of the price or where alone they hardly err, is asked by
         itself, like all other functions and everything in bounds="private".
         With ``within`` errors are those of intervals at 95 %, and answers that share sums come out better. That of a mean is
-        known in advance only where the number of rows is public: under replace_one, with one row a unit, unfiltered and
+        known in advance only where the number of rows is public: under replace_one, with one row per unit, unfiltered and
         ungrouped; missing values make it larger.
         Source: Kulesza, Suresh, Wang 2024; Fitzsimons, Honaker, Shoemate, Singhal 2024.
 
@@ -156,7 +156,7 @@ class SeveralQuestions(PreparedFrame):
         bounds : (lower, upper), or dict of str to (lower, upper) for a list, optional
             From the schema where left out. Values are clipped to them.
         error_bar : bool
-            Half of what the quantiles cost buys their intervals; see ``quantile``.
+            Two fifths of what the quantiles cost buy their intervals; see ``quantile``.
 
         Returns
         -------

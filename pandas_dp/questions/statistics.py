@@ -41,7 +41,7 @@ class StatisticQuestions(QuantileQuestions):
     def min(
         self, column: str, *, bounds: Any = None, q: Any = None, step: Any = None, error_bar: bool = False
     ) -> Release:
-        """Return a value near the smallest one of a column: a low quantile, since the smallest value is one row's.
+        """Return a value near the smallest one of a column: a low quantile, since the smallest value belongs to one row.
 
         Parameters
         ----------
@@ -54,8 +54,8 @@ class StatisticQuestions(QuantileQuestions):
         step : number, optional
             Distance of the possible answers; see ``quantile``.
         error_bar : bool
-            Half of the price buys an interval: with ``q`` that of the quantile, else that of the smallest value itself, from
-            the lower bound, since no more is private, to what surely is not below it.
+            Two fifths of the price buy an interval: with ``q`` that of the quantile, else that of the smallest value itself,
+            from the lower bound, since no more is private, to what surely is not below it.
 
         Returns
         -------
@@ -71,7 +71,7 @@ class StatisticQuestions(QuantileQuestions):
         -----
         No private answer can be the smallest value itself: whether the row that holds it is there would show. With N possible
         answers and k rows a unit, which move a rank by k at most under both relations, the exponential mechanism errs by up
-        to r = (ln N + 3) 2 k / epsilon rows (95 %), about 32 / epsilon for one row a unit, and one that asks for a rank
+        to r = (ln N + 3) 2 k / epsilon rows (95 %), about 32 / epsilon for one row per unit, and one that asks for a rank
         nearer to the end than that answers values that lie beyond all rows. So r is the rank that is asked for: a tenth of
         the price buys the number n of non-null rows, the rest the quantile r / n, at most the median. A few rare values
         beyond it are not seen.
@@ -193,7 +193,7 @@ class StatisticQuestions(QuantileQuestions):
         columns : list of str
             Rows with a missing value in any of them are left out (pandas leaves out rows pair by pair).
         bounds : dict of str to (lower, upper), optional
-            Of each column, in its unit; from the schema where left out.
+            Of each column, in its unit; from the schema if left out.
         ddof : {0, 1}
 
         Returns
@@ -275,7 +275,7 @@ class StatisticQuestions(QuantileQuestions):
         x : str or list of str
             The columns that explain it. Rows with a missing value in any of them or in `y` are left out.
         bounds : dict of str to (lower, upper), optional
-            Of each column, also `y`, in its unit; from the schema where left out. Values are clipped to them.
+            Of each column, also `y`, in its unit; from the schema if left out. Values are clipped to them.
 
         Returns
         -------
@@ -474,7 +474,7 @@ class UnitQuestions(PreparedFrame):
     __slots__ = ()
 
     def rows_per_unit(self, limit: int = 1000) -> Release:
-        """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on): what to choose ``max_rows`` by.
+        """Count units by their number of rows (1, 2, 3, 4-5, 6-10, 11-20 and so on), to choose ``max_rows``.
 
         Parameters
         ----------
@@ -496,7 +496,7 @@ class UnitQuestions(PreparedFrame):
         -----
         Every unit counts once, whatever it owns, so ``max_rows`` of the session changes nothing here: any will do to ask this.
         Rows without a unit are left out, and so are units of which steps leave no row. The noise is that of a histogram of
-        one row a unit: one unit moves one count by 1 under add_remove, two of them under replace_one.
+        one row per unit: one unit moves one count by 1 under add_remove, two of them under replace_one.
         Source: Dwork, McSherry, Nissim, Smith 2006.
 
         Examples
@@ -523,7 +523,7 @@ class LocalQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            At least two listed values; from the schema where left out. A bool column has False and True.
+            At least two listed values; from the schema if left out. A bool column has False and True.
         other, null : bool
             One more key for unlisted values, and for missing ones. Without it such a row always takes a random key: in the
             estimate it counts as 1 / (number of keys) of a row for each, and the interval is for the proportions after
@@ -546,7 +546,7 @@ class LocalQuestions(PreparedFrame):
         With k keys a row keeps its key with probability a = (e^epsilon - 1) / (e^epsilon + k - 1), rounded down, and takes
         a uniform one otherwise, maybe the same: any answer is at most e^epsilon times as likely from one value as from
         another, and the loss is exactly ln(1 + k a / (1 - a)) <= epsilon. Rows are drawn independently.
-        One answer a row shows the number of rows, which only replace_one with one row a unit leaves public.
+        One answer per row shows the number of rows, which only replace_one with one row per unit leaves public.
 
         The estimated proportions are unbiased. With n rows, p = a + (1 - a)/k and q = (1 - a)/k that of a key that a share
         s of the rows has has the variance (s p (1 - p) + (1 - s) q (1 - q)) / (n a^2). For two keys it is

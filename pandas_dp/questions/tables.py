@@ -62,14 +62,14 @@ class TableQuestions(PreparedFrame):
             ``pandas.cut(..., right=False)``; values at the last edge lie outside. A number makes so many equal bins between
             ``bounds``.
         keys : list, optional
-            Listed values, in the order wanted; from the schema where left out. Never from the data: see ``unique``. Of text,
+            Listed values, in the order wanted; from the schema if left out. Never from the data: see ``unique``. Of text,
             without any and with a ``delta`` in the price, the keys are found as in ``value_counts``.
         other, null : bool
             One more part for values outside the bins or keys, and for missing ones.
         workload : {"bins", "ranges"}
             What shall be accurate: each count, or sums over neighbouring bins, which ``range_sum`` then gives.
         bounds, range : (lower, upper), optional
-            Ends of a number of bins, in the column's unit, under pandas' or NumPy's name; from the schema where left out.
+            Ends of a number of bins, in the column's unit, under pandas' or NumPy's name; from the schema if left out.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class TableQuestions(PreparedFrame):
         bins : sequence of numbers or dates, or int
             Edges, as for ``histogram``, or a number of equal bins between ``bounds``.
         bounds : (lower, upper), optional
-            Of a number of bins, in the column's unit; from the schema where left out.
+            Of a number of bins, in the column's unit; from the schema if left out.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class TableQuestions(PreparedFrame):
         index, columns : str
             What gives the rows and the columns of the table.
         keys : dict, optional
-            Listed values by column, in the order wanted; from the schema where left out.
+            Listed values by column, in the order wanted; from the schema if left out.
         bins : dict, optional
             In place of keys, by column: edges as ``histogram`` takes them, or consecutive periods of a column of dates.
         margins : bool
@@ -257,7 +257,7 @@ class TableQuestions(PreparedFrame):
         keys, bins : dict, optional
             See ``crosstab``.
         bounds : (lower, upper), optional
-            In the unit of ``values``; from the schema where left out. Never from the data.
+            In the unit of ``values``; from the schema if left out. Never from the data.
         margins : bool
             One more row and column, ``All``, computed from the noisy numbers behind the cells.
         other, null : bool

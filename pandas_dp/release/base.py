@@ -54,6 +54,11 @@ class Provenance:
     stored : bool
         Whether the answer was paid for earlier and came out of the ledger. Said on the screen, not in JSON or CSV: the files
         of a job that is started again stay as they are.
+    content : tuple or None
+        Public names of the rows that were asked: two answers with equal ones are about the same rows. Not in files. None of
+        answers that were pickled by an earlier version.
+    entry : int or None
+        Number of the ledger's entry that paid for it. Not in files.
     """
 
     query: AskedQuery
@@ -67,6 +72,8 @@ class Provenance:
     assumes: str | None = None
     found: str | None = None
     stored: bool = False
+    content: tuple[Any, ...] | None = None
+    entry: int | None = None
 
     @classmethod
     def of(
@@ -86,6 +93,7 @@ ROWS_FROM = {  # by lineage
 }
 BESIDE = ("population_lower", "population_upper")  # columns of the ends for the population
 OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: population)"), (" of the noise", "")
+NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 HIGHEST_LEVEL = 1 - 1e-12
 
@@ -143,12 +151,12 @@ class Release:
 
     @property
     def unit(self) -> PrivacyUnit:
-        """Whose presence is hidden."""
+        """Who is protected: a row, or the rows of a unit."""
         return self._provenance.unit
 
     @property
     def neighbors(self) -> str:
-        """Which two tables look alike: ``add_remove`` or ``replace_one``."""
+        """The neighbouring relation: ``add_remove`` or ``replace_one``."""
         return self._provenance.unit.relation.value
 
     @property
@@ -158,7 +166,7 @@ class Release:
 
     @property
     def assumes(self) -> str | None:
-        """What the guarantee takes on the caller's word; None for nothing."""
+        """What the guarantee assumes on the caller's word; None for nothing."""
         return self._provenance.assumes
 
     @property
@@ -187,7 +195,13 @@ class Release:
         return self._charged(self.query.price.rho)
 
     def _charged(self, amount: Fraction | None) -> float | None:
-        return None if amount is None else 0.0 if self.spent == "nothing" else as_float(amount)
+        return (
+            None
+            if amount is None or self.spent.startswith(NO_MORE)
+            else 0.0
+            if self.spent == "nothing"
+            else as_float(amount)
+        )
 
     def interval(self, level: float = LEVEL, of: str = "noise") -> Any:
         """Return what is known of the error.
@@ -198,8 +212,8 @@ class Release:
             Confidence, between 0 and 1.
         of : {"noise", "population"}
             Where the exact answer about these rows lies, or that about the population of which they are a random sample: for
-            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, and for quantiles with error
-            bars.
+            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, for shares, and for
+            quantiles with error bars.
 
         Returns
         -------
@@ -218,9 +232,9 @@ class Release:
 
         Notes
         -----
-        The interval for the population adds sampling to the noise, for nothing: it is computed from the same noisy sums, by
+        The interval for the population adds sampling to the noise, for free: it is computed from the same noisy sums, by
         Student's t. It holds where rows are a simple random sample (a census has no such interval), of the mean of values as
-        they are cut to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
+        clipped to the bounds, and of the rows that steps kept. With fewer than about 100 rows, or where few rows hold most
         of the total, it can be far too short; noise hides this, it does not cure it. That of a quantile is wider than needed;
         below a level of 0.95 it stays as it is there. Ends are missing where there are too few rows to tell.
         Source: Du, Foot, Moniot, Bray, Groce 2020; shares: Wilson 1927; quantiles: Drechsler, Globus-Harris, McMillan, Sarathy,
@@ -264,8 +278,8 @@ class Release:
         self._check_draws()
         if self._provenance.found is not None:
             raise ArgumentTypeError(
-                "the data chose the bounds that values were cut to, so this is no mean of a population: type bounds=(lower, "
-                "upper), population=True"
+                "the data chose the bounds that values were clipped to, so this does not estimate the mean of a population: "
+                "type bounds=(lower, upper), population=True"
             )
         known: ErrorModel | None = population_of(self._provenance.error)
         if known is None:
@@ -351,7 +365,8 @@ class Release:
         -----
         Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
         named by its question. ``pandas.read_csv(path, comment="#", keep_default_na=False, na_values="")`` reads it, whatever
-        the keys are. A text that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
+        the keys are; where they are texts that look like numbers, its head has that line with their ``dtype=``. A text
+        that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
 
         Examples
         --------

@@ -14,7 +14,7 @@ from pandas_dp.facts.numbers import as_float
 from pandas_dp.release.html import scalar_html
 from pandas_dp.release.text import COUNTED
 
-REFUSED = "the budget does not pay this query: "
+REFUSED = "over budget: "
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,11 +30,11 @@ class Preview:
     wanted : str or None
         The wanted error that the price was found for.
     stored : bool
-        Whether the same question was answered before: its answer comes back for nothing.
+        Whether the same question was answered before: its answer comes back for free.
     refusal : str or None
-        What the budget would say if it does not pay.
+        Text of the refusal where the budget is too small.
     left : str
-        What is left after the answer, as ``session.left`` will say it; what is left now where the budget does not pay.
+        What is left after the answer, as ``session.left`` will say it; what is left now where the question is refused.
     outlook : ExpectedError
         Mechanism, scale of the noise, error and notes.
     charge : Charge
@@ -67,7 +67,7 @@ class Preview:
 
     @property
     def affordable(self) -> bool:
-        """Whether the budget pays it."""
+        """Whether the budget is large enough."""
         return self.refusal is None
 
     @property
@@ -132,12 +132,12 @@ class Preview:
         if self.stored:
             price = f"nothing: answered before, at {self.price}"
         left, _, sums = self.left.partition(COUNTED)
-        budget = f"pays it; left then: {left}"
+        budget = f"enough; left afterwards: {left}"
         counted = [self.loss] if self.limit is not None and not self.free else []
         if self.refusal is not None:
-            budget = f"does not pay it: {self.refusal.removeprefix(REFUSED)}"
+            budget = f"not enough: {self.refusal.removeprefix(REFUSED)}"
         elif sums:
-            counted.append(f"left then: {sums}")
+            counted.append(f"left afterwards: {sums}")
         noise = self.mechanism if self.scale is None else f"{self.mechanism}, {self.scale}"
         parts = [f"{name}: {error}" for name, error in self.outlook.parts]
         lines = [("price", price), ("budget", budget), ("noise", noise)]

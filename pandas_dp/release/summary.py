@@ -124,12 +124,12 @@ def _vector(release: Any) -> tuple[list[str], list[Drawing], list[str], list[lis
     value, table, known = release.value, release.table(), release.interval()
     index = release.query.aggregate.labelled(value.index)
     first = ", ".join(str(name) for name in value.index.names if name is not None) or "Entry"
-    cut = table.iloc[:MOST_ROWS]
+    cut = release._legible(known).iloc[:MOST_ROWS]
     rows = [
         [str(label), *map(_cell, row)]
         for label, row in zip(index[:MOST_ROWS], cut.itertuples(index=False, name=None), strict=True)
     ]
-    few = len(value) <= MOST_BARS
+    few = len(value) <= MOST_BARS and not release.query.aggregate.mixed  # a drawing has one scale
     drawings = [drawing(column) for column in release._drawn(known)[:MOST_PLOTS]] if few else []
     drawn = [one for one in drawings if one is not None]
     labels = [str(label) for label in index] if drawn else []

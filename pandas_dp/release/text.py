@@ -30,17 +30,17 @@ CLOCKS = (
 
 
 def protected(unit: PrivacyUnit) -> str:
-    """Say who is protected and what of them, with the term for it in brackets; how much, the budget says.
+    """Say who is protected, with the neighbouring relation in brackets; how much, the budget says.
 
     Examples
     --------
     >>> protected(PrivacyUnit())
-    'each row: the budget limits what answers tell of its presence (add_remove)'
+    'each row (add/remove)'
     >>> protected(PrivacyUnit("pid", 3, 3, 3))
-    "all rows of each 'pid' (at most 3 count): the budget limits what answers tell of their presence (add_remove)"
+    "all rows of each 'pid' (at most 3 count; add/remove)"
     """
-    hidden = f"{'its' if unit.column is None else 'their'} {'presence' if unit.add_remove else 'content'}"
-    return f"{str(unit).replace('one ', 'each ', 1)}: the budget limits what answers tell of {hidden} ({unit.relation})"
+    whose, relation = str(unit).replace("one ", "each ", 1), "add/remove" if unit.add_remove else "replace one"
+    return f"{whose.removesuffix(')')}; {relation})" if whose.endswith(")") else f"{whose} ({relation})"
 
 
 def describe(
@@ -73,7 +73,8 @@ def describe(
     if of_population is None:
         return f"{_with_bar(value, known, symmetric)} ({percent(known.level)})"
     lower, upper = of_population
-    beside = _with_bar(value, of_population, False).partition(" ")[2] if lower <= upper else "too few rows for the"
+    ends = _with_bar(value, of_population, False)
+    beside = ends[ends.index(" [") + 1 :] if lower <= upper else "too few rows for the"
     return f"{_with_bar(value, known, symmetric)} noise, {beside} population ({percent(known.level)})"
 
 

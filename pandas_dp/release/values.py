@@ -593,7 +593,7 @@ class SeriesRelease(Vector, Series):  # type: ignore[misc]  # plot, to_json: the
         return aggregate.estimate(self.value, self.query.price, checked_level(level), project)
 
     def nonnegative(self) -> Series:
-        """Return the values cut at 0: free; sums should use the released values. See `postprocess.nonnegative`.
+        """Return the values clipped at 0: free; sums should use the released values. See `postprocess.nonnegative`.
 
         Returns
         -------

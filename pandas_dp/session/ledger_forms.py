@@ -26,16 +26,32 @@ LOGLESS = (
     "an older version kept its charges in a log beside this file, in which there is no budget, and the log is not here: bring "
     "{log} back beside it. Where you know that there never was a budget, delete the file and protect anew"
 )
+UNKNOWN = (
+    "an older version kept its charges in a log beside this file, and its log was not here when it was converted. Where every "
+    "program that used it ended by itself there was none: type pandas-dp ledger restore visits.dpledger --spent-since "
+    "epsilon=0. Else type an upper bound of what the log held, or --all"
+)
 TORN = (
     "a charge was cut short in this ledger file, and the journal beside it is of another moment: nothing was changed. Bring "
     f"the journal that was beside it then, or a back-up, and type {RESTORE}"
 )
+UNPREPARED = {
+    True: f"{files.READ_ONLY}, and a charge was cut short in it: open it once where it may be written",
+    False: f"{files.READ_ONLY}, and an older version wrote it: open it once where it may be written",
+}
 LOCKS, LOCKED = 0x40000000, 512  # the bytes of a file that SQLite locks
 
 
 def prepare(path: str) -> None:
     """Look at a ledger file before it is opened: convert one of an older version, and notice a charge that was cut short."""
     new, journal = files.check_file(path), f"{path}-journal"
+    if files.read_only(path):
+        end = time.monotonic() + database.BUSY_SECONDS
+        while files.left(journal) and time.monotonic() < end:  # of somebody who is charging, for some milliseconds
+            time.sleep(database.NAP)
+        if not new or files.left(journal):
+            raise LedgerError(UNPREPARED[new])
+        return
     if files.left(journal):
         _finish(path, journal)
     if not new or files.left(journal):
@@ -78,7 +94,7 @@ def migrate(connection: sqlite3.Connection, log: bool, path: str) -> None:
         connection.execute(records.META)
         first = connection.execute("SELECT head FROM entries WHERE sequence = 1 ORDER BY budget LIMIT 1").fetchone()
         named = records.fingerprint(repr((path, first)).encode("utf-8", "surrogateescape")).hex()[:32]
-        records.mark(connection, "", named)
+        records.mark(connection, "" if log else UNKNOWN, named)  # one of version 4 was converted before, and whole
         connection.create_function("plain", 1, lambda text: records.fingerprint(text) if type(text) is bytes else None)
         connection.create_function("placed", 4, records.digest)
         for table in records.STORED:  # one that is damaged stays so

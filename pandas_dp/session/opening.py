@@ -69,7 +69,7 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
         raise ArgumentTypeError(
             f"unit needs max_rows: protect(epsilon=3, unit={unit!r}, max_rows=10); where you know none, ask on a small budget "
             f"first: protect(epsilon=0.1, unit={unit!r}, max_rows=1, name='rows'), df.dp(epsilon=0.1).rows_per_unit(), to "
-            "which max_rows does nothing, then df.dp.session.close() and protect again; what both release adds up"
+            "which max_rows does nothing, then df.dp.session.close() and protect again; the two budgets add up"
         )
     k = positive_int(max_rows, "max_rows")
     m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)
@@ -98,7 +98,7 @@ def total(epsilon: Any, delta: Any = 0, reserved: Any = None, accountant: Any = 
     if plan is None:
         return budget
     if reserved is not None:
-        raise ArgumentValueError("plan= pays plain epsilons, which use up no delta: leave delta_reserved= out")
+        raise ArgumentValueError("plan= takes plain epsilons, which use no delta: leave delta_reserved= out")
     return budget.planned(planned_prices(plan))
 
 
@@ -209,7 +209,7 @@ def _lineage(frame: pd.DataFrame, session: Session | None, reason: Any, line: st
         raise ArgumentValueError(
             f"this frame was made from a table of the budget {whole.name!r}, and its people spend from that. Ask that table: "
             "df.dp.query(...), or let that budget answer for the frame: session.adopt(frame, reason='...'). To begin anew: "
-            f"session.close(); what both release adds up. Where other people stand in it, say so on record: {line}"
+            f"session.close(); the two budgets add up. Where other people stand in it, say so on record: {line}"
         )
     return "source"
 
@@ -234,7 +234,7 @@ def _public_rows(
         known = frames.kept(frame, "source", table, version)
         if known is None or known.again or known.session._implicit:
             raise ArgumentValueError(
-                "rows=True: this object was protected before, and may hold other rows by now, whose number is not public: type "
+                "rows=True: this object was protected before and may hold other rows now; their number is not public: type "
                 "the number that is, rows=1000, or leave rows= out"
             )
     return rows if isinstance(rows, bool) else positive_int(rows, "rows")

@@ -56,7 +56,7 @@ def partition(
         raise ArgumentTypeError(f"by must name a column: {line}")
     if session.unit.column is not None:
         raise ArgumentValueError(
-            f"partition() needs one row a unit, and all rows of one {session.unit.column!r} belong together: ask "
+            f"partition() needs one row per unit, and all rows of one {session.unit.column!r} belong together: ask "
             f"df.dp(epsilon=0.5).groupby({by!r}, keys=[...]), which bounds in how many groups a unit may be"
         )
     kind, facts = kind_of(empty[by].dtype), table.schema[by]

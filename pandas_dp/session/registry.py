@@ -46,8 +46,8 @@ REFUSED = (
 )
 EPSILON = 5
 OPENED = (
-    f"no session protects this DataFrame: one was opened for it with a total of epsilon={EPSILON}, one row a unit, "
-    "add_remove; it ends with the process. To set the total and the unit type first: "
+    f"no session protects this DataFrame: one was opened for it with a total of epsilon={EPSILON}, one row per unit, "
+    "add_remove; it is lost when Python stops. To set the total and the unit type first: "
     "df.dp.protect(epsilon=3, unit='patient_id', max_rows=10)"
 )
 SUCCEEDED = (

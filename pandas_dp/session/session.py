@@ -216,7 +216,7 @@ class Session:
         return self
 
     def close(self) -> None:
-        """End the session and its streams: nothing is answered any more, the tables are let go. The ledger stays.
+        """End the session and its streams: it answers nothing more and lets go of its tables. The ledger stays.
 
         Its parts end with it. The package forgets the session but for its id. What was answered on a budget in memory, which
         reports show, is kept by this object alone and goes with it.
@@ -255,19 +255,28 @@ class Session:
         given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
-        release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid)
+        release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
 
     def _wrap(
-        self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str, stored: bool = False
+        self,
+        answer: Answer,
+        query: AskedQuery,
+        table: Table,
+        unit: PrivacyUnit,
+        spent: str,
+        stored: bool = False,
+        entry: int | None = None,
     ) -> Release:
         """Tell an answer where it comes from, with all steps that lead to its rows."""
         query = replace(query, steps=table.steps + query.steps) if table.steps else query
         declared = table.lineage == "source" and query.steps
         lineage = "declared" if declared else table.lineage
         answer = replace(answer, notes=(*answer.notes, *table.notes))
-        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored))
+        content = self.name, unit, table.content, table.schema.null_rules
+        origin = Provenance.of(answer, query, unit, lineage, spent, stored)
+        return make_release(answer, replace(origin, content=content, entry=entry))
 
     @property
     def schema(self) -> Schema:
@@ -367,13 +376,13 @@ class Session:
         return draw_budget(self._ledger.rule(self.name), self.unit, self._ledger.entries(self.name), self.name, ax)
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Make the certificate of this budget and its parts: one page of HTML for whoever answers for the data.
+        """Make the certificate of this budget and its parts: one page of HTML for the data protection officer.
 
         Parameters
         ----------
         path : str or path, optional
-            Where to write it; a file or link of this name is replaced at one stroke. None: the text is returned, which a
-            prompt shows as one line.
+            Where to write it, ending with ``.html``; a file or link of this name is replaced at one stroke. None: the text is
+            returned, which a prompt shows as one line. A browser saves the page as PDF.
 
         Returns
         -------
@@ -383,11 +392,15 @@ class Session:
         ------
         LedgerError
             The ledger is damaged: its whole chain of entries is read first.
+        ArgumentValueError
+            The path does not end with ``.html``.
 
         Notes
         -----
-        What was promised, spent, asked and vouched for, and what was answered (of a budget in memory the latest thousand
-        answers). Nothing of the data but released values is on it. It loads nothing and runs no script.
+        Its first section says in plain words who is protected, by how much, what was published and what is not covered. Then
+        follow warnings, what is spent and left, every question with its price and answer (of a budget in memory the latest
+        thousand answers), and the record. Nothing of the data but released values is on it. It loads nothing and runs no
+        script.
 
         Examples
         --------

@@ -41,7 +41,7 @@ class Stream:
 
     def __init__(self, session: Session, query: AskedQuery, table: Table) -> None:
         aggregate = query.aggregate
-        if not isinstance(aggregate, above_threshold.Stream):
+        if not isinstance(aggregate, above_threshold.StreamRecipe):
             raise TypeError("this query is no stream")
         self.query, self._aggregate = query, aggregate
         self._session = session
@@ -59,7 +59,7 @@ class Stream:
         return self._inner.reply.left if self._inner.open else "nothing"
 
     def close(self) -> None:
-        """End the stream: its memory is free, what it cost stays spent.
+        """End the stream and free its memory; what it cost stays spent.
 
         Examples
         --------

@@ -225,7 +225,7 @@ class Drop(Step):
 
 @dataclass(frozen=True)
 class Rename(Step):
-    """Give columns other names.
+    """Rename columns.
 
     Stability 1: no cell changes.
     """

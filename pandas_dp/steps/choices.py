@@ -13,7 +13,7 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.kinds import is_missing
 from pandas_dp.facts.public_only import is_private
-from pandas_dp.steps.expression import Column, Constant, Expression, Map, Method, Operation, lift, quote
+from pandas_dp.steps.expression import Column, Constant, Expression, IsIn, Map, Method, Operation, lift, quote
 from pandas_dp.steps.selection import common_kind
 from pandas_dp.steps.values import ConstantValue, key, plain, read_constant
 
@@ -84,7 +84,13 @@ def _cells(column: pd.Series[Any]) -> tuple[list[Any], list[bool]]:
 
 _CASES = "case_when takes pairs of a condition and a value, as in .case_when([(d.x < 18, 'young'), (True, 'old')])"
 _EDGES = "cut takes public edges in rising order, as in .cut([0, 18, 65, 120], labels=['child', 'adult', 'senior'])"
+_REPLACED = (
+    "replace takes public values and what stands in their place, as in .replace({'a': 'b'}) or .replace(-9, np.nan)"
+)
 _PAIRS = "map takes public keys and their values, as in .map({'a': 'first', 'b': 'second'})"
+
+
+NOT_GIVEN: Any = pd.api.extensions.no_default
 
 
 def _where(operand: Expression, cond: Any, other: Any = None) -> Expression:
@@ -142,6 +148,30 @@ def _map(operand: Expression, arg: Any, na_action: Any = None) -> Expression:
     return make_map(operand, arg, arg.values())
 
 
+def _replace(operand: Expression, to_replace: Any, value: Any = NOT_GIVEN, *, regex: Any = False) -> Expression:
+    """Values in place of listed ones, the others as they are."""
+    if regex is not False or isinstance(value, Mapping) or (isinstance(to_replace, Mapping) != (value is NOT_GIVEN)):
+        raise ArgumentTypeError(_REPLACED)
+    if isinstance(to_replace, Mapping):
+        keys, values = list(to_replace), list(to_replace.values())
+    else:
+        keys = list(to_replace) if isinstance(to_replace, list | tuple) else [to_replace]
+        values = list(value) if isinstance(value, list | tuple) else [value] * len(keys)
+    if len(keys) != len(values) or not keys:
+        raise ArgumentTypeError(_REPLACED)
+    gone = [
+        wanted for wanted, new in zip(keys, values, strict=True) if not isinstance(new, Expression) and is_missing(new)
+    ]
+    cases = [(wanted, new) for wanted, new in zip(keys, values, strict=True) if not any(wanted is one for one in gone)]
+    wanted = _constants(keys, _REPLACED)
+    if len({key(read_constant(one)) for one in wanted}) < len(wanted):
+        raise ArgumentValueError("replace: two keys are equal")
+    pairs = [(Operation("==", (operand, lift(one))), lift(new)) for one, new in cases]
+    found = Operation("case_when", (operand, *itertools.chain(*pairs))) if pairs else operand
+    kept = IsIn((operand,), tuple(map(Constant, _constants(gone, _REPLACED))))
+    return Operation("where", (found, Operation("not", (kept,)))) if gone else found
+
+
 def make_map(operand: Expression, keys: Any, values: Any) -> Map:
     """The node that maps keys, each of them once, to values of one kind.
 
@@ -172,6 +202,7 @@ CHOICES: dict[str, Callable[..., Expression]] = {
     "case_when": _case_when,
     "cut": _cut,
     "map": _map,
+    "replace": _replace,
 }
 
 

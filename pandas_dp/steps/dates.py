@@ -1,9 +1,14 @@
-"""Dates and durations as exact counts of a unit, and the text that stands for one."""
+"""Dates and durations as exact counts of a unit, and the text that stands for one.
+
+Pandas takes the unit of a column from the finest of its cells. So what is computed is in nanoseconds, whatever the unit, and
+missing where these do not hold it; and no constant that they do not hold stands beside cells. Cells may lie anywhere.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +25,7 @@ from pandas_dp.steps.values import (
     Kind,
     Values,
     advice,
+    booleans,
     nulls_among,
     numbers,
     read_constant,
@@ -49,17 +55,48 @@ def _since(unit: str, days: Any) -> Any:
     return days - days.view("M8[D]").astype(f"M8[{unit}]").astype("M8[D]").astype(np.int64)
 
 
-# Each from the day, counted from 1970-01-01, a Thursday, and the second of that day.
-PARTS: dict[str, Callable[[Any, Any], Any]] = {
-    "year": lambda day, _: _in("Y", day) + 1970,
-    "quarter": lambda day, _: _in("M", day) % 12 // 3 + 1,
-    "month": lambda day, _: _in("M", day) % 12 + 1,
-    "day": lambda day, _: _since("M", day) + 1,
-    "day_of_week": lambda day, _: (day + 3) % 7,
-    "day_of_year": lambda day, _: _since("Y", day) + 1,
-    "hour": lambda _, second: second // 3600,
-    "minute": lambda _, second: second // 60 % 60,
-    "second": lambda _, second: second % 60,
+def _iso(day: Any) -> Any:
+    """The Thursday of a day's week, whose year is that of the week."""
+    return day - (day + 3) % 7 + 3
+
+
+def _starts(unit: str, day: Any) -> Any:
+    return _since(unit, day) == 0
+
+
+def _ends(unit: str, day: Any) -> Any:
+    return _since(unit, day + 1) == 0
+
+
+# Each from the day, counted from 1970-01-01, a Thursday, the second of that day, and the nanosecond of that second.
+PARTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "year": lambda day, *_: _in("Y", day) + 1970,
+    "quarter": lambda day, *_: _in("M", day) % 12 // 3 + 1,
+    "month": lambda day, *_: _in("M", day) % 12 + 1,
+    "day": lambda day, *_: _since("M", day) + 1,
+    "day_of_week": lambda day, *_: (day + 3) % 7,
+    "day_of_year": lambda day, *_: _since("Y", day) + 1,
+    "hour": lambda _, second, __: second // 3600,
+    "minute": lambda _, second, __: second // 60 % 60,
+    "second": lambda _, second, __: second % 60,
+    "microsecond": lambda *parts: parts[2] // 1000,
+    "nanosecond": lambda *parts: parts[2] % 1000,
+    "days_in_month": lambda day, *_: 31 - _since("M", day - _since("M", day) + 31),
+}
+FLAGS: dict[str, Callable[[Any], Any]] = {
+    "is_leap_year": lambda day: _since("Y", day - _since("Y", day) + 365) == 365,
+    "is_month_start": lambda day: _starts("M", day),
+    "is_month_end": lambda day: _ends("M", day),
+    "is_quarter_start": lambda day: _starts("M", day) & (_in("M", day) % 3 == 0),
+    "is_quarter_end": lambda day: _ends("M", day) & (_in("M", day) % 3 == 2),
+    "is_year_start": lambda day: _starts("Y", day),
+    "is_year_end": lambda day: _ends("Y", day),
+}
+SPANS: dict[str, Callable[[Any, Any, Any], Any]] = {  # of durations
+    "days": lambda day, *_: day,
+    "seconds": lambda _, second, __: second,
+    "microseconds": lambda *parts: parts[2] // 1000,
+    "nanoseconds": lambda *parts: parts[2] % 1000,
 }
 
 
@@ -74,18 +111,121 @@ def part(name: str, values: Values) -> Values:
     ArgumentTypeError
         If the values are no dates.
     """
+    parts, missing = shown(name, values)
+    return numbers(np.where(missing, np.nan, PARTS[name](*parts).astype(np.float64)), values.nulls)
+
+
+def shown(name: str, values: Values) -> tuple[tuple[Any, Any, Any], Any]:
+    """Days, seconds of the day and nanoseconds of the second as clocks show them, and where they are missing."""
+    seconds, rest = split_seconds(_dates(name, values))
+    missing: Any = values.missing
+    if values.kind is Kind.ZONED:
+        shift, missing = _shift(values, _to_clocks(values.zone))
+        seconds = seconds + shift
+    return (*np.divmod(np.where(missing, 0, seconds), DAY), rest), missing
+
+
+def flag(name: str, values: Values) -> Values:
+    """Whether a date is the first or last of its month and the like; see `part`, and of missing ones `compare`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the values are no dates.
+    """
+    (day, *_), missing = shown(name, values)
+    return booleans(np.asarray(FLAGS[name](day) & ~missing), missing, values.nulls)
+
+
+def span(name: str, values: Values) -> Values:
+    """Days of a duration, seconds of what is left, and so on, in float64; days are rounded down, as in pandas.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the values are no durations.
+    """
+    if values.kind is not Kind.DURATION:
+        raise ArgumentTypeError(f"dt.{name} needs durations, not {values.kind.value}{advice(values)}")
+    seconds, rest = split_seconds(values)
+    found = SPANS[name](*np.divmod(np.asarray(seconds), DAY), rest)
+    return numbers(np.where(values.missing, np.nan, found.astype(np.float64)), values.nulls)
+
+
+def clocks(name: str, values: Values) -> Values:
+    """Dates without a time zone: those that clocks show in theirs.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the values are no dates.
+    """
+    if _dates(name, values).kind is Kind.DATE:
+        return values
+    return _moved(values, Kind.DATE, None, _to_clocks(values.zone))
+
+
+def _to_clocks(zone: Any) -> Callable[[Any], Any]:
+    return lambda moments: moments.tz_localize("UTC").tz_convert(zone).tz_localize(None)
+
+
+def _dates(name: str, values: Values) -> Values:
     if values.kind not in DATES:
         raise ArgumentTypeError(f"dt.{name} needs dates, not {values.kind.value}{advice(values)}")
+    return values
+
+
+def placed_in(values: Values, tz: str | None = None) -> Values:
+    """Dates without a time zone as those of a zone, missing where clocks there show them twice or never; or `clocks` for None.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the values are no dates, or have a zone already.
+    """
+    if tz is None:
+        return clocks("tz_localize", values)
+    if values.kind is not Kind.DATE:
+        raise ArgumentTypeError(f"dt.tz_localize needs dates without a time zone, not {values.kind.value}")
+
+    def place(near: Any) -> Any:
+        return near.tz_localize(tz, ambiguous="NaT", nonexistent="NaT").tz_convert("UTC").tz_localize(None)
+
+    return _moved(values, Kind.ZONED, tz, place)
+
+
+def converted(values: Values, tz: str) -> Values:
+    """The same moments by the clocks of another time zone.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the values are no dates with a time zone.
+    """
+    if values.kind is not Kind.ZONED:
+        raise ArgumentTypeError(f"dt.tz_convert needs dates with a time zone, not {values.kind.value}")
+    return replace(values, zone=tz, constant=False)
+
+
+def _moved(values: Values, kind: Kind, zone: Any, move: Callable[[Any], Any]) -> Values:
+    """Dates moved from one zone to another; what leaves the range of the unit is missing, too."""
+    shift, missing = _shift(values, move)
+    shift, limit = shift * PER_SECOND[values.unit], np.iinfo(np.int64)
+    missing = (
+        missing | (values.data > limit.max - np.maximum(shift, 0)) | (values.data <= limit.min - np.minimum(shift, 0))
+    )
+    data = np.where(missing, 0, values.data) + np.where(missing, 0, shift)
+    return times(kind, data, missing, values.unit, zone, values.nulls)
+
+
+def _shift(values: Values, move: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """By how many seconds dates are moved, and where they are missing: outside the years 1 to 9999 of UTC, and where lost."""
     seconds, _ = split_seconds(values)
-    zoned = values.kind is Kind.ZONED
-    missing = values.missing | (zoned & ((seconds < _FIRST) | (seconds >= _LAST)))
-    seconds = np.where(missing, 0, seconds)
-    if zoned:
-        near = np.clip(seconds, _FIRST + DAY, _LAST - DAY - 1)  # where the clocks there show a date of Python, too
-        clocks: Any = pd.DatetimeIndex(np.ravel(near).view("M8[s]")).tz_localize("UTC").tz_convert(values.zone)
-        seconds = seconds + (clocks.tz_localize(None).to_numpy().view(np.int64).reshape(near.shape) - near)
-    found = PARTS[name](*np.divmod(np.asarray(seconds), DAY))
-    return numbers(np.where(missing, np.nan, found.astype(np.float64)), values.nulls)
+    missing = values.missing | (seconds < _FIRST) | (seconds >= _LAST)
+    near = np.clip(np.where(missing, 0, seconds), _FIRST + DAY, _LAST - DAY - 1)  # Python's dates, on both sides
+    moved: Any = move(pd.DatetimeIndex(np.ravel(near).view("M8[s]"))).to_numpy().astype("M8[s]").view(np.int64)
+    moved = moved.reshape(near.shape)
+    return np.where(moved == NAT, 0, moved - near), missing | (moved == NAT)
 
 
 def as_time(values: Values, other: Values) -> Values:
@@ -119,7 +259,18 @@ def as_time(values: Values, other: Values) -> Values:
 
 
 def alike(*values: Values) -> list[Values]:
-    """Counts in the finest of their units; see `rescale`."""
+    """Counts in the finest of their units; see `rescale`.
+
+    Raises
+    ------
+    ArgumentValueError
+        Beside a column there is a constant that one in nanoseconds could not have.
+    """
+    if any(not one.constant for one in values) and any(one.constant and rescale(one, "ns").missing for one in values):
+        raise ArgumentValueError(
+            "a date or duration beyond what nanoseconds hold can be compared with cells, and no more: type one that they hold, "
+            "such as '2262-04-10', '1677-09-22' or pd.Timedelta('106751 days')"
+        )
     unit = max((one.unit for one in values), key=PER_SECOND.__getitem__)
     return [rescale(one, unit) for one in values]
 
@@ -144,11 +295,11 @@ def result_kind(op: str, left: Kind, right: Kind) -> Kind | None:
 
 
 def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
-    """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of the unit is missing."""
+    """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of nanoseconds is missing."""
+    x, y = (rescale(one, "ns") for one in alike(left, right))
     if kind is Kind.NUMBER:
-        return _ratio(left, right)
+        return _ratio(x, y)
     zone = left.zone if left.kind is kind else right.zone
-    x, y = alike(left, right)
     second = y.data if op == "+" else -y.data
     with np.errstate(over="ignore"):
         result = np.asarray(x.data + second)  # wraps on overflow, which the signs then show
@@ -157,9 +308,11 @@ def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
 
 
 def _ratio(left: Values, right: Values) -> Values:
-    scale = PER_SECOND[right.unit] / PER_SECOND[left.unit]
+    """One that is a whole number exactly, others as floats divide nanoseconds."""
     with np.errstate(all="ignore"):
-        result = left.data.astype(np.float64) / right.data.astype(np.float64) * scale
+        whole, rest = np.divmod(left.data, np.where(right.data == 0, 1, right.data))
+        result = left.data.astype(np.float64) / right.data.astype(np.float64)
+        result = np.where((rest == 0) & (right.data != 0), whole, result)
     return numbers(np.where(left.missing | right.missing, np.nan, result), nulls_among(left, right))
 
 

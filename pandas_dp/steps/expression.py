@@ -17,15 +17,12 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps import dates, operations, selection, text
+from pandas_dp.steps import date_texts, dates, operations, parts, selection, text
 from pandas_dp.steps.values import (
     ConstantValue,
-    Kind,
     Mask,
-    Nulls,
     Values,
     booleans,
-    nulls_among,
     plain,
     read_column,
     read_constant,
@@ -39,7 +36,7 @@ MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
 MOST_PAIRS = 50  # a longer map is written as its digest
 _NO_COLUMN = "needs a column, not a constant: change the constant itself"
 Option = ConstantValue | None | tuple[ConstantValue, ...]
-VERSION = 2  # part of what a node is stored by: raised where the same tree comes to compute something else
+VERSION = 3  # part of what a node is stored by: raised where the same tree comes to compute something else
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -107,8 +104,9 @@ class Expression:
         Returns
         -------
         Series, shape (n,)
-            A column by itself comes back as it is. Whole numbers are int64 or uint64, other computed ones float64,
-            conditions bool, dates and durations datetime64 and timedelta64, or nullable where a column is. The dtype
+            A column by itself comes back as it is. Whole numbers are int64 or uint64, other computed ones float64, as are
+            sums, differences and products of NumPy's integers, conditions bool, dates and durations datetime64 and
+            timedelta64, or nullable where a column is. The dtype
             depends on the dtypes of the columns only.
 
         Raises
@@ -293,30 +291,13 @@ class Map(Expression):
         return f"Map({self.operands[0]!r}, {self._exact}, version={VERSION})"
 
 
-def _not(condition: Values) -> Values:
-    if condition.kind is not Kind.BOOLEAN or condition.nulls is not Nulls.NA:
-        return booleans(~truth(condition))
-    return booleans(~(condition.data | condition.missing), condition.missing, condition.nulls)
-
-
-def _joined(decisive: bool, *conditions: Values) -> Values:
-    """What Kleene's logic has: decided as soon as one condition decides, otherwise unknown as soon as one is."""
-    found = [truth(condition) == decisive for condition in conditions]
-    nulls = nulls_among(*conditions)
-    if nulls is not Nulls.NA:
-        return booleans(functools.reduce(np.logical_or, found) == decisive)
-    decided = functools.reduce(np.logical_or, [f & ~c.missing for f, c in zip(found, conditions, strict=True)])
-    unknown = functools.reduce(np.logical_or, [condition.missing for condition in conditions]) & ~decided
-    return booleans((decided == decisive) & ~unknown, unknown, nulls)
-
-
 OPERATIONS: dict[str, Callable[..., Values]] = {
     **{op: functools.partial(operations.arithmetic, op) for op in operations.OPERATORS},
     **{name: functools.partial(operations.function, name) for name in operations.FUNCTIONS},
     **{op: functools.partial(operations.compare, op) for op in ("==", "!=", "<", "<=", ">", ">=")},
-    "and": functools.partial(_joined, False),
-    "or": functools.partial(_joined, True),
-    "not": _not,
+    "and": functools.partial(operations.logical, False),
+    "or": functools.partial(operations.logical, True),
+    "not": operations.negated,
     "isna": lambda operand: booleans(operand.missing),
     "at_least": functools.partial(operations.clip, np.maximum),
     "at_most": functools.partial(operations.clip, np.minimum),
@@ -325,17 +306,36 @@ OPERATIONS: dict[str, Callable[..., Values]] = {
     "where": selection.where,
     "case_when": selection.case_when,
     **{f"dt.{name}": functools.partial(dates.part, name) for name in dates.PARTS},
+    **{f"dt.{name}": functools.partial(dates.flag, name) for name in dates.FLAGS},
+    **{f"dt.{name}": functools.partial(dates.span, name) for name in dates.SPANS},
 }
 ROWWISE: dict[str, Callable[..., Values]] = {
     **{f"str.{name}": functools.partial(text.change, name) for name in text.CHANGES},
     **{f"str.{name}": functools.partial(text.holds, name) for name in text.TESTS},
-    "str.len": text.length,
+    **{f"str.{name}": functools.partial(text.count, name) for name in text.COUNTS},
+    "str.contains": lambda operand, pat, case, regex: (parts.matches if regex else text.holds)(
+        "contains", operand, pat=pat, case=case, regex=regex
+    ),
+    **{f"str.{name}": functools.partial(parts.matches, name) for name in ("match", "fullmatch")},
+    "str.extract": parts.extract,
+    "str.split": parts.split,
+    "str.rsplit": functools.partial(parts.split, right=True),
+    "str.get": parts.element,
+    "str.len": parts.length,
+    "struct.field": parts.field,
+    "str.to_datetime": date_texts.to_datetime,
+    "dt.strftime": date_texts.strftime,
+    **{f"dt.{name}": functools.partial(date_texts.rounded, name) for name in ("floor", "ceil", "round")},
+    "dt.tz_localize": dates.placed_in,
+    "dt.tz_convert": dates.converted,
     "astype": text.astype,
     "cut": selection.cut,
 }
 _DEFAULTS = {  # options that are not written
-    *((name, None) for name in ("start", "stop", "step")),
+    *((name, None) for name in ("start", "stop", "step", "end", "tz", "pat")),
     ("case", True),
+    ("fillchar", " "),
+    ("n", -1),
     ("right", True),
     ("include_lowest", False),
 }
@@ -348,7 +348,7 @@ _METHODS = {
     "round": "round({})",
     "at_least": "clip({})",
     "at_most": "clip(upper={})",
-    **{f"dt.{name}": f"dt.{name}" for name in dates.PARTS},
+    **{f"dt.{name}": f"dt.{name}" for name in (*dates.PARTS, *dates.FLAGS, *dates.SPANS)},
 }
 
 

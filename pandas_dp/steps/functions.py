@@ -8,96 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.choices import CHOICES
-from pandas_dp.steps.dates import PARTS
-from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, Option, lift, shorten
-from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN
-from pandas_dp.steps.values import plain
+from pandas_dp.steps.expression import Constant, Expression, IsIn, Method, Operation, lift, shorten
+from pandas_dp.steps.refusals import INTERNAL, NOT_TRACED, REASONS, WHOLE_COLUMN, said
+from pandas_dp.steps.text_functions import TEXT_METHODS
+from pandas_dp.steps.time_functions import PROPERTIES, TIME_METHODS, of_one
 
-NOT_GIVEN: Any = pd.api.extensions.no_default
-_SPECIAL = frozenset("\\.^$*+?{}[]|()")
-_PLAIN_TEXT = "plain text is looked for, as in .str.contains('ICU'); several are joined by |"
-
-
-def _method(name: str, operand: Expression, **options: Option) -> Expression:
-    return Method(f"str.{name}", (operand,), tuple(options.items()))
-
-
-def _bare(name: str, operand: Expression) -> Expression:
-    """A method without options: what ``call`` finds in this signature is all that may be given."""
-    return _method(name, operand)
-
-
-def _strip(name: str, operand: Expression, to_strip: Any = None) -> Expression:
-    return _method(name, operand) if to_strip is None else _method(name, operand, to_strip=_text(name, to_strip))
-
-
-def _slice(operand: Expression, start: Any = None, stop: Any = None, step: Any = None) -> Expression:
-    given = {"start": start, "stop": stop, "step": step}
-    for bound in given.values():
-        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int)):
-            raise ArgumentTypeError("str.slice takes integers, as in .str.slice(0, 3)")
-        if bound is not None and not -(2**63) <= bound < 2**63:
-            raise ArgumentValueError("str.slice takes integers in [-2**63, 2**63)")
-    given = {name: None if bound is None else int(bound) for name, bound in given.items()}
-    if step == 0:
-        raise ArgumentValueError("str.slice: step cannot be 0")
-    return _method("slice", operand, **given)
-
-
-def _contains(
-    operand: Expression, pat: Any, case: Any = True, flags: Any = 0, na: Any = NOT_GIVEN, regex: Any = None
-) -> Expression:
-    pat = _text("contains", pat)
-    if regex not in (None, False) or flags != 0:
-        raise ArgumentValueError(
-            f"str.contains: regular expressions are not read, since a cell could make one run for ever; {_PLAIN_TEXT}"
-        )
-    if regex is None and _SPECIAL & set(pat):
-        raise ArgumentValueError(
-            "str.contains: pandas would read this pat as a regular expression: write regex=False to look for this very "
-            f"text; {_PLAIN_TEXT}"
-        )
-    if not isinstance(case, bool):
-        raise ArgumentTypeError("str.contains: case has to be True or False")
-    return _missing("contains", na, _method("contains", operand, pat=pat, case=case, regex=False))
-
-
-def _ends(name: str, operand: Expression, pat: Any, na: Any = NOT_GIVEN) -> Expression:
-    several = isinstance(pat, list | tuple)
-    found = tuple(sorted({_text(name, one) for one in pat})) if several else _text(name, pat)
-    return _missing(name, na, _method(name, operand, pat=found))
-
-
-def _missing(name: str, na: Any, found: Expression) -> Expression:
-    """What is found; where ``na=False`` is given a missing cell is False in every dtype, also in those where it is unknown."""
-    if na is NOT_GIVEN:
-        return found
-    if na is not False:
-        raise ArgumentValueError(f"str.{name}: na has to be False where it is given: add | d.x.isna() for True")
-    return Operation("fillna", (found, Constant(False)))
-
-
-def _text(name: str, value: Any) -> str:
-    value = plain(value) if isinstance(value, str) else value
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"str.{name} takes public text, as in .str.{name}('a')")
-    return value
-
-
-TEXT_METHODS: dict[str, Callable[..., Expression]] = {
-    **{f"str.{name}": functools.partial(_bare, name) for name in ("lower", "upper", "len")},
-    **{f"str.{name}": functools.partial(_strip, name) for name in ("strip", "lstrip", "rstrip")},
-    **{f"str.{name}": functools.partial(_ends, name) for name in ("startswith", "endswith")},
-    "str.contains": _contains,
-    "str.slice": _slice,
-}
-
-
-_ALIASES = {"weekday": "day_of_week", "dayofweek": "day_of_week", "dayofyear": "day_of_year"}
 _DTYPES: dict[str, tuple[Any, ...]] = {  # what pandas calls each, and Python
     "float64": ("float64", "Float64", "float", float, np.float64),
     "int64": ("int64", "Int64", "int", int, np.int64),
@@ -130,11 +48,6 @@ def operation(op: str, *operands: Any) -> Expression:
 
 
 negate = functools.partial(operation, "not")
-
-
-def _of_one(op: str, operand: Expression) -> Expression:
-    """An operation without arguments, as `_bare` is a method without options."""
-    return Operation(op, (operand,))
 
 
 def _notna(operand: Expression) -> Expression:
@@ -179,7 +92,33 @@ def _clip(operand: Expression, lower: Any = None, upper: Any = None) -> Expressi
 
 
 def _fillna(operand: Expression, value: Any) -> Expression:
-    return Operation("fillna", (operand, _constant(value, "fillna")))
+    filled = lift(value)
+    if isinstance(filled, Constant):
+        return Operation("fillna", (operand, filled))
+    return Operation("where", (operand, _notna(operand), filled))
+
+
+def _combine_first(operand: Expression, other: Any) -> Expression:
+    return _fillna(operand, other)
+
+
+_ARITHMETIC = {"add": "+", "sub": "-", "subtract": "-", "mul": "*", "multiply": "*", "div": "/", "divide": "/"}
+_ARITHMETIC |= {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
+_SHORT = "add sub mul div truediv floordiv mod pow"  # of which there is a name for the operands the other way round
+_COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def _named(op: str, operand: Expression, other: Any) -> Expression:
+    """An operator by its name."""
+    return operation(op, operand, other)
+
+
+def _reflected(op: str, operand: Expression, other: Any) -> Expression:
+    return operation(op, other, operand)
+
+
+def _compared(op: str, operand: Expression, other: Any) -> Expression:
+    return compare(op, operand, other)
 
 
 def _constant(value: Any, function: str) -> Constant:
@@ -195,32 +134,32 @@ def _astype(operand: Expression, dtype: Any) -> Expression:
             return Method("astype", (operand,), (("dtype", target),))
     raise ArgumentValueError(
         "astype takes 'float64', 'int64', 'bool' or 'string'; categories are not needed, since text and numbers serve as "
-        "keys as they are, and a date comes from pd.to_datetime before the table is protected"
+        "keys as they are, and dates come of text by x.str.to_datetime('%Y-%m-%d')"
     )
 
 
 METHODS: dict[str, Callable[..., Expression]] = {
-    "isna": functools.partial(_of_one, "isna"),
-    "isnull": functools.partial(_of_one, "isna"),
+    "isna": functools.partial(of_one, "isna"),
+    "isnull": functools.partial(of_one, "isna"),
     "notna": _notna,
     "notnull": _notna,
     "isin": _isin,
     "between": _between,
-    "abs": functools.partial(_of_one, "abs"),
+    "abs": functools.partial(of_one, "abs"),
     "round": _round,
     "clip": _clip,
     "fillna": _fillna,
     "astype": _astype,
+    "combine_first": _combine_first,
+    **{name: functools.partial(_named, op) for name, op in _ARITHMETIC.items()},
+    **{f"r{name}": functools.partial(_reflected, _ARITHMETIC[name]) for name in _SHORT.split()},
+    **{name: functools.partial(_compared, op) for name, op in _COMPARED.items()},
     **CHOICES,
     **TEXT_METHODS,
+    **TIME_METHODS,
 }
 
-# Attributes that are not called.
-PROPERTIES: dict[str, Callable[[Expression], Expression]] = {
-    **{f"dt.{name}": functools.partial(_of_one, f"dt.{name}") for name in PARTS},
-    **{f"dt.{alias}": functools.partial(_of_one, f"dt.{name}") for alias, name in _ALIASES.items()},
-}
-ACCESSORS = ("dt", "str")
+ACCESSORS = ("dt", "str", "list", "struct")
 
 
 def call(name: str, operand: Expression, args: Any, kwargs: Any) -> Expression:
@@ -241,8 +180,8 @@ def call(name: str, operand: Expression, args: Any, kwargs: Any) -> Expression:
 def refusal(name: str) -> str:
     """Why a method or attribute that is none of ``METHODS`` is refused, and what to type instead."""
     if name in INTERNAL or name.startswith("_"):  # what pandas' own functions ask a column first
-        return WHOLE_COLUMN
+        return said(WHOLE_COLUMN)
     space = name.partition(".")[0]
     offered = sorted(n for n in (*METHODS, *PROPERTIES) if n.startswith(f"{space}.") or space not in ACCESSORS)
     reason = REASONS.get(name, f"{NOT_TRACED}. Those that can: {', '.join(offered)}")
-    return f".{shorten(name, 40)} {reason.replace('{name}', name)}"
+    return f".{shorten(name, 40)} {said(reason)}"

@@ -6,6 +6,7 @@ the result, and whether the operation is refused, depend on the kinds of the ope
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,9 +18,10 @@ import pyarrow.compute as pc
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories, dates, exact
 from pandas_dp.steps.dates import as_time, split_seconds
-from pandas_dp.steps.text import arrow_text, python_text
+from pandas_dp.steps.text import arrow_text, joined, python_text
 from pandas_dp.steps.values import (
     NUMERIC,
+    TEXTUAL,
     TIMES,
     Kind,
     Mask,
@@ -32,6 +34,7 @@ from pandas_dp.steps.values import (
     nulls_among,
     numbers,
     times,
+    truth,
 )
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -60,7 +63,8 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
 
     Others are in float64, as are ``/`` and ``**``. There division by zero and overflow give infinities or missing numbers,
     as in numpy, and no zero gets a sign that whole numbers do not have: one divided by it would tell. Of dates and
-    durations, the differences, the sums and the ratio of two durations exist; what leaves the range of dates is missing.
+    durations, the differences, the sums and the ratio of two durations exist; what leaves the range of dates is missing. Text
+    is joined by ``+``.
 
     Raises
     ------
@@ -83,6 +87,8 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
         kind = dates.result_kind(op, left.kind, right.kind)
         if kind is not None:
             return dates.combine(op, left, right, kind)
+    if op == "+" and {left.kind, right.kind} <= {*TEXTUAL, Kind.CATEGORY}:
+        return joined(left, right)
     raise ArgumentTypeError(f"'{op}' does not work on {left.kind.value} and {right.kind.value}{advice(left, right)}")
 
 
@@ -122,8 +128,9 @@ def round_half_even(operand: Values, decimals: Values) -> Values:
     x = operand.floats()
     with np.errstate(all="ignore"):
         result = np.round(x, int(decimals.data)) + 0.0
-    # numpy multiplies by 10**decimals first; where that overflows, the number has no such decimals to round.
-    return numbers(np.where(np.isfinite(result), result, x), operand.nulls)
+    # numpy multiplies by 10**decimals first; where that overflows or is rounded itself, there may be no such decimals to round
+    kept = ~np.isfinite(result) | ((x == np.floor(x)) & (decimals.data >= 0))
+    return numbers(np.where(kept, x + 0.0, result), operand.nulls)
 
 
 COMPARISONS: dict[str, Callable[..., Any]] = {
@@ -232,3 +239,24 @@ def _compare_text(op: str, left: Values, right: Values) -> Mask:
     if x is not None and y is not None:  # UTF-8 sorts as its code points do, so both paths agree
         return np.asarray(_ARROW_OPERATORS[op](x, y).fill_null(False).to_numpy(zero_copy_only=False))
     return np.asarray(COMPARISONS[op](python_text(left), python_text(right)), dtype=bool)
+
+
+# Truth
+
+
+def negated(condition: Values) -> Values:
+    """``not`` of a condition: unknown where that is."""
+    if condition.kind is not Kind.BOOLEAN or condition.nulls is not Nulls.NA:
+        return booleans(~truth(condition))
+    return booleans(~(condition.data | condition.missing), condition.missing, condition.nulls)
+
+
+def logical(decisive: bool, *conditions: Values) -> Values:
+    """What Kleene's logic has: decided as soon as one condition decides, otherwise unknown as soon as one is."""
+    found = [truth(condition) == decisive for condition in conditions]
+    nulls = nulls_among(*conditions)
+    if nulls is not Nulls.NA:
+        return booleans(functools.reduce(np.logical_or, found) == decisive)
+    decided = functools.reduce(np.logical_or, [f & ~c.missing for f, c in zip(found, conditions, strict=True)])
+    unknown = functools.reduce(np.logical_or, [condition.missing for condition in conditions]) & ~decided
+    return booleans((decided == decisive) & ~unknown, unknown, nulls)

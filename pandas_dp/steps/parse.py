@@ -14,7 +14,8 @@ import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation, lift, shorten
-from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, logical, negate, refusal
+from pandas_dp.steps.functions import ACCESSORS, METHODS, call, compare, logical, negate, refusal
+from pandas_dp.steps.time_functions import PROPERTIES
 from pandas_dp.steps.trace import trace, unknown_column
 
 Source = str | Callable[[Any], Any] | pd.api.typing.Expression
@@ -129,8 +130,7 @@ def _prepare(text: str, argument: str) -> tuple[str, dict[str, str]]:
     for token in (match.group() for match in _TOKEN.finditer(text)):
         if token == "@":  # noqa: S105
             raise ArgumentValueError(
-                f"{argument}: '@' is not read, since it could name anything: write the value itself, or a function, "
-                "as in .filter(lambda d: d.x > limit)"
+                f"{argument}: '@' isn't supported; write the value, or a function, as in .filter(lambda d: d.x > limit)"
             )
         if len(token) > 1 and token[0] == "`":
             placeholder = f"{prefix}{len(quoted)}_"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+import unicodedata
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -19,21 +20,57 @@ import pyarrow as pa
 
 from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.steps import categories, exact
-from pandas_dp.steps.values import NUMERIC, TEXTUAL, Kind, Mask, Nulls, Values, advice, booleans, numbers
+from pandas_dp.steps.values import (
+    LONGEST,
+    NUMERIC,
+    TEXTUAL,
+    Kind,
+    Mask,
+    Nulls,
+    Values,
+    advice,
+    booleans,
+    numbers,
+    plain,
+    read_constant,
+)
 
-CHANGES: dict[str, Callable[..., str]] = {
-    "lower": str.lower,
-    "upper": str.upper,
-    "strip": str.strip,
-    "lstrip": str.lstrip,
-    "rstrip": str.rstrip,
+_TRUTHS = "isalnum isalpha isascii isdecimal isdigit islower isnumeric isspace istitle isupper startswith endswith"
+
+
+def _fits(length: int, cell: str) -> bool:
+    """Whether a text may become so long; otherwise it is missing, as whether memory is enough would follow from a cell."""
+    return length <= max(LONGEST, len(cell))
+
+
+def _replaced(cell: str, pat: str, repl: str, n: int = -1) -> str | None:
+    found = cell.count(pat) if n < 0 else min(n, cell.count(pat))
+    return cell.replace(pat, repl, n) if _fits(len(cell) + found * (len(repl) - len(pat)), cell) else None
+
+
+def _sliced_out(cell: str, start: int | None, stop: int | None, repl: str) -> str | None:
+    """As pandas has it: between a start and a stop before it, the text is put in at the start."""
+    first, last, _ = slice(start, stop).indices(len(cell))
+    found = cell[:first] + repl + cell[max(first, last) :]
+    return found if _fits(len(found), cell) else None
+
+
+_OF_PYTHON = (
+    "lower upper capitalize casefold title swapcase strip lstrip rstrip removeprefix removesuffix zfill ljust rjust"
+)
+CHANGES: dict[str, Callable[..., str | None]] = {
+    **{name: getattr(str, name) for name in f"{_OF_PYTHON} center".split()},
     "slice": lambda cell, start=None, stop=None, step=None: cell[start:stop:step],
+    "slice_replace": _sliced_out,
+    "replace": _replaced,
+    "repeat": lambda cell, repeats: cell * repeats if _fits(len(cell) * repeats, cell) else None,
+    "normalize": lambda cell, form: unicodedata.normalize(form, cell),
 }
 TESTS: dict[str, Callable[..., bool]] = {
+    **{name: getattr(str, name) for name in _TRUTHS.split()},
     "contains": lambda cell, pat, case, regex: pat in cell if case else pat.upper() in cell.upper(),
-    "startswith": str.startswith,
-    "endswith": str.endswith,
 }
+COUNTS: dict[str, Callable[..., int]] = {"count": str.count, "find": str.find, "rfind": str.rfind}
 
 
 def change(name: str, operand: Values, **options: Any) -> Values:
@@ -44,9 +81,9 @@ def change(name: str, operand: Values, **options: Any) -> Values:
     ArgumentTypeError
         If the operand is no column of text.
     """
-    operand = _column(name, operand)
+    operand = as_text(name, operand)
     function = CHANGES[name]
-    return texts([function(cell, *options.values()) for cell in python_text(operand)], operand.incomparable, operand)
+    return found_texts([function(cell, *options.values()) for cell in python_text(operand)], operand)
 
 
 def holds(name: str, operand: Values, **options: Any) -> Values:
@@ -57,24 +94,43 @@ def holds(name: str, operand: Values, **options: Any) -> Values:
     ArgumentTypeError
         If the operand is no column of text.
     """
-    operand = _column(name, operand)
+    operand = as_text(name, operand)
     function = TESTS[name]
     found = (function(cell, *options.values()) for cell in python_text(operand))
     holds = np.fromiter(found, bool, len(operand.missing)) & ~operand.incomparable
     return booleans(holds, operand.missing, operand.nulls)
 
 
-def length(operand: Values) -> Values:
-    """Number of characters, in float64; missing for a cell that is missing or no text.
+def count(name: str, operand: Values, **options: Any) -> Values:
+    """A whole number of one of ``COUNTS``, in float64; missing for a cell that is missing or no text.
 
     Raises
     ------
     ArgumentTypeError
         If the operand is no column of text.
     """
-    operand = _column("len", operand)
-    counts = np.fromiter(map(len, python_text(operand)), np.float64, len(operand.missing))
+    operand = as_text(name, operand)
+    found = (COUNTS[name](cell, *options.values()) for cell in python_text(operand))
+    counts = np.fromiter(found, np.float64, len(operand.missing))
     return numbers(np.where(operand.incomparable, np.nan, counts), operand.nulls)
+
+
+def joined(left: Values, right: Values) -> Values:
+    """One text after the other; missing where one is, or both together are longer than a text may become."""
+    sides = [categories.objects(side) if side.kind is Kind.CATEGORY else side for side in (left, right)]
+    x, y = (python_text(side) for side in sides)
+    if not np.ndim(x) and not np.ndim(y):
+        return read_constant(plain(x.item() + y.item()))
+    pairs = np.broadcast(x, y)
+    missing = np.broadcast_to(sides[0].incomparable | sides[1].incomparable, pairs.shape)
+    cells = [a + b if len(a) + len(b) <= LONGEST or not a or not b else None for a, b in pairs]
+    return found_texts(cells, *sides, missing=missing)
+
+
+def found_texts(cells: list[str | None], *sources: Values, missing: Mask | None = None) -> Values:
+    """Text made from columns of text, missing where one of them was or where there is none."""
+    none = np.fromiter((cell is None for cell in cells), bool, len(cells))
+    return texts(cells, none | (sources[0].incomparable if missing is None else missing), *sources)
 
 
 def texts(cells: Any, missing: Mask, *sources: Values, nulls: Nulls = Nulls.NAN) -> Values:
@@ -128,7 +184,7 @@ def _held_by_arrow(values: Values) -> bool:
     return values.kind is Kind.TEXT and isinstance(values.data, pd.arrays.ArrowExtensionArray)
 
 
-def _column(name: str, operand: Values) -> Values:
+def as_text(name: str, operand: Values) -> Values:
     """The operand as text or objects."""
     if operand.kind is Kind.CATEGORY:
         return categories.objects(operand)
@@ -184,12 +240,13 @@ def _int(operand: Values) -> Values:
     floats = _float(operand).floats()
     with np.errstate(all="ignore"):  # a signalling NaN is one like others
         fits = np.abs(floats) < 2.0**63
-    return Values(Kind.NUMBER, np.where(fits, floats, 0).astype(np.int64), ~fits, nulls=max(operand.nulls, Nulls.NAN))
+        whole_ones = floats.astype(np.int64)  # anything where one does not fit
+    return Values(Kind.NUMBER, whole_ones, ~fits, nulls=max(operand.nulls, Nulls.NAN))
 
 
 def _bool(operand: Values) -> Values:
     if operand.kind not in NUMERIC:
-        raise ArgumentTypeError(f"{operand.kind.value} are no truth values: compare, as in d.x == 'yes'")
+        raise ArgumentTypeError(f"{operand.kind.value} are not truth values: compare, as in d.x == 'yes'")
     return booleans(np.asarray((operand.data != 0) & ~operand.missing), operand.missing, operand.nulls)
 
 

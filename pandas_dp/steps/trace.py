@@ -16,8 +16,9 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, did_you_mean, told
 from pandas_dp.facts.public_only import check_typed
 from pandas_dp.steps.expression import Column, Expression, lift, quote
-from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call, compare, logical, negate, operation, refusal
+from pandas_dp.steps.functions import ACCESSORS, METHODS, call, compare, logical, negate, operation, refusal
 from pandas_dp.steps.operations import FUNCTIONS, OPERATORS
+from pandas_dp.steps.time_functions import PROPERTIES
 
 _DATA = (pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray, np.ndarray)
 _NOT_A_TRUTH = (
@@ -180,7 +181,7 @@ class TracedColumn:
 
 
 class TracedAccessor:
-    """``.dt`` or ``.str`` of a traced column."""
+    """``.dt``, ``.str``, ``.list`` or ``.struct`` of a traced column."""
 
     def __init__(self, column: TracedColumn, space: str) -> None:
         self._column = column
@@ -194,6 +195,8 @@ class TracedAccessor:
     def __getitem__(self, part: object) -> Any:
         if self._space == "str" and isinstance(part, slice):
             return self.slice(part.start, part.stop, part.step)
+        if self._space in ("str", "list") and isinstance(part, int):
+            return self._column.str.get(part)
         raise ArgumentValueError(f"{self._column._argument}: write .str[0:1] or .str.slice(0, 1) for a part of a text")
 
 

@@ -338,7 +338,7 @@ def write(values: Values, index: pd.Index[Any]) -> pd.Series[Any]:
 
 ConstantValue = bool | int | float | str | pd.Timestamp | pd.Timedelta
 
-_MISSING = "a missing value is no constant: test for one with .isna() or .notna()"
+_MISSING = "a missing value is not a constant: test for one with .isna() or .notna()"
 
 
 def plain(value: Any) -> ConstantValue:
@@ -364,7 +364,7 @@ def plain(value: Any) -> ConstantValue:
             raise ArgumentValueError(f"a text constant may have {LONGEST:,} characters")
         return str.__str__(value)
     raise ArgumentTypeError(
-        f"{type(value).__name__} is no constant: that is true or false, a number, text, a pd.Timestamp or a "
+        f"{type(value).__name__} is not a constant: that is true or false, a number, text, a pd.Timestamp or a "
         "pd.Timedelta. Data comes from columns of the table itself"
     )
 

@@ -62,7 +62,7 @@ def check_free(frame: pd.DataFrame, session: Session | None, claimed: bool = Fal
     if other is not None and not other._implicit and not claimed:
         raise ArgumentValueError(
             f"this table already spends from the budget {other.name!r}; tables about the same people belong on "
-            "one budget. If that was a mistake: df.dp.session.close(), then protect again; what both release adds up"
+            "one budget. If that was a mistake: df.dp.session.close(), then protect again; the two budgets add up"
         )
 
 

@@ -40,7 +40,7 @@ class Table:
     source : DataFrame
         Shallow copy-on-write copy of the frame as it was protected: costs no memory, and later writes are not in it.
     token : str
-        Public name under which answers are stored: the owner's table and version, or a random one that ends with the process.
+        Public name under which answers are stored: the owner's table and version, or a random one of this process.
     content : str
         Public name of these very rows, which parts of a partition bear: the owner's table and version, which stand for the
         rows first protected under them, or a random one.

@@ -54,6 +54,7 @@ def shapes():
         yield Hierarchy(size, 2, (size - 1).bit_length(), root=True, differences=True)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("shape", [shape for shape in shapes() if shape.levels], ids=repr)
 def test_estimates_and_variances(shape):
     a, exact = matrix(shape), covariance(shape)
@@ -119,7 +120,7 @@ def test_published_errors_under_add_remove(size, form, laplace, gaussian):
     ],
 )
 def test_published_errors_under_replace_one(size, form, laplace, gaussian):
-    """There the count of all parts is public. It is measured here, for nothing, which comes close to that."""
+    """There the count of all parts is public. It is measured here, for free, which comes close to that."""
     by = bins(size)
     statistic = Haar(by) if form == "haar" else Tree(by) if form == "identity" else Tree(by, *form)
     shape = hierarchy_of(statistic, REPLACE_ONE)

@@ -57,7 +57,9 @@ def test_conditions_that_divide_a_bin(text):
 
 
 def test_conditions_on_other_columns():
-    with pytest.raises(ArgumentValueError, match="'city' is no column of the domain, which has age, sex, pay, smoker"):
+    with pytest.raises(
+        ArgumentValueError, match="'city' is not a column of the domain, which has age, sex, pay, smoker"
+    ):
         holding("city == 'x' and age >= 30")
 
 

@@ -35,7 +35,7 @@ def test_a_mean_keeps_to_its_bounds_whatever_the_noise(noisy):
     answer = asked.answer(noisy, asked.look(terms), terms)
     assert math.isnan(answer.value)
     assert answer.error.bounds(answer.value, 0.95) == (-4, 100)
-    assert answer.notes == ("no rows to speak of: 11 or more would have given a value with 99 %",)
+    assert answer.notes == ("too few rows for a value: 11 or more would have given one with 99 % probability",)
 
 
 @pytest.mark.parametrize("total", [60.0, 200.0, 10_000.0])

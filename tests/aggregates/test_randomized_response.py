@@ -77,6 +77,7 @@ def test_two_keys_have_the_same_variance_whatever_the_data():
         assert standard_error(mechanism, share, 100) ** 2 == pytest.approx((1 - alpha**2) / (4 * alpha**2 * 100))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(3)])
 @pytest.mark.parametrize(("parts", "share"), [(2, 0.0), (2, 0.3), (5, 0.0), (5, 0.1), (5, 1.0)])
 def test_intervals_cover_as_often_as_they_say(parts, share, epsilon):

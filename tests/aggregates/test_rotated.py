@@ -102,7 +102,11 @@ def spreads_of(law, rows, scale, t, v, draws=DRAWS):
         yield name, pd.Series(values), error.bounds(pd.Series(values), LEVEL), truth
 
 
-SETTINGS = list(product((30, 400, 2000, 10**6), (0.05, 0.5, 3), (1, 2)))
+SETTINGS = [  # each pair of two of them; sides by turns
+    (rows, epsilon, 1 + (i + j) % 2)
+    for i, rows in enumerate((30, 400, 2000, 10**6))
+    for j, epsilon in enumerate((0.05, 0.5, 3))
+]
 
 
 @pytest.mark.one_in(40)
@@ -192,22 +196,20 @@ def test_ends_are_where_the_test_turns():
         assert (test.left(beyond, LEVEL)[within] < 0).all()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "weights", [(1,), (1, 1), (1, 1, 1), (1, 1, 1, 1), (2, -1), (0, 3), (1, 0.999, 0), (3, 1, 2), (1,) * 6]
 )
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.995])
-def test_half_widths_of_sums(weights, law, level):
+def test_half_widths_of_sums(weights, law):
     """The share of a million draws beyond is that of the level (of six and more at most that), at five standard errors."""
     noise = noise_at(law, 1.0, 2**30)
     sums = np.abs(drawn(noise, (10**6, len(weights)), 3) @ np.array(weights))
-    beyond, error = (
-        np.mean(sums > half_width(tuple(map(float, weights)), noise, level)),
-        math.sqrt((1 - level) * level / 10**6),
-    )
-    assert beyond <= 1 - level + 5 * error
-    if len(weights) <= 4:
-        assert beyond >= (1 - level) * 0.985 - 5 * error
+    for level in (0.5, 0.95, 0.995):
+        beyond = np.mean(sums > half_width(tuple(map(float, weights)), noise, level))
+        error = math.sqrt((1 - level) * level / 10**6)
+        assert beyond <= 1 - level + 5 * error, level
+        assert len(weights) > 4 or beyond >= (1 - level) * 0.985 - 5 * error, level
 
 
 def test_no_noise_no_width():
@@ -261,7 +263,7 @@ def test_groups_without_rows_have_no_value(statistic):
     answer = question.answer(noisy, look, terms)
     assert answer.value.notna().tolist() == [True, False, False]
     least = 11 if statistic == "mean" else 13
-    note = f"no value where a group has no rows to speak of: {least} or more would have given one with 99 %"
+    note = f"no value where a group has too few rows: {least} or more would have given one with 99 % probability"
     assert answer.notes == (note,)
     lower, upper = answer.error.bounds(answer.value, LEVEL)
     whole = {"mean": (-0.5, 0.5), "var": (0, 0.5), "std": (0, math.sqrt(0.5))}[statistic]
@@ -336,7 +338,7 @@ def of_equal_rows(lattice, rows, offset):
     return np.array(features(offset, lattice, 2), dtype=np.float64) * rows + drawn(noise, (DRAWS, 3)), noise, row
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rows", [10**6, 10**7, 10**9])
 @pytest.mark.parametrize("bits", [30, 20])
 def test_rounding_to_the_lattice_is_covered(rows, bits):

@@ -49,7 +49,7 @@ def test_few_rows_are_answered_by_two_sums_and_many_by_blocks():
     """The number of rows has noise of scale 20: it is off by 530 or more with e^-26."""
     for rows, blocks in ((FEW, False), (MANY + 100, True)):
         answer = protected(ages(rows)).dp(epsilon=1).mean("x", **WIDE)
-        assert (", of the mean of 853 block means cut to about [" in repr(answer)) == blocks
+        assert (", of the mean of 853 block means clipped to about [" in repr(answer)) == blocks
         said = "not a Winsorized mean, as there may be fewer than the 8,530 rows that it needs: by method='rotated'; 5 % of the"
         assert (f"\n  {said} price bought the number of rows" in repr(answer)) == (not blocks)
         assert answer.query.call == "mean('x', bounds=(0, 1000), method='winsorized')"
@@ -59,7 +59,7 @@ def test_few_rows_are_answered_by_two_sums_and_many_by_blocks():
 def test_an_empty_table_has_no_mean():
     answer = protected(ages(100)).dp(epsilon=1).query("x < 0").mean("x", **WIDE)
     assert np.isnan(answer)
-    assert "no rows to speak of" in repr(answer)
+    assert "too few rows for a value" in repr(answer)
 
 
 @pytest.mark.parametrize("relation", NeighboringRelation)

@@ -71,6 +71,7 @@ def test_right_mechanisms_pass(name: str):
     assert not result.violated, str(result)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["count", "randomized response", "noise on a grid"])
 def test_right_and_tight_mechanisms_get_what_is_expected(name: str):
     result = batch(RIGHT[name], 100_000)
@@ -93,6 +94,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_mechanisms_are_caught(name: str):
     result = batch(BROKEN[name], 20_000)
@@ -174,6 +176,7 @@ ALL_SEEN = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("leak", ALL_SEEN)
 def test_everything_a_caller_sees_is_part_of_the_output(leak: Callable[[list[Any]], Any]):
     tables = ["a", "a"], ["a", "a", "b"]

@@ -97,6 +97,46 @@ def test_every_entry_and_every_release_stands_on_it_once(asked):
         assert f"{value:,}" in page.texts["td"]
 
 
+def test_it_begins_with_who_is_protected_by_how_much_what_was_published_and_what_is_not_covered():
+    df = protected(epsilon=1, delta=1e-6, unit="pid", max_rows=3, name=fresh())
+    page = Page(df.dp.session.report())
+    told = facts(page)
+    terms = page.texts["dt"]
+    first = ["Who is protected", "By how much", "What was published", "What is not covered", "", "", "", "Please read"]
+    at = terms.index("Who is protected")
+    assert terms[at : at + len(first)] == first
+    assert "all rows with one value of it together. At most 3 of them count" in told["Who is protected"]
+    assert "with one 'pid' in the table as without one 'pid'" in told["Who is protected"]
+    assert "by a factor of at most 2.72 (epsilon 1)" in told["By how much"]
+    assert told["By how much"].endswith("With a probability of at most 1e-6 this may fail (delta).")
+    assert told["What was published"] == "Nothing yet. Left: epsilon 1."
+    df.dp(epsilon=1).count()
+    page = Page(df.dp.session.report())
+    assert facts(page)["What was published"].startswith(
+        "1 question, with their answers below. Spent: epsilon 1 of 1. Left: "
+    )
+
+
+def test_what_is_used_up_is_said_in_words():
+    df = protected(epsilon=1)
+    df.dp(epsilon=1).count()
+    page = Page(df.dp.session.report())
+    assert facts(page)["What was published"].endswith("Spent: epsilon 1 of 1. Left: used up.")
+    assert facts(page)["Left"] == "used up"
+    assert "used up" in page.texts["td"]
+
+
+def test_facts_that_the_owner_stated_are_told_in_words(asked):
+    assert "age: bounds (0, 120)" in Page(asked.page).texts["td"]
+
+
+@pytest.mark.parametrize("name", ["h.pdf", "h", "h.txt"])
+def test_no_page_is_written_under_another_suffix(tmp_path, name):
+    with pytest.raises(ArgumentValueError, match=r"saves as PDF: session\.report\('h\.html'\)"):
+        protected(epsilon=1).dp.session.report(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_only_the_latest_releases_are_kept(monkeypatch):
     monkeypatch.setattr(books, "MOST_KEPT", 2)
     df = protected(epsilon=100)
@@ -236,9 +276,15 @@ def test_one_budget_or_all(tmp_path):
         frame.dp.protect(epsilon=5, ledger=path, name=name)
     first.dp.allot("nightly", epsilon=1)
     ledger = open_ledger(path)
-    assert Page(certificate(ledger, None)).texts["h2"] == ["Budget 'a'", "Budget 'a::nightly'", "Budget 'b'"]
+    assert Page(certificate(ledger, None)).texts["h2"] == [
+        "In short: budget 'a'",
+        "In short: budget 'b'",
+        "Budget 'a'",
+        "Budget 'a::nightly'",
+        "Budget 'b'",
+    ]
     alone = Page(certificate(ledger, "b"))
-    assert alone.texts["h2"] == ["Budget 'b'"]
+    assert alone.texts["h2"] == ["In short", "Budget 'b'"]
     assert facts(alone)["Also in the ledger"].startswith("'a', 'a::nightly': ")
     with pytest.raises(LedgerError, match="no budget named 'c'"):
         certificate(ledger, "c")
@@ -310,7 +356,7 @@ def test_each_sentence_of_warning_is_said_of_something():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "told"), [(11, "59,875"), (20, "4.86e+8"), (10**6, "3.04e+434294")], ids=["11", "20", "largest"]
+    ("epsilon", "told"), [(11, "59,900"), (20, "4.86e+8"), (10**6, "3.04e+434294")], ids=["11", "20", "largest"]
 )
 def test_the_factor_of_a_large_epsilon(epsilon, told):
     (_, full), _ = certificate_contents._of_terms(filter_for(Budget.of(epsilon)), PrivacyUnit("pid", 1))

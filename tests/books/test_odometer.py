@@ -93,8 +93,8 @@ def test_thirds_are_rounded_against_the_reader():
 def test_a_session_says_what_it_promises_and_to_whom():
     df = pd.DataFrame({"who": [1, 2], "x": [1.0, 2.0]})
     session = df.dp.protect(3, 1e-6, unit="who", max_rows=2, neighbors="replace_one", name=fresh())
-    promise = "all answers of this budget together: epsilon=3, delta=1e-6, for one unit of 'who' with other content"
-    assert session.left.guarantee == promise + ", also where questions depend on answers"
+    promise = "all answers together: epsilon=3, delta=1e-6, for one unit of 'who' with other content"
+    assert session.left.guarantee == promise + ", even if questions depend on earlier answers"
     assert session.spent.epsilon == session.spent.delta == 0
     df.dp(rho=0.001).count()
     assert 1 < session.spent.epsilon < 1.5  # a divergence of one order converts to so much from the first answer on
@@ -153,7 +153,7 @@ def test_words():
     assert first == "about 40 more calls at epsilon=0.1, and delta=1e-7 for finding keys"
     assert re.fullmatch(r"epsilon=3 added up or Renyi divergence about \S+ \(whichever pays more\)", theory)
     big = left_text(hybrid, State.zero(), ("rho=9", PrivacyLoss.gaussian(F(9))))
-    assert big.startswith("about 0 more calls at rho=9, ")
+    assert big.startswith("too little for a call at rho=9, ")
     one = left_text(hybrid, State.zero(), ("epsilon=3", PrivacyLoss.pure(F(3))))
     assert one.startswith("about 1 more call at epsilon=3, ")
     gaussian = left_text(filter_for(Budget.of(3, DELTA, accountant="gdp")), State.zero(), None)
@@ -175,9 +175,11 @@ def test_groups_of_units():
     assert group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 1) == "any 1 rows together: epsilon=1, delta=1e-6"
     text = group_text(Budget.of(1, F(1, 10**6)), PrivacyUnit(), 3)
     assert text == "any 3 rows together: epsilon=3, delta=1.1108e-5"  # 1e-6 (1 + e + e^2) = 1.11073...e-5
-    assert "too many to be hidden together" in group_text(Budget.of(3, F(1, 10**6)), PrivacyUnit(), 9)
-    assert "too many to be hidden together" in group_text(Budget.of(900, F(1, 10**6)), PrivacyUnit(), 2)
-    assert "too many to be hidden together" in group_text(Budget.of(F(1, 10), F(1, 10**6)), PrivacyUnit(), 10**9)
+    assert "too many for this budget to protect together" in group_text(Budget.of(3, F(1, 10**6)), PrivacyUnit(), 9)
+    assert "too many for this budget to protect together" in group_text(Budget.of(900, F(1, 10**6)), PrivacyUnit(), 2)
+    assert "too many for this budget to protect together" in group_text(
+        Budget.of(F(1, 10), F(1, 10**6)), PrivacyUnit(), 10**9
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])

@@ -15,7 +15,7 @@ from pandas_dp.commands.answer_files import AnswerFiles, flat
 from pandas_dp.errors import DataFileError
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", sorted(EVERY.keys() - STREAMS.keys()))
 def test_every_answer_is_written_in_every_format(tmp_path, name):
     terms = {"unit": "uid", "max_rows": 4} if name in BY_UNIT else {}

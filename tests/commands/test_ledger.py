@@ -38,10 +38,10 @@ def run(capsys, *arguments):
 def test_show_tells_what_is_protected_spent_and_left(capsys, books):
     code, out, err = run(capsys, "show", books)
     assert (code, err) == (0, "")
-    assert "visits: protects all rows of one 'pid' (at most 2 count) (add_remove)" in out
+    assert "visits: protects all rows of each 'pid' (at most 2 count; add/remove)" in out
     assert "spent    epsilon=0.75\n" in out
     assert "left     epsilon=2.25\n" in out
-    assert "all answers of this budget together: epsilon=1, delta=1e-6, for one row more or less" in out
+    assert "all answers together: epsilon=1, delta=1e-6, for one row more or less" in out
 
 
 def test_verify_counts_the_chain_and_finds_a_changed_entry(capsys, books):
@@ -109,7 +109,7 @@ def test_a_back_up_is_whole_and_cannot_be_charged_until_it_is_restored(capsys, b
     with pytest.raises(LedgerError, match=r"is a back-up of .*pandas-dp ledger restore"):
         people().dp.protect(epsilon=3, unit="pid", max_rows=2, ledger=to, name="visits")
     code, out, _ = run(capsys, "restore", to, "--spent-since", "epsilon=0.5")
-    assert (code, "charged to each of its 2 budgets: epsilon=0.5" in out) == (0, True)
+    assert (code, "charged to each of its budgets (2): epsilon=0.5" in out) == (0, True)
     df = people()
     session = df.dp.protect(epsilon=3, unit="pid", max_rows=2, ledger=to, name="visits")
     assert session.spent == "epsilon=1.25"

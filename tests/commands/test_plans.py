@@ -106,7 +106,7 @@ def test_a_total_is_split_by_weights_by_errors_or_evenly():
         (lambda p: p["queries"][0].update(calls=[]), "query 'rows': it needs one of ask and calls"),
         (lambda p: p["queries"][0].update(weight=1), r"split a total: \[split\] total = 1"),
         (lambda p: p["queries"][0].update(ask="above_threshold(5)"), "open it in code"),
-        (lambda p: p["queries"][2].update(calls=[]), "there is no question yet"),
+        (lambda p: p["queries"][2].update(calls=[]), "no question yet"),
         (lambda p: p.update(split={"total": 1}), "leave price out"),
     ],
 )  # fmt: skip

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from fractions import Fraction
 
 import pandas as pd
 import pytest
 from support.commands import PLAN, SECRET, command, entries, spent, visits
 
+import pandas_dp
 from pandas_dp.commands.plans import PipelinePlan
 from pandas_dp.commands.run import EXAMPLE
 from pandas_dp.release.csv import BEGUN, UNFINISHED
@@ -40,6 +43,7 @@ def job(tmp_path):
         return command("run", tmp_path / plan, *where, *more, before=before)
 
     start.path = tmp_path
+    start.where = ["--data", f"{tmp_path}/visits.parquet", "--ledger", f"{tmp_path}/books", "--out", f"{tmp_path}/out"]
     return start
 
 
@@ -50,8 +54,8 @@ def test_a_dry_run_shows_costs_and_errors_and_leaves_nothing_behind(job):
     assert lines[0].split() == ["query", "costs", "error"]
     assert lines[1].startswith("rows     epsilon=0.5   ± 24 rows (95 %)")
     assert "with 400 rows" in lines[2]
-    assert lines[3].startswith("middle   epsilon=0.25  its rank is within")
-    assert lines[-2:] == ["left now    epsilon=3", "left then   epsilon=2"]
+    assert lines[3].startswith("middle   epsilon=0.25  within ")
+    assert lines[-2:] == ["left now    epsilon=3", "left after  epsilon=2"]
     assert sorted(os.listdir(job.path)) == ["plan.toml", "visits.parquet"]
 
 
@@ -66,7 +70,7 @@ def test_a_dry_run_of_what_is_stored_costs_nothing_and_writes_nothing(job):
     before = (job.path / "books").read_bytes()
     done = job("--dry-run")
     assert done.stdout.count("nothing, stored") == 3
-    assert "left then   epsilon=2" in done.stdout
+    assert "left after  epsilon=2" in done.stdout
     assert (job.path / "books").read_bytes() == before
     assert job("--dry-run", "--version", "next").stdout.count("stored") == 0
 
@@ -165,9 +169,94 @@ def test_growing_data_under_new_versions_continues_the_budget(job):
     done = job("--version", "night 4")
     assert done.returncode == 3
     assert done.stderr == (
-        "pandas-dp: the budget does not pay query 'rows', which asks epsilon=0.5; left is epsilon=0. nothing fits any more. "
+        "pandas-dp: over budget: query 'rows' asks for epsilon=0.5; epsilon=0 is left. nothing fits any more. "
         "No answer was written\n"
     )
+
+
+def test_a_new_version_sets_the_answers_of_the_old_one_aside(job):
+    assert job("--version", "1").returncode == 0
+    (job.path / "out" / "mine.csv").write_text("not listed, so left alone")
+    old = {file: (job.path / "out" / file).read_text() for file in ("rows.json", "rows.csv", "middle.json")}
+    stop = "import pandas_dp.commands.answer_files as a, os\na.AnswerFiles.add = lambda *args: os._exit(9)"
+    assert job("--version", "2", before=stop).returncode == 9
+    out = job.path / "out"
+    assert sorted(os.listdir(out)) == ["index.json", "mine.csv", "version 1"]  # nothing of the first beside the second
+    assert json.loads((out / "index.json").read_text())["complete"] is False
+    assert {file: (out / "version 1" / file).read_text() for file in old} == old
+    assert json.loads((out / "version 1" / "index.json").read_text())["version"] == "1"
+    assert job("--version", "2").returncode == 0
+    told = json.loads((out / "rows.json").read_text())
+    assert (told["version"], told["package"]) == ("2", f"pandas_dp {pandas_dp.__version__}")
+    assert json.loads((out / "index.json").read_text())["written"] > "2026"
+    assert job("--version", "1").returncode == 0  # stored, so for free, and the second is set aside
+    assert (out / "rows.csv").read_text() == old["rows.csv"]
+    assert spent(job.path / "books") == 2
+
+
+def test_a_killed_set_aside_goes_on(job):
+    assert job("--version", "1/a").returncode == 0
+    once = (
+        "import os\nplace = os.replace\ndef dying(old, new):\n    place(old, new)\n    if 'version' in str(new):\n"
+        "        os._exit(9)\nos.replace = dying"
+    )
+    assert job("--version", "2", before=once).returncode == 9
+    assert "index.json" in os.listdir(job.path / "out")
+    assert job("--version", "2").returncode == 0
+    (aside,) = [name for name in os.listdir(job.path / "out") if name.startswith("version 1_a ")]
+    assert {"index.json", "rows.json", "rows.csv"} <= {*os.listdir(job.path / "out" / aside)}
+
+
+def test_answers_of_questions_that_are_gone_do_not_stay(job):
+    assert job().returncode == 0
+    plan = PLAN.replace('name = "rows"', 'name = "all_rows"')
+    assert plan != PLAN
+    (job.path / "plan.toml").write_text(plan)
+    assert job().returncode == 0
+    assert {"rows.json", "rows.csv"} & {*os.listdir(job.path / "out")} == set()
+    assert (job.path / "out" / "all_rows.csv").exists()
+
+
+def test_a_second_job_at_the_same_moment_is_told_who_runs(job):
+    runs, go = job.path / "runs", job.path / "go"
+    code = f"""
+import pathlib, time
+import pandas_dp.commands.run as r
+from pandas_dp.__main__ import main
+read = r.data_files.same_frame
+def slow(*args):
+    pathlib.Path({str(runs)!r}).touch()
+    while not pathlib.Path({str(go)!r}).exists():
+        time.sleep(0.01)
+    return read(*args)
+r.data_files.same_frame = slow
+main({["run", *(str(job.path / name) for name in ("plan.toml",)), *job.where]!r})
+"""
+    first = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    try:
+        while not runs.exists():
+            assert first.poll() is None, first.stderr.read()
+            time.sleep(0.01)
+        second = job()
+        other = job("--version", "other")  # another version is no matter of it
+    finally:
+        go.touch()
+        assert first.wait(60) == 0
+        first.stderr.close()
+    assert second.returncode == 1
+    assert "another job runs version" in second.stderr
+    assert re.search(rf"since 2\d{{3}}-\d\d-\d\d .*, process {first.pid}: when it has ended", second.stderr)
+    assert other.returncode == 0
+    assert job().stdout.endswith("answers; spent epsilon=2; left epsilon=1\n")  # both versions, once each
+    assert not list(job.path.glob("*.job"))
+
+
+def test_a_job_that_was_killed_keeps_nobody_out(job):
+    stop = "import os\nimport pandas_dp.commands.run as r\nr.data_files.same_frame = lambda *args: os._exit(9)"
+    assert job(before=stop).returncode == 9
+    assert len(list(job.path.glob("*.job"))) == 1
+    assert job().returncode == 0
+    assert not list(job.path.glob("*.job"))
 
 
 def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
@@ -181,7 +270,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     done = job()
     assert done.returncode == 3
     assert len(done.stderr.splitlines()) == 1
-    assert "query 'by_ward', which asks epsilon=0.25; left is epsilon=0.1" in done.stderr
+    assert "query 'by_ward' asks for epsilon=0.25; epsilon=0.1 is left" in done.stderr
     assert "The 1 before it are written" in done.stderr
     assert sorted(os.listdir(job.path / "out")) == ["index.json", "rows.csv", "rows.json"]
     assert list(pd.read_csv(job.path / "out" / "rows.csv").columns) == ["value", "lower", "upper"]
@@ -192,7 +281,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
     ("old", "new", "text"),
     [
         ("bounds = [0, 100]", "", "query 'by_ward': "),
-        ('call = "median"', 'call = "meadian"', "query 'middle': there is no question 'meadian'; did you mean 'median'?"),
+        ('call = "median"', 'call = "meadian"', "query 'middle': .dp has no 'meadian'; did you mean 'median'?"),
         ("['cost'].mean", "['coast'].mean", "query 'by_ward': no column named 'coast'; did you mean 'cost'"),
         ("cost > 10", "coast > 10", "query 'by_ward': "),
         ("[schema.cost]", "[schema.coast]", "schema names 'coast', which is not a column of this table; did you mean 'cost'"),
@@ -200,7 +289,7 @@ def test_a_budget_that_runs_dry_keeps_the_answers_before(job):
         ("epsilon = 0.25 }\ncalls", "epsilon = -1 }\ncalls", "query 'middle': epsilon must lie between"),
         ("version = 2026-11-28", "", "the content needs a version"),
         ("[budget]", "[budgets]", "a plan knows budget, table, schema, split, queries, not 'budgets'; did you mean 'budget'?"),
-        ("epsilon = 3", "epsilon = [", "the plan is no TOML"),
+        ("epsilon = 3", "epsilon = [", "the plan is not TOML"),
     ],
 )  # fmt: skip
 def test_a_wrong_plan_is_told_before_anything_is_charged(job, old, new, text):

@@ -24,7 +24,7 @@ def grouped(d):
 
 
 ADVICE = [
-    (lambda d: d.mean("age"), "d.mean('age', bounds=(lower, upper)), or buy them"),
+    (lambda d: d.mean("age"), "d.mean('age', bounds=(lower, upper)), or let part"),
     (lambda d: d.mean("age", method="trimmed"), "d.mean('age', method='trimmed', bounds=(lower, upper))"),
     (lambda d: d.mean(column="age"), "d.mean(column='age', bounds=(lower, upper))"),
     (lambda d: d["age"].mean(), "d['age'].mean(bounds=(lower, upper))"),
@@ -46,7 +46,7 @@ ADVICE = [
     (lambda d: d.histogram("sex", keys="f"), "d.histogram('sex', keys=['A', 'B'])"),
     (
         lambda d: d["sex"].value_counts(),
-        "d['sex'].value_counts(keys=['A', 'B']), or let the price find them, which takes a delta of the budget: ",
+        "d['sex'].value_counts(keys=['A', 'B']), or discover keys, which needs a delta in the budget: df.dp.session.extend(",
     ),
     (lambda d: d["age"].ecdf(), "d['age'].ecdf(bins=range(0, 101, 10))"),
     (lambda d: d["age"].ecdf([0, 9]), "d['age'].ecdf(bins=[0, 9])"),

@@ -68,7 +68,7 @@ REFUSED = [
     ),
     ((raises, TABLE, NEIGHBOR), {"epsilon": 1}, ArgumentValueError, "the question raises KeyError: 'a mistake'"),
     ((lambda df: df.dp.protect(epsilon=1), TABLE, NEIGHBOR), {}, ArgumentValueError, "leave df.dp.protect out"),
-    ((lambda df: df.dp(epsilon=1), TABLE, NEIGHBOR), {}, ArgumentTypeError, "PricedFrame, which is no answer yet"),
+    ((lambda df: df.dp(epsilon=1), TABLE, NEIGHBOR), {}, ArgumentTypeError, "PricedFrame, which is not an answer yet"),
     ((pandas_dp.query(epsilon=1), TABLE, NEIGHBOR), {}, ArgumentValueError, "this query has no question yet"),
     ((pandas_dp.query(epsilon=1).above_threshold(2), TABLE, NEIGHBOR), {}, ArgumentTypeError, "not the stream"),
     ((lambda df: iter([1]), TABLE, NEIGHBOR), {"epsilon": 1}, ArgumentTypeError, "list(answers(df))"),

@@ -159,12 +159,12 @@ def test_a_plan_that_is_used_up(monkeypatch):
     df = protected(epsilon=1, delta=1e-6, plan=FULL)
     for _ in range(2):
         df.dp(epsilon=0.5, fresh=True).count()
-    with refused(monkeypatch, df, BudgetExceededError, r"\. epsilon=5e-6 would fit .*left 0 of 2 planned calls"):
+    with refused(monkeypatch, df, BudgetExceededError, r"; epsilon=5e-6 would fit .*left 0 of 2 planned calls"):
         df.dp(epsilon=0.5, fresh=True).count()
     df.dp(epsilon=5e-6).count()
     with refused(monkeypatch, df, BudgetExceededError, "nothing fits any more"):
         df.dp(epsilon=1e-9).count()
-    df.dp(epsilon=0.5).count()  # stored: for nothing
+    df.dp(epsilon=0.5).count()  # stored: for free
 
 
 def test_a_step_of_a_plan_whose_price_was_changed(monkeypatch):

@@ -34,7 +34,7 @@ def test_no_rows_and_one_row(rows):
     assert total == pytest.approx(sum(rows), abs=0.1)
     assert np.isfinite(median)
     for answer in (mean, var):  # without rows they are missing in 99 draws of 100
-        assert np.isfinite(answer) or (not rows and "no rows to speak of" in repr(answer))
+        assert np.isfinite(answer) or (not rows and "too few rows for a value" in repr(answer))
     histogram = df.dp(epsilon=BIG).histogram("x", bins=[-10, 0, 10])
     assert histogram.tolist() == [0, len(rows)]
     assert list(df.dp(epsilon=BIG).groupby("x", keys=[1.0, 2.0])["x"].mean(bounds=(0, 2)).index) == [1.0, 2.0]
@@ -55,7 +55,7 @@ def test_b33_uint64_is_clipped_exactly():
     ("values", "dtype", "exact"),
     [
         pytest.param([1] * 300, "int8", 300, id="B34"),
-        pytest.param(np.ones(2**25, dtype=np.float32), "float32", 2**25, id="B35", marks=pytest.mark.slow),
+        pytest.param(np.broadcast_to(np.float32(1), 2**25), "float32", 2**25, id="B35", marks=pytest.mark.slow),
         pytest.param([1e308, -1e308, 1e-308], "float64", 0, id="B36"),
         pytest.param([-0.0, 0.0], "float64", 0, id="B37"),
     ],

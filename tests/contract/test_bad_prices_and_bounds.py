@@ -88,6 +88,7 @@ def test_a_price_may_be_a_decimal_in_quotes(place):
     NUMBERS[place]("0.5")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "odd", ["1", " 1 ", "0x1", b"1", True, np.True_, np.str_("1"), 1 + 0j, np.array(1), pd.NA], ids=repr
 )
@@ -199,7 +200,7 @@ def test_b25_unknown_column(monkeypatch):
 
 def test_b26_several_columns_with_one_bound(monkeypatch):
     df = protected()
-    with refused(monkeypatch, df, TypeError, "one column"):
+    with refused(monkeypatch, df, TypeError, "column name first"):
         df.dp(epsilon=1).sum(["pay", "age"], bounds=(0, 1))
 
 

@@ -68,7 +68,7 @@ def test_a_plain_mistake_is_told_before_it_is_paid(monkeypatch, function, match)
 @pytest.mark.parametrize("result", [["f"], pd.Series(["f"]), np.array(["f"])], ids=repr)
 def test_a_vote_for_what_can_be_no_key_is_told_before_it_is_paid(monkeypatch, result):
     df = protected()
-    with refused(monkeypatch, df, TypeError, r"which is no key: return str\(\.\.\.\)"):
+    with refused(monkeypatch, df, TypeError, r"which is not a key: return str\(\.\.\.\)"):
         ask(df, lambda d: result, keys=["f", "m"], aggregator="vote")
 
 

@@ -26,7 +26,7 @@ def ask(df, function=len, epsilon=1, **terms):
         ),
         ({"bounds": (0, 9), "aggregator": ["mean"]}, "aggregator must be"),
         ({"aggregator": "vote"}, r"sample_and_aggregate\(function, aggregator='vote', keys=\['A', 'B'\]\)"),
-        ({"keys": ["a"]}, r"sample_and_aggregate\(function, bounds=\(lower, upper\)\)"),
+        ({"keys": ["a"]}, r"sample_and_aggregate\(function, keys=\['A', 'B'\], aggregator='vote'\)"),
         ({"keys": ["a"], "bounds": (0, 9), "aggregator": "vote"}, "no bounds="),
         ({"keys": ["a"], "bounds": (0, 9)}, "bounds= alone"),
         ({"keys": [], "aggregator": "vote"}, "keys must not be empty"),
@@ -131,7 +131,7 @@ def test_dates_have_a_winsorized_mean():
     bounds = pd.Timestamp("2013-01-01"), pd.Timestamp("2014-01-01")
     table = pd.DataFrame({"when": pd.date_range(*bounds, periods=2000)})
     release = protected(table, epsilon=100).dp(epsilon=10).mean("when", bounds=bounds, method="winsorized")
-    assert ", of the mean of 86 block means cut to about [2013-0" in repr(release)
+    assert ", of the mean of 86 block means clipped to about [2013-0" in repr(release)
     assert bounds[0] <= release.interval().lower < release.value < release.interval().upper <= bounds[1]
     few = protected().dp(epsilon=1).mean("when", bounds=bounds, method="winsorized")
     assert few.value is pd.NaT or bounds[0] <= few.value <= bounds[1]

@@ -59,8 +59,21 @@ REFUSED = {
     "odd candidate": (lambda d: d.select([1, [2]], score=PER_ROW), TypeError, "numbers, texts, dates or tuples"),
     "cap of 0": (lambda d: d.select(CANDIDATES, score=PER_ROW, cap=0), ValueError, "cap must be positive"),
     "cap below 0": (lambda d: d.select(CANDIDATES, score=PER_ROW, cap=-1), ValueError, "cap must be positive"),
-    "cap of nan": (lambda d: d.select(CANDIDATES, score=PER_ROW, cap=np.nan), ValueError, "cap must be a finite"),
-    "cap as text": (lambda d: d.select(CANDIDATES, score=PER_ROW, cap="1"), TypeError, "cap must be a number"),
+    "cap of nan": (
+        lambda d: d.select(CANDIDATES, score=PER_ROW, cap=np.nan),
+        ValueError,
+        "a finite number, such as cap=1,",
+    ),
+    "cap as text": (
+        lambda d: d.select(CANDIDATES, score=PER_ROW, cap="1"),
+        TypeError,
+        "cap must be a number, such as cap=1,",
+    ),
+    "an end of cap as text": (
+        lambda d: d.select(CANDIDATES, score=PER_ROW, cap=(-1, "x")),
+        TypeError,
+        r"cap must be a number, such as cap=\(-2, 0\)",
+    ),
     "sensitivity of 0": (
         lambda d: d.select([1], score=mean_of, sensitivity=0),
         ValueError,
@@ -87,7 +100,11 @@ REFUSED = {
     "score of data": (lambda d: d.select(CANDIDATES, score=lambda d, c: people()["pay"] > c), TypeError, "score: "),
     "score of None": (lambda d: d.select(CANDIDATES, score=None), TypeError, "score must be text or a function"),
     "score of pd.col": (lambda d: d.select(CANDIDATES, score=pd.col("pay") > 3), TypeError, "score must be text or"),
-    "tuple in a text": (lambda d: d.select([(1, 2), (3, 4)], score=PER_ROW), TypeError, "score: tuple is no constant"),
+    "tuple in a text": (
+        lambda d: d.select([(1, 2), (3, 4)], score=PER_ROW),
+        TypeError,
+        "score: tuple is not a constant",
+    ),
 }
 
 
@@ -164,7 +181,7 @@ def test_the_function_chooses():
     [
         (lambda d, c: d["agee"].mean(), "score fails on a made-up table .* KeyError 'agee'; did you mean 'age'"),
         (lambda d: 1.0, "score fails on a made-up table .* TypeError"),
-        (lambda d, c: "secret42", r"score returns .* text, which is no number: return float\(\.\.\.\)"),
+        (lambda d, c: "secret42", r"score returns .* text, which is not a number: return float\(\.\.\.\)"),
         (lambda d, c: d["age"] > c, "score returns .* a Series"),
     ],
 )

@@ -37,6 +37,7 @@ def table(rows: int = 600) -> pd.DataFrame:
     return protected(people(rows), epsilon=10**6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("margins", [False, True])
 @pytest.mark.parametrize("normalize", [False, True, "all", "index", "columns"])
 def test_a_crosstab_is_that_of_pandas(margins, normalize):

@@ -121,7 +121,7 @@ def test_the_true_size_is_read_in_the_measurement_alone(function):
     for sizes in ([500, 0, 104], [0, 500, 105], [155, 154, -5]):
         recipe = question.steps(terms)
         first = next(recipe)
-        assert type(first.statistic).__name__ == "Count"
+        assert type(first.statistic).__name__ == "RowCounts"
         unsure = first.mechanism.half_width(0.95)
         recipe.send(sizes)
         with pytest.raises(StopIteration) as end:
@@ -217,6 +217,6 @@ def test_what_asks_for_no_size_says_so():
     buys = df.dp(epsilon=1).min("cost", bounds=(0, 9))
     assert "size not asked" not in repr(buys)
     block = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9))
-    assert "size not asked: a block without rows counts as what the function gives for none" in block.notes
+    assert "size not asked: an empty block counts as what the function returns for no rows" in block.notes
     told = df.dp(epsilon=1).sample_and_aggregate(lambda d: 1.0, bounds=(0, 9), rows=3000)
     assert not any("size not asked" in note for note in told.notes)

@@ -1,4 +1,4 @@
-"""The cost of a spanning tree as a question: what it answers and costs, and what is refused for nothing."""
+"""The cost of a spanning tree as a question: what it answers and costs, and what is refused for free."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_refusals(monkeypatch):
     refuse("three columns", columns=("start", "start", "km"))
     refuse("three columns", columns=("start", "km", "km"))
     refuse("no column named", columns=("start", "end", "miles"))
-    refuse("by its text", TypeError, columns=("start", "end", 3))
+    refuse("as text", TypeError, columns=("start", "end", 3))
     refuse("numbers or durations", TypeError, columns=("km", "start", "end"), vertices=[1, 2])
     refuse("numbers or durations", TypeError, columns=("start", "end", "when"))
     refuse("'polynomial_laplace'.*'gaussian'", noise="normal")

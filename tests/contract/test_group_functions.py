@@ -1,4 +1,4 @@
-"""A function of the user's own on blocks of each group: what comes back, what it sees, what is refused for nothing."""
+"""A function of the user's own on blocks of each group: what comes back, what it sees, what is refused for free."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_blocks_chosen_from_noisy_sizes_are_never_too_many_in_all(monkeypatch):
         ({"bounds": (0, 9), "blocks": 30, "aggregator": "median"}, "noise as wide as the range"),
         ({"bounds": (0, 9), "function": 3}, "callable.*" + TYPED),
         ({"bounds": (0, 9), "function": lambda d: d["agee"].mean()}, "KeyError 'agee'; did you mean 'age'"),
-        ({"bounds": (0, 9), "function": lambda d: d["age"]}, "a Series, which is no number"),
+        ({"bounds": (0, 9), "function": lambda d: d["age"]}, "a Series, which is not a number"),
     ],
     ids=lambda x: str(x)[:40],
 )
@@ -220,7 +220,7 @@ def test_previews():
     with pytest.raises(ArgumentValueError, match="noise as wide"):
         ahead.sample_and_aggregate(age, bounds=(0, 50), blocks=2)
     rows = df.dp.preview(epsilon=1, rows=5000).groupby("sex", keys=["f"]).sample_and_aggregate(age, bounds=(0, 50))
-    assert rows.notes[0] == "223 blocks a group, median of the block results"
+    assert rows.notes[0] == "186 blocks a group, median of the block results"
     ahead = df.dp.preview(epsilon=1, rows=5000).groupby("sex", keys=["f"])
     plain = ahead.sample_and_aggregate(age, bounds=(0, 50), error_bar=False)
     assert plain.notes[0] == "112 blocks a group, median of the block results"

@@ -75,7 +75,7 @@ def test_quantiles_of_groups_agree_with_pandas():
     assert median.interval().to_numpy().tolist() == [[m - 5, m + 5] for m in median]  # half a step on either side
     ranks = groups.median(bounds=(0, 120), step=10, error_bar=False)
     assert ranks.tolist() == median.tolist()
-    assert str(ranks.interval()).startswith("its rank is within")
+    assert str(ranks.interval()).startswith("within 1 row of the true median")
 
 
 def test_quantiles_of_groups_in_bounds_that_are_bought_or_open():

@@ -1,4 +1,4 @@
-"""Bad input B66: randomized response where one answer a row would tell, and chances that are no price."""
+"""Bad input B66: randomized response where one answer per row would tell, and chances that are no price."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from pandas_dp import ArgumentTypeError, ArgumentValueError, UnverifiedFrameErro
 KEYS = ["f", "m"]
 PROTECT = 'df.dp.protect(epsilon=..., neighbors="replace_one", rows=True)'
 ADD_REMOVE = (
-    f"randomized_response() gives one answer a row, which shows the number of rows; add_remove hides it: {PROTECT}"
+    f"randomized_response() gives one answer per row, which shows the number of rows; add_remove hides it: {PROTECT}"
 )
 UNIT = (
-    "randomized_response() gives one answer a row, which shows how many rows a unit has; make every row a unit of its own, "
+    "randomized_response() gives one answer per row, which shows how many rows a unit has; make every row a unit of its own, "
     f"one for each 'pid', and leave unit= out: {PROTECT}"
 )
 WHOLE = (
-    f"randomized_response() gives one answer a row, which shows the number of rows: say that it is public, {PROTECT}, and ask "
+    f"randomized_response() gives one answer per row, which shows the number of rows: say that it is public, "
+    f"{PROTECT}, and ask "
     "of the whole table, without query() or filter()"
 )
 
@@ -42,7 +43,7 @@ def test_b66_refused_under_add_remove(monkeypatch, unit):
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_b66_refused_with_a_unit_column(monkeypatch, rows):
-    """Also with one row a unit: some have none."""
+    """Also with one row per unit: some have none."""
     df = protected(neighbors="replace_one", unit="pid", max_rows=rows)
     with refused(monkeypatch, df, ArgumentValueError, exactly(UNIT)):
         ask(df)

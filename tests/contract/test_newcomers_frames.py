@@ -12,10 +12,10 @@ from pandas_dp import ArgumentValueError
 from pandas_dp.accessor.accessor import Accessor
 
 EXACT = 10**5  # noise is 0 but for a probability below e**-1000
-REST = "where 'pid' is missing; intervals do not cover what is left out"
-LEFT_OUT = f"at most 2 rows of one 'pid' count, none {REST}"
-BLOCK = f"all rows of one 'pid' count, in one block, none {REST}"
-CUT = f"a sum counts of one 'pid' at most what 2 rows at a bound come to, nothing {REST}"
+REST = "rows without 'pid' do not; intervals do not cover dropped rows"
+LEFT_OUT = f"at most 2 rows of each 'pid' count; {REST}"
+BLOCK = f"all rows of each 'pid' count, in one block; {REST}"
+CUT = f"in a sum each 'pid' counts for at most 2 rows at a bound; {REST}"
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_answers_say_which_rows_of_a_unit_do_not_count(owned, ask, shown):
 def test_rows_beyond_the_bound_and_rows_of_nobody_do_not_count(owned):
     assert owned.dp(epsilon=EXACT).count() == 4
     one = protected(people(), epsilon=10**6, unit="pid", max_rows=1)
-    assert one.dp(epsilon=EXACT).count().notes[-1].startswith("at most 1 row of one 'pid' count")
+    assert one.dp(epsilon=EXACT).count().notes[-1].startswith("at most 1 row of each 'pid' count")
     assert protected().dp(epsilon=1).count().notes == ()
 
 
@@ -109,7 +109,7 @@ def test_columns_added_under_replace_one_leave_the_number_of_rows_public_where_t
     for spent, frame in enumerate((df, kept, other), 1):
         frame.dp(epsilon=1).count()
         assert session.spent == f"epsilon={spent}"
-    with pytest.raises(ArgumentValueError, match="was protected before, and may hold other rows"):
+    with pytest.raises(ArgumentValueError, match="was protected before and may hold other rows"):
         df.dp.protect(session=session, rows=True)
     df.dp.protect(session=session, rows=8)
     assert df.dp(epsilon=1).count() == 8

@@ -26,7 +26,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (lambda d: d.dp(epsilon=1).groupby("when", freq="M"), ArgumentTypeError, r"bins=pd\.period_range\("),
     (lambda d: d.dp(epsilon=1).crosstab("sex", "city", aggfunc="sum"), ArgumentTypeError, r"is \.pivot_table\('cost'"),
     (lambda d: d.dp(epsilon=1).resample("ME", on="when"), AttributeError, r"bins=pd\.period_range\("),
-    (lambda d: d.dp(epsilon=1).isna(), AttributeError, r"\.count\('column'\) counts the rows that have a value"),
+    (lambda d: d.dp(epsilon=1).isna(), AttributeError, r"\.count\('age'\) counts the rows that have a value"),
     (
         lambda d: d.dp(epsilon=1).quantile(0.5),
         ArgumentTypeError,
@@ -55,7 +55,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
     (
         lambda d: d.dp.assign(m=lambda t: t.when.dt.to_period("M")),
         ArgumentValueError,
-        r"groupby\('visit', bins=pd\.period",
+        r"write when\.dt\.strftime\('%Y-%m'\)",
     ),
     # without a price
     (lambda d: d.dp["pay"], ArgumentTypeError, r"df\.dp\(epsilon=0\.5\)\['cost'\]\.mean\(bounds="),
@@ -68,7 +68,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], object], type[Exception], str]] = [
         r"keys=\['A', 'B'\]: those of df\['x'\]\.unique\(\) would give the data away",
     ),
     # other words for a question, and columns in other shapes
-    (lambda d: d.dp(epsilon=1).average("pay"), AttributeError, "no question 'average'; did you mean 'mean'"),
+    (lambda d: d.dp(epsilon=1).average("pay"), AttributeError, "has no 'average'; did you mean 'mean'"),
     (lambda d: d.dp(epsilon=1)["pay"].variance(), AttributeError, "did you mean 'var'"),
     (lambda d: d.dp(epsilon=1).agg({"pay": "avg"}), ArgumentValueError, "did you mean 'mean'"),
     (
@@ -155,7 +155,7 @@ def test_schemas_of_other_spellings():
         Schema({"ward": ["A", "B"]})  # type: ignore[dict-item]
     for end in ("min", "max", "lower", "le"):
         with pytest.raises(
-            ArgumentValueError, match=r"not '\w+'; both ends stand in one pair: \{'bounds': \(0, 120\)\}"
+            ArgumentValueError, match=r"not '\w+'; both ends go into one pair: \{'bounds': \(0, 120\)\}"
         ):
             Schema({"cost": {end: 0}})
 
@@ -184,7 +184,7 @@ def test_the_way_to_max_rows_can_be_gone():
 
 
 def test_a_question_behind_a_table_and_a_price():
-    with pytest.raises(ArgumentValueError, match=r"write what stands behind df\.dp\(\.\.\.\): groupby"):
+    with pytest.raises(ArgumentValueError, match=r"write what follows df\.dp\(\.\.\.\): groupby"):
         read_query("df.dp(epsilon=0.5).count()", {"epsilon": 0.5})
 
 

@@ -169,7 +169,12 @@ def test_once_used_the_error_says_what_can_be_done():
     df.dp(epsilon=1).count()
     with pytest.raises(LedgerError) as caught:
         df.dp.protect(epsilon=3, unit="pid", max_rows=5, name=name)
-    for said in ("unit=None, not 'pid'", "df.dp.session.close()", "df.dp.protect(..., name='...')", "adds up"):
+    for said in (
+        "unit=None, not 'pid'",
+        "df.dp.session.close()",
+        "df.dp.protect(..., name='...')",
+        "the two budgets add up",
+    ):
         assert said in str(caught.value)
     df.dp.session.close()  # the way out that it names
     df.dp.protect(epsilon=3, unit="pid", max_rows=5, name=fresh())
@@ -284,7 +289,7 @@ def test_left_says_how_many_more_calls_fit_where_divergences_are_counted():
         df.dp(epsilon=0.3, fresh=True).count()
     with pytest.raises(pandas_dp.BudgetExceededError):
         df.dp(epsilon=0.3, fresh=True).count()
-    assert session.left.startswith("about 0 more calls at epsilon=0.3, ")
+    assert session.left.startswith("too little for a call at epsilon=0.3, ")
     assert all(len(part) < 60 for part in session.spent.split("; "))
 
 

@@ -231,6 +231,7 @@ def exact(steps: Any, statistic: Any, unit: PrivacyUnit, rows: Any) -> np.ndarra
     return np.array(computed(statistic, PandasView(applied(steps, frame), {}), unit).open(), dtype=object)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", ["mean", "sum"])
 def test_one_unit_moves_what_is_claimed_and_no_more(monkeypatch, name, unit):

@@ -74,7 +74,7 @@ def test_every_question_is_among_those_tested():
     assert questions <= asked
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(9)
 @each_session
 @pytest.mark.parametrize("name", EVERY)
 def test_the_price_is_what_is_then_charged(name, terms):
@@ -119,7 +119,7 @@ def half_width(answer):
     return ((known["upper"] - known["lower"]) / 2).max()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @few_sessions
 @pytest.mark.parametrize("price", [{"epsilon": 0.3}, {"epsilon": 0.5, "delta": 1e-7}, {"rho": 0.01}, {"within": 60}])
 @pytest.mark.parametrize("name", ADDITIVE)
@@ -142,7 +142,7 @@ def test_the_error_bar_of_added_noise_is_the_one_previewed(name, price, terms):
         assert preview.wanted in repr(preview)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(9)
 @each_session
 @pytest.mark.parametrize("name", FROM_BLOCKS)
 def test_the_noise_on_block_results_is_the_one_previewed(name, terms):
@@ -158,7 +158,7 @@ def test_the_noise_on_block_results_is_the_one_previewed(name, terms):
     assert set(shown) <= set(preview.notes)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(9)
 @each_session
 @pytest.mark.parametrize("name", GUARANTEED)
 def test_the_guarantee_is_the_one_previewed(name, terms):
@@ -214,10 +214,10 @@ def test_rows_that_are_public_are_used():
 def test_what_the_data_decide_is_not_promised(name):
     preview = BY_DATA[name](made().dp.preview(epsilon=1))
     assert preview.half_width is None
-    assert ("not known in advance" in preview.error) != ("about: its rank" in preview.error)
+    assert ("not known in advance" in preview.error) != ("about: within" in preview.error)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @few_sessions
 @pytest.mark.parametrize("name", EVERY)
 def test_nothing_is_read_drawn_charged_or_stored(monkeypatch, name, terms):
@@ -271,7 +271,7 @@ def test_what_the_budget_does_not_pay_is_said_and_not_raised():
         df.dp(epsilon=0.5).sum("cost", bounds=(0, 100))
     assert preview.refusal == str(refused.value)
     assert preview.left == df.dp.session.left == "epsilon=0.25"
-    assert "does not pay it: asked epsilon=0.5" in repr(preview)
+    assert "not enough: this asks for epsilon=0.5" in repr(preview)
     assert "epsilon=0.25 would fit" in repr(preview)
     assert df.dp.preview(epsilon=0.75).count().affordable  # it is stored
     gaussian = df.dp.preview(rho=0.01).count()
@@ -296,7 +296,7 @@ def test_every_currency_is_shown():
 
 def test_the_first_gaussian_noise_is_said_to_end_the_sum_of_epsilons():
     df = made(epsilon=5, delta=1e-6)
-    said = "the budget no longer adds up epsilons"
+    said = "the budget counts Renyi divergence alone"
     assert df.dp.preview(epsilon=0.5).count().notes == ()
     (note,) = df.dp.preview(rho=0.01).count().notes
     assert said in note
@@ -307,7 +307,7 @@ def test_the_first_gaussian_noise_is_said_to_end_the_sum_of_epsilons():
     calls, before = map(int, told.groups())
     assert before == 4
     df.dp(rho=0.01).count()
-    assert "epsilons are not added up any more" in df.dp.session.left
+    assert "the sum of epsilons no longer counts" in df.dp.session.left
     assert df.dp.preview(rho=0.02).count().notes == ()  # the second changes nothing
     for _ in range(calls):
         df.dp(epsilon=1.25, fresh=True).count()
@@ -410,7 +410,7 @@ def test_a_preview_says_what_a_loose_bound_on_rows_costs():
     df = pd.DataFrame({"who": [1, 1, 2] * 50, "x": [1.0, 2.0, 3.0] * 50})
     df.dp.protect(epsilon=3, unit="who", max_rows=20, name=fresh())
     notes = df.dp.preview(epsilon=0.001).count().notes
-    assert any("at most 20 rows of one 'who' count" in note for note in notes)
+    assert any("at most 20 rows of each 'who' count" in note for note in notes)
     assert any("with max_rows=1 the error would be 20 times smaller" in note for note in notes)
     assert not any("max_rows=1" in note for note in df.dp.preview(epsilon=1).rows_per_unit().notes)
     alone = pd.DataFrame({"x": [1.0, 2.0]})

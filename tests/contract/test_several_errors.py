@@ -81,7 +81,7 @@ def test_a_preview_shows_what_is_shared():
     ]
     assert lines[0].endswith("(95 %); 50 % of the price, shared with x mean")
     assert lines[2].endswith("in values not known in advance; 25 % of the price")
-    assert repr(shown).count("say about how many") == 1
+    assert repr(shown).count("say roughly how many rows") == 1
     halves = shown.outlook.half_width
     assert list(halves) == [
         "count('x')",

@@ -1,4 +1,4 @@
-"""Smooth medians and quantiles as questions: what they cost, what they say, and what is refused for nothing."""
+"""Smooth medians and quantiles as questions: what they cost, what they say, and what is refused for free."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_error_bars_that_are_paid_for(noise):
     lower, upper = answer.interval()
     assert lower <= answer <= upper
     assert answer.interval(0.5).upper - answer.interval(0.5).lower < 1000 or noise == "cauchy"
-    assert any("half of the price" in note for note in answer.notes)
+    assert any("two fifths of the price" in note for note in answer.notes)
     assert answer.query.call.endswith("error_bar=True)")
     dates = protected(pd.DataFrame({"when": pd.date_range("2013-01-01", periods=5000, freq="h")}), delta=1e-3)
     dated = dates.dp(epsilon=2, delta=delta).median("when", **how | {"bounds": ("2013-01-01", "2014-01-01")})

@@ -55,7 +55,7 @@ def test_a_quantile_of_a_million_equal_integers():
     assert list(df.dp(epsilon=10).quantile("x", [0.1, 0.5, 0.9], bounds=(0, 1000))) == [7, 7, 7]
 
 
-NONE = re.compile("no rows to speak of|too few rows to tell")
+NONE = re.compile("too few rows for a value|has too few rows|too few rows to tell")
 
 
 @pytest.mark.parametrize("name", ["median", "mean", "std"])

@@ -29,7 +29,7 @@ NOBODY_KNOWS = (  # what was meant: which column, which expression, what a funct
     "the function returns on a made-up table ",
     r"pivot_table\(\) needs columns",  # the first of three that stand by place is missing
     r"mst_cost\(\) needs weight",
-    r"randomized_response\(\) gives one answer a row, ",  # of the whole table alone
+    r"randomized_response\(\) gives one answer per row, ",  # of the whole table alone
 )
 numbered = itertools.count()
 

@@ -60,7 +60,7 @@ def test_what_is_no_list_of_columns_is_refused(monkeypatch):
         df.dp(epsilon=1)[["age", "cost"]].mean(bounds=(0, 100))
     with refused(monkeypatch, df, ArgumentTypeError):
         df.dp(epsilon=1)[["age"]].mean(bounds=(0, table().age.max()))
-    with pytest.raises(AttributeError, match=r"no question 'meen'; did you mean 'mean'"):
+    with pytest.raises(AttributeError, match=r"no 'meen'; did you mean 'mean'"):
         df.dp(epsilon=1)[["age"]].meen(bounds=(0, 100))
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(df.dp(epsilon=1)[["age"]])

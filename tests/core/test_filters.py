@@ -97,7 +97,7 @@ def test_a_pure_budget_pays_no_gaussian_noise_and_says_so(loss):
     assert rule.admit(State.zero(), charge) is None
     error = rule.refusal(State.zero(), "rho=0.001", charge)
     assert error.currency == "delta"
-    assert error.fits.startswith("This session has delta=0, so Gaussian noise and key discovery cannot be paid")
+    assert error.fits.startswith("with delta=0 there is no Gaussian noise and no key discovery")
     assert "leave out delta= and rho= (epsilon=1 would fit)" in error.fits
     assert "df.dp.session.extend(to_delta=1e-6, reason='...')" in error.fits
 
@@ -151,7 +151,7 @@ def test_texts_of_a_hybrid_budget():
     )
     state = spend(rule, State.zero(), pure(F(1, 3)), gaussian("0.001"), PrivacyLoss((), DELTA / 20))
     assert re.fullmatch(
-        r"epsilon=1/3 and Gaussian noise, which has no epsilon, Renyi divergence about \S+, delta=5e-8",
+        r"epsilon=1/3, Renyi divergence about \S+ \(Gaussian noise\), delta=5e-8",
         rule.spent(state),
     )
     assert rule.left(state).startswith("Renyi divergence about ")

@@ -227,7 +227,7 @@ def test_power_sums_at_the_largest_offset_do_not_wrap() -> None:
         (np.array([2**63, 5], dtype=np.uint64), (0, 10), 15),
         (np.array([2**64 - 1] * 3, dtype=np.uint64), (0, 2**64), 3 * 2**64),
         (np.ones(300, dtype=np.int8), (0, 1), 300),
-        (np.ones(2**25, dtype=np.float32), (0, 1), 2**25),
+        (np.broadcast_to(np.float32(1), 2**25), (0, 1), 2**25),
         (np.array([1e308, -1e308, 1e-308]), (-1, 1), 0),
     ],
     ids=["int64 near its end", "uint64 beyond int64", "uint64 at its end", "int8", "float32", "huge floats"],

@@ -9,7 +9,7 @@ from fractions import Fraction as F
 from pathlib import Path
 
 import pytest
-from support.ledgers import ONE, UNIT, ask, older
+from support.ledgers import ONE, UNIT, ask, older, pure
 
 from pandas_dp.core import database, records
 from pandas_dp.core.ledger import Ledger, open_ledger
@@ -127,7 +127,6 @@ FOREIGN = {
     "unreleased": (unreleased, "unreleased pandas_dp"),
     "mode": (old_without_its_mode, "damaged"),
     "log": (lambda p: p.with_name(f"{p.name}-wal").write_bytes(b"x"), "-wal' is left of another ledger"),
-    "read-only": (lambda p: p.chmod(0o400), "read-only"),
     "hard link": (lambda p: os.link(p, p.parent / "second"), "second name"),
     "pipe": (lambda p: (p.unlink(), os.mkfifo(p)), "not an ordinary file"),
     "dangling": (lambda p: (p.unlink(), p.symlink_to(p.parent / "no" / "x")), "does not exist"),
@@ -209,11 +208,38 @@ def test_x23_a_ledger_of_an_older_version_goes_on_with_every_charge_of_its_log(p
     ledger.close()
 
 
-def test_x23_an_older_ledger_without_a_log_says_that_nothing_is_known_of_one(path):
-    older(path, log=False)
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_x23_to_an_older_ledger_without_a_log_nothing_is_charged_before_somebody_says_what_it_held(
+    path, tmp_path, version, elsewhere
+):
+    """A program that was killed left charges in the log; the file alone was a whole ledger that had less spent."""
     ledger = open_ledger(path)
-    assert ledger.state("data").epsilon == F("0.1")
-    assert "what one held is not known" in ledger.entries("data")[-1].query
+    ledger.record("data", ask(ledger, "0.1", key="k"), "[1]")
+    ledger.close()
+    older(path, version, log=False)
+    if elsewhere:
+        (tmp_path / "elsewhere").mkdir()
+        path = path.rename(tmp_path / "elsewhere" / path.name)
+    for _ in range(2):
+        ledger = open_ledger(path)
+        assert ledger.state("data").epsilon == F("0.2")
+        assert "what one held is not known" in ledger.entries("data")[-1].query
+        assert ledger.stored("data", "k") == (3, "[1]")
+        ledger.verify()
+        charges = (Ledger.open, "new", ONE, UNIT), (Ledger.note, "data", "n", ""), (ask, "0.1")
+        for charge, *given in charges:
+            with pytest.raises(LedgerError, match=r"its log was not here.* restore visits\.dpledger --spent-since eps"):
+                charge(ledger, *given)
+        ledger.close()
+    ledger = open_ledger(path)
+    ledger_files.restore(ledger, pure("0.1"), "epsilon=0.1")
+    ask(ledger, "0.1")
+    assert ledger.state("data").epsilon == F("0.4")
+    ledger.close()
+    ledger = open_ledger(path)
+    ask(ledger, "0.1")
+    ledger.verify()
     ledger.close()
 
 

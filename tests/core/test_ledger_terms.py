@@ -96,7 +96,7 @@ def test_terms_on_which_nothing_was_asked_are_replaced_and_both_stay_on_record(l
 
 @pytest.mark.parametrize("use", ["charge", "nothing", "note"])
 def test_whatever_was_asked_or_noted_fixes_the_unit(ledger, use):
-    """An answer for nothing, such as a public number of rows, was promised a unit, too."""
+    """An answer for free, such as a public number of rows, was promised a unit, too."""
     ledger.open("data", ONE, UNIT)
     if use == "note":
         ledger.note("data", "adopt", "by hand")

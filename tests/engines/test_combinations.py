@@ -105,7 +105,7 @@ def grouped(*columns: list) -> dict:
     return seen.groupby(list(seen.columns)).size().to_dict()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(("one", "two"), list(itertools.product(COLUMNS, repeat=2)))
 def test_a_pair_of_columns_has_the_combinations_of_a_plain_groupby(one, two):
     (first, keys), (second, more) = COLUMNS[one], COLUMNS[two]

@@ -43,6 +43,7 @@ def test_present(name: str) -> None:
     assert all(expected) if present is None else present.tolist() == expected
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(("other", "null"), [(False, False), (True, False), (False, True), (True, True)])
 def test_parts_by_keys(name: str, other: bool, null: bool) -> None:

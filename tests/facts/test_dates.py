@@ -77,7 +77,7 @@ def test_dates_beyond_nanoseconds_are_told_with_the_ends_that_work(zone):
 
 @pytest.mark.parametrize("text", ["2013-02-30", "2013-13-01", "2013-01-01 25:00", "2013-01-01 12:30+99:00"])
 def test_days_that_no_calendar_has_are_told_as_such(text):
-    assert said(None, text).startswith(f"bounds: {text!r} is no date of the calendar: bounds=(")
+    assert said(None, text).startswith(f"bounds: {text!r} is not a calendar date: bounds=(")
     assert "'2013-01-31'" in said(None, text, "keys")
 
 

@@ -62,7 +62,7 @@ def test_a_schema_from_toml_is_used(written):
         ("age = 3", "schema of 'age': each column takes a dict"),
         ("[age]\nbounds = 3", "bounds in a schema must be a list"),
         ("[age]\ndtype = 3", "dtype in a schema must be the name of one: {'dtype': 'int64'}"),
-        ("[age", "the schema is no TOML, such as [age]"),
+        ("[age", "the schema is not TOML, such as [age]"),
     ],
 )
 def test_what_is_no_schema_is_named(written, text, said):
@@ -72,7 +72,7 @@ def test_what_is_no_schema_is_named(written, text, said):
 
 def test_bytes_that_are_no_text_are_no_toml(tmp_path):
     (tmp_path / "bad.toml").write_bytes(b"[\xff]")
-    with pytest.raises(ArgumentValueError, match="no TOML"):
+    with pytest.raises(ArgumentValueError, match="not TOML"):
         Schema.from_toml(tmp_path / "bad.toml")
 
 
@@ -105,7 +105,10 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, read):
 
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
-WHENS = st.dates() | st.datetimes() | st.datetimes(timezones=st.timezones())
+ZONES = [
+    ZoneInfo(name) for name in ("UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu")
+]
+WHENS = st.dates() | st.datetimes() | st.datetimes(timezones=st.sampled_from(ZONES))
 VALUES = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS | st.booleans() | WHENS
 FACTS = st.fixed_dictionaries(
     {},
@@ -220,7 +223,7 @@ def test_of_a_parquet_file_no_row_is_read(tmp_path):
 @pytest.mark.parametrize("text", ["0, 100", "[0, NaN]", "\xff", "[" * 100_000], ids=["list", "NaN", "bytes", "deep"])
 def test_metadata_that_are_no_json_are_refused(text):
     field = pa.field("age", pa.int64(), metadata={"bounds": text.encode("latin-1")})
-    with pytest.raises(ArgumentValueError, match="metadata 'bounds' of the Arrow field 'age' is no JSON"):
+    with pytest.raises(ArgumentValueError, match="metadata 'bounds' of the Arrow field 'age' is not JSON"):
         Schema.from_arrow(pa.schema([field]))
 
 

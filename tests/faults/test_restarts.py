@@ -79,7 +79,7 @@ def test_a_parquet_file_with_the_id_of_a_session_is_protected_again_by_its_ledge
     assert (mark, same, other) == (identity, True, True)
     assert "pandas_dp.open_session(" in told
     assert "protect(epsilon=..., ledger=" in told
-    assert (again, after) == (answer, spent)  # a version keeps its answers across processes, for nothing
+    assert (again, after) == (answer, spent)  # a version keeps its answers across processes, for free
 
 
 def test_without_its_ledger_a_parquet_file_is_a_new_memory_budget_and_no_stored_answer(process):

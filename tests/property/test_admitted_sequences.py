@@ -243,6 +243,7 @@ TWINS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("rule", "method", "broken", "accountant"), TWINS)
 def test_broken_filters_are_found(rule, method, broken, accountant, tmp_path, monkeypatch):
     """By 60 sequences; of the real filters none in 10,020."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support import questions
+from support import method_arguments, questions
 from support.frames import fresh
 from support.hostile import Column, columns, labels
 
@@ -24,7 +24,8 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps import expression, steps
 from pandas_dp.steps.expression import Column as Named
 from pandas_dp.steps.expression import Constant, Expression, Operation
-from pandas_dp.steps.functions import ACCESSORS, METHODS, PROPERTIES, call
+from pandas_dp.steps.functions import ACCESSORS, METHODS, call
+from pandas_dp.steps.time_functions import PROPERTIES
 
 X = Named("x")
 CONSTANTS: list[Any] = [
@@ -36,7 +37,7 @@ LISTS = [
     [pd.Timestamp("2013-01-01"), pd.Timestamp("2014-01-01")],
     [pd.Timedelta(0), pd.Timedelta("1h")],
 ]
-ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {  # of methods that take some
+ARGUMENTS: dict[str, list[tuple[Any, ...]]] = method_arguments.ARGUMENTS | {  # of methods that take some
     "isin": [([3, 7],), (["A"],), ([pd.Timestamp("2013-01-01")],), ([pd.Timedelta("1h")],), ([True],)],
     "between": [tuple(pair) for pair in LISTS],
     "round": [(0,), (2,), (-30,), (30,)],
@@ -56,7 +57,7 @@ ARGUMENTS: dict[str, list[tuple[Any, ...]]] = {  # of methods that take some
     "str.contains": [("A",), ("ß", False)],
     "str.slice": [(0, 3), (None, None, -1)],
 }
-BARE = {"isna", "isnull", "notna", "notnull", "abs", "str.lower", "str.upper", "str.len"}
+BARE = method_arguments.BARE | {"isna", "isnull", "notna", "notnull", "abs", "str.lower", "str.upper", "str.len"}
 
 
 def made_by(make: Callable[[], Expression]) -> Expression | None:
@@ -70,6 +71,7 @@ def made_by(make: Callable[[], Expression]) -> Expression | None:
 def computed() -> list[tuple[Expression, ...]]:
     """Expressions of the column x for each way to compute with it, of which those after the first that fits are alike."""
     found: list[tuple[Expression, ...]] = [(make(X),) for make in PROPERTIES.values()]
+    found += [(made,) for _, made in method_arguments.parts_of_text(METHODS)]
     for name in METHODS:
         given = ARGUMENTS.get(name, [()])
         made = [made_by(lambda n=name, a=one: call(n, X, a, {})) for one in given]
@@ -104,7 +106,7 @@ def test_every_way_to_compute_is_tried():
     assert {step for step in vars(steps.RowSteps) if not step.startswith("_")} == {step.split()[0] for step in STEPS}
     tried = {getattr(made, "op", getattr(made, "name", "")) for way in COMPUTED for made in way}
     assert expression.OPERATIONS.keys() | expression.ROWWISE.keys() <= tried
-    assert set(ACCESSORS) == {"dt", "str"}
+    assert set(ACCESSORS) == {"dt", "str", "list", "struct"}
 
 
 def frame(column: pd.Series) -> pd.DataFrame:
@@ -230,6 +232,7 @@ def failing_under(name: str) -> list[str]:
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("part", range(2))
 def test_no_label_of_a_row_makes_a_step_fail(part):
     found = {name: failing_under(name) for name in [*LABELS][part::2]}
@@ -310,7 +313,7 @@ def differing(name: str, turns: range) -> list[Any]:
     return found
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", range(8))
 def test_no_cell_decides_how_a_question_ends(part):
     names = [*QUESTIONS][part::8]

@@ -130,7 +130,7 @@ COLUMNWISE = {  # several answers, each about its own column
     "means of found combinations": ("to", "ward"),  # the first look finds keys, and the ages of all are few
     "sums of combinations partly listed": ("ward", "to"),
 }
-ELSEWHERE = {  # random blocks, one answer a row, a user's function: further down, or in tests of their own
+ELSEWHERE = {  # random blocks, one answer per row, a user's function: further down, or in tests of their own
     *("mean of blocks", "means of blocks", "kmeans", "group means of blocks", "select by table", "vote"),
     *("median of blocks", "winsorized mean", "smooth blocks", "winsorized blocks", "randomized_response"),
     *("means of a function of groups", "medians of a function of groups", "function of groups by noisy size"),
@@ -274,7 +274,7 @@ def test_every_question_has_its_place():
     assert {*USES, *PARTS, *COLUMNWISE, *ELSEWHERE} == set(QUESTIONS)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("name", "column"), cases(USES | {name: uses for name, (uses, _) in ONE_BLOCK.items()}))
 def test_a_row_with_a_missing_value_is_left_out(name, column, looks):
     without = first(name, table()[~HOLES].reset_index(drop=True), looks)
@@ -285,7 +285,7 @@ def test_a_row_with_a_missing_value_is_left_out(name, column, looks):
         assert first(name, holed, looks) == expected, way
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", each_kind.questions(name for name in USES if name not in BY_UNIT))
 def test_what_is_missing_in_other_columns_changes_nothing(name, looks):
     whole = first(name, table(), looks)
@@ -310,6 +310,7 @@ def test_a_part_for_missing_values_has_them_all(name, column, looks):
     assert all(a >= b for a, b in zip(found[0], without, strict=True))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "column"), cases(COLUMNWISE))
 def test_each_of_several_answers_leaves_out_what_its_column_misses(name, column, looks):
     whole = asked(name, table(), looks)
@@ -336,7 +337,7 @@ def test_a_row_without_a_unit_is_left_out(name, looks):
         assert first(name, filled(frame, "uid", make), looks, unit=True) == without, way
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "column"),
     [case for case in cases(USES | PARTS) if case.values[1] in CONSTANTS and case.values[0] not in EXPRESSIONS],
@@ -372,7 +373,7 @@ NAMED = {"unique by column"}  # an infinity is another key than a large number
 BOUGHT = {"private bounds", "median in private bounds"}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("name", "column"),
     [

@@ -137,7 +137,7 @@ def test_nothing_else_is_read_and_nothing_run(text):
 
 
 def test_what_is_read_has_a_question():
-    with pytest.raises(ArgumentTypeError, match="there is no question yet"):
+    with pytest.raises(ArgumentTypeError, match="no question yet"):
         read_query("query('age > 30')", HALF)
     with pytest.raises(ArgumentValueError, match="did you mean 'mean'"):
         read_query("maen('age')", HALF)

@@ -86,7 +86,7 @@ DRY: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("step", DRY)
 def test_no_step_before_a_question_looks_at_a_category(step, monkeypatch):
-    """Which categories there are follows from the rows: a hash of one, asked before the charge, tells of a row for nothing."""
+    """Which categories there are follows from the rows: a hash of one, asked before the charge, tells of a row for free."""
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "c": listed(Seen("a"), "a", 1), "e": listed(1, "a", Seen("b"))})
     df = protected(frame)
     monkeypatch.setattr("pandas_dp.engines.cells.canonical", None)  # what makes the form of a category
@@ -236,7 +236,7 @@ ODD = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("text", [True, False])
 @pytest.mark.parametrize("way", ["parts", "memory", "shuffled"])
 def test_no_object_decides_whether_a_question_of_dask_is_answered(way, text):
@@ -311,6 +311,7 @@ def _opens(priced: Any) -> Callable[[], Any]:
     return lambda: priced.above_threshold(50)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kept", KEPT)
 @pytest.mark.parametrize("kind", PUBLIC)
 def test_what_was_made_for_a_column_of_another_kind_is_refused_before_it_is_paid(kept, kind, monkeypatch):
@@ -327,7 +328,7 @@ def test_what_was_made_for_a_column_of_another_kind_is_refused_before_it_is_paid
             df["g"] = COLUMNS[other]
         df["more"] = 1
         protected(df, delta=1e-4, name=name)
-        anew = r"column 'g' is .* now, and was .*: type it anew from df\.dp"
+        anew = r"column 'g' is .* now, and was .*: type it again from df\.dp"
         with refused(monkeypatch, df, (ArgumentTypeError, ArgumentValueError), "g" if kept == "step" else anew):
             ask()
 

@@ -357,18 +357,21 @@ def test_a_count_that_an_oracle_bought_is_given_back(method, monkeypatch):
 
 # ------------------------------------------------------------------------------------- what makes a number misleading
 TOLD = {
-    "max": (lambda d: d.max("x", bounds=(0, 100)), "not the largest value, which is one row's: the quantile "),
-    "max of an interval": (lambda d: d.max("x", bounds=(0, 100), error_bar=True), "the largest value is one row's"),
-    "describe": (lambda d: d.describe("x", bounds=(0, 100)), "the smallest and the largest value are one row's"),
+    "max": (lambda d: d.max("x", bounds=(0, 100)), "not the largest value, which belongs to one row: the quantile "),
+    "max of an interval": (
+        lambda d: d.max("x", bounds=(0, 100), error_bar=True),
+        "the largest value belongs to one row",
+    ),
+    "describe": (lambda d: d.describe("x", bounds=(0, 100)), "smallest and largest value belong to single rows"),
     "describe ranks": (lambda d: d.describe("x", bounds=(0, 100), error_bar=False), "min and max are the quantiles "),
     "median in agg": (
         lambda d: d.agg({"x": ["mean", "median"]}, bounds={"x": (0, 100)}, error_bar=False),
-        "median('x', bounds=(0, 100)): its rank is within ",
+        "median('x', bounds=(0, 100)): within ",
     ),
     "found keys": (lambda d: d.value_counts("g"), "keys with a noisy count of "),
     "one point": (
         lambda d: d.mean("one", bounds=(0, 100), method="winsorized"),
-        "both private quartiles are one point",
+        "both private quartiles are equal",
     ),
 }
 

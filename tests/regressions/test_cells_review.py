@@ -1,4 +1,4 @@
-"""Failures that a cell decided: each of these told of one row for nothing, or for the price of any question."""
+"""Failures that a cell decided: each of these told of one row for free, or for the price of any question."""
 
 from __future__ import annotations
 

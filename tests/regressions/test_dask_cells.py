@@ -136,7 +136,7 @@ def plain(cells: list[Any]) -> pd.Series[Any]:
         return pd.Series(cells, dtype=object)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", DECLARED)
 def test_a_cell_becomes_what_it_is_by_itself(name):
     """Beside every hostile cell the plain ones are what they are without it, and its own result is that of it alone."""
@@ -213,7 +213,7 @@ def test_numbers_are_the_same_from_whatever_dtype_pandas_made_of_them(cells, dty
             pd.testing.assert_series_equal(made, expected)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("name", "relation"),
     [*((name, "add_remove") for name in DECLARED), *((name, "replace_one") for name in ("int64", "bool", "dates"))],
@@ -283,6 +283,7 @@ def work(kind: str, last: Any) -> Any:
     return ddf.map_partitions(made, meta=pd.DataFrame({"x": [True], "y": [True]}).iloc[:0])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "kind", ["left merge", "left merge of truth values", "where", "map", "delayed parts", "indicators"]
 )

@@ -53,12 +53,14 @@ def shown(column, ask, **told):
     return query.aggregate, str(query), repr(ask(df.dp.preview(epsilon=2)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("at", range(len(ASKED)))
 def test_integers_and_floats_of_numpy_are_asked_alike(at):
     """The lattice, the text, the notes and the expected error are those of floats: whether a cell is missing shows in none."""
     assert shown(np.array(WHOLE), ASKED[at]) == shown(np.array(MISSING, dtype=float), ASKED[at])
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", EVERY | FOUND)
 def test_every_question_is_asked_alike(name):
     """Of a table whose integers are floats beside one missing value; keys of stored answers hold nothing else of a question."""

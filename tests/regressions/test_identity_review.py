@@ -1,4 +1,4 @@
-"""Budgets that a review opened for the same people, or for nothing: each way is closed, and says why."""
+"""Budgets that a review opened for the same people, or for free: each way is closed, and says why."""
 
 from __future__ import annotations
 

@@ -94,11 +94,11 @@ def test_a_certificate_never_replaces_its_ledger(call, tmp_path):
 
 def test_the_report_of_a_session_never_replaces_its_ledger(tmp_path):
     df = pd.DataFrame({"age": [20, 40]})
-    df.dp.protect(epsilon=1, name="kept", ledger=tmp_path / "kept.dpledger")
+    df.dp.protect(epsilon=1, name="kept", ledger=tmp_path / "kept.html")
     df.dp(epsilon=0.5).count()
     with pytest.raises(ArgumentValueError, match="would be lost"):
-        df.dp.session.report(tmp_path / "kept.dpledger")
-    assert open_ledger(tmp_path / "kept.dpledger").state("kept").epsilon * 2 == 1
+        df.dp.session.report(tmp_path / "kept.html")
+    assert open_ledger(tmp_path / "kept.html").state("kept").epsilon * 2 == 1
 
 
 @pytest.mark.slow

@@ -160,7 +160,7 @@ session._ledger.close()  # as at the end of a program
 def test_reports_do_not_take_the_place_of_a_journal(tmp_path, suffix):
     df = people()
     session = df.dp.protect(epsilon=3, name=fresh())
-    with pytest.raises(ArgumentValueError, match="beside it"):
+    with pytest.raises(ArgumentValueError, match=r"must end with \.html"):
         session.report(tmp_path / f"a.dpledger{suffix}")
     assert not os.listdir(tmp_path)
 

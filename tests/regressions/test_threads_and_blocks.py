@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from tests.support import interpreter
 from tests.support.frames import protected
 
 
@@ -110,3 +111,44 @@ def test_blocks_share_no_text():
         found = ask.sample_and_aggregate(sized, bounds=(0, 1000), blocks=100, aggregator="median")
         assert abs(found - plain) < 1
     assert sys.getsizeof(shared) == plain
+
+
+WAITS = """
+import os, signal, threading, time
+import pandas as pd
+import pandas_dp
+signal.signal(signal.SIGINT, signal.default_int_handler)
+df = pd.DataFrame({"x": [7.25] * 200})
+df.dp.protect(epsilon=10)
+inside, asked = threading.Event(), []
+
+def ask():
+    inside.set()
+    asked.append(df.dp(epsilon=1).count())
+
+def waits(block):
+    if (block["x"] == 7.25).any() and not inside.is_set():  # not on rows that are made up
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    return 1.0
+
+def stop():
+    inside.wait()
+    time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=stop).start()
+try:
+    df.dp(epsilon=2).sample_and_aggregate(waits, bounds=(0, 10), blocks=100, aggregator="mean")
+except KeyboardInterrupt as error:
+    print(error)
+while not asked:
+    time.sleep(0.01)
+print(df.dp.session.spent)
+"""
+
+
+def test_a_function_that_waits_for_a_question_in_another_thread_is_ended_by_ctrl_c():
+    done = interpreter.run(WAITS)
+    assert done.stdout == "the query could not be answered; its price stays spent\nepsilon=3\n", done.stderr

@@ -151,7 +151,7 @@ def test_a_budget_shows_its_bar_and_what_is_left():
     assert "counted" not in html  # epsilons alone
     assert "latest answers (of 7)" in html
     assert html.count("count()") == 5
-    assert "ends with the process" in html
+    assert "lost when Python stops" in html
     session.close()
     assert "closed, protects" in session._repr_html_()
 
@@ -182,19 +182,19 @@ def test_a_session_is_printed_in_lines_with_what_can_be_done_first():
     df.dp(epsilon=0.5).count()
     head, *lines = repr(session)[:-1].split("\n")
     assert head == f"<pandas_dp session {session.name!r}"
-    assert [line[:11].strip() for line in lines] == ["protects", "spent", "left", "counted", "kept"]
-    assert lines[0].endswith("each row: the budget limits what answers tell of its presence (add_remove)")
+    assert [line[:11].strip() for line in lines] == ["protects", "spent", "left", "counted", "ledger"]
+    assert lines[0].endswith("each row (add/remove)")
     assert lines[1:3] == [
         "  spent    epsilon=0.5 of 4",
         "  left     about 7 more calls at epsilon=0.5, and delta=1e-6 for finding keys",
     ]
     assert lines[3].startswith("  counted  spent epsilon=0.5, Renyi divergence about ")
     assert "; left epsilon=3.5 added up or Renyi divergence about " in lines[3]
-    assert lines[4] == "  kept     in memory: ends with the process"
+    assert lines[4] == "  ledger   not saved; lost when Python stops"
     preview = repr(df.dp.preview(epsilon=0.5).count("age")).split("\n")
     assert (
         preview[2]
-        == "  budget   pays it; left then: about 6 more calls at epsilon=0.5, and delta=1e-6 for finding keys"
+        == "  budget   enough; left afterwards: about 6 more calls at epsilon=0.5, and delta=1e-6 for finding keys"
     )
     assert preview[-1].startswith("  counted  epsilon=0.5, Renyi divergence ")
     session.close()
@@ -207,11 +207,10 @@ def test_a_session_without_delta_needs_no_theory():
     session = df.dp.protect(epsilon=4, name=fresh("plain"), unit="age", max_rows=3, neighbors="replace_one")
     df.dp(epsilon=0.5).count()
     assert repr(session).split("\n")[1:] == [
-        "  protects all rows of each 'age' (at most 3 count): the budget limits what answers tell of their content "
-        "(replace_one)",
+        "  protects all rows of each 'age' (at most 3 count; replace one)",
         "  spent    epsilon=0.5 of 4",
         "  left     epsilon=3.5, about 7 more calls at epsilon=0.5",
-        "  kept     in memory: ends with the process>",
+        "  ledger   not saved; lost when Python stops>",
     ]
 
 
@@ -258,7 +257,7 @@ def test_refusals_show_the_lines_of_the_user():
     with pytest.raises(pandas_dp.PandasDPError) as raised:
         df.dp(epsilon=9).count()
     lines = raised.value._render_traceback_()
-    assert lines[-1].startswith("BudgetExceededError: the budget does not pay this query: asked epsilon=9")
+    assert lines[-1].startswith("BudgetExceededError: over budget: this asks for epsilon=9")
     assert [line.split(": ", 1)[1] for line in lines[:-1]] == ["df.dp(epsilon=9).count()"]
 
 

@@ -294,7 +294,7 @@ def test_the_title_of_a_number_does_not_say_each(figures):
     assert ax.get_title().startswith("interval 95 %, epsilon")
     assert not len(ax.get_xticks())
     number = summed_up(lambda d, b: d.median("age", bounds=b["age"]))
-    assert number.plot().get_title().startswith("its rank is within")
+    assert number.plot().get_title().startswith("within 1 row of the true median")
 
 
 def test_whole_numbers_of_rows_are_read_as_such(figures):

@@ -35,7 +35,7 @@ CUT = Additive(DiscreteLaplace(Fraction(1)), within=(Fraction(0), Fraction(10)))
         (an_int, "48,210 ± 150 (95 %), epsilon 0.2"),
         (a_float, "1,235 ± 15 (95 %), epsilon 0.2"),
         (lambda: release(7, NoError(), spent="nothing"), "7 (exact), nothing spent"),
-        (lambda: release(37.0, RANKS), "37 (its rank is within 280 of the wanted one, 95 %), epsilon 0.2"),
+        (lambda: release(37.0, RANKS), "37 (within 280 rows of the true quantile, 95 %), epsilon 0.2"),
         (lambda: release("ICU", SCORES), "'ICU' (its count is within 20 of the largest, 95 %), epsilon 0.2"),
         (lambda: release(1234.5678), "1,234.57 (no interval known), epsilon 0.2"),
         (lambda: release(True), "True (no interval known), epsilon 0.2"),
@@ -88,7 +88,7 @@ def test_repr_of_vectors():
     assert lines[2].split() == ["a", "10", "-140", "160"]
     assert lines[-1] == "each interval 95 %, epsilon 0.2, discrete Laplace"
     assert repr(release(pd.Series([1]), NoError(), spent="nothing")).endswith("exact, nothing spent, discrete Laplace")
-    assert "each: its rank is within 280 of the wanted one (95 %), epsilon" in repr(release(pd.Series([1]), RANKS))
+    assert "each: within 280 rows of the true quantile (95 %), epsilon" in repr(release(pd.Series([1]), RANKS))
     assert "no interval known, epsilon 0.2" in repr(release(pd.Series([1.5])))
     assert len(repr(release(pd.Series(range(10_000)), Additive(NOISE)))) < 10_000
 
@@ -123,7 +123,7 @@ def test_html_escapes_everything():
 def test_a_rank_is_told_in_percentiles_of_a_made_up_number_of_rows():
     html = release(50.0, RANKS)._repr_html_()
     assert RANKS.at(0.95).places in html
-    assert RankBound(412, 0.95).places.startswith("rank: place among the sorted rows; of 10,000 rows 412 are 4.12 %")
+    assert RankBound(412, 0.95).places.startswith("rank: position among the sorted rows; of 10,000 rows 412 are 4.12 %")
     assert RankBound(412, 0.95).places.endswith("between percentiles 45.9 and 54.1")
 
 
@@ -131,4 +131,4 @@ def test_found_keys_say_what_is_known_of_them():
     df = pd.DataFrame({"city": ["x"] * 500})
     df.dp.protect(epsilon=1, delta=1e-5, name=fresh())
     shown = repr(df.dp(epsilon=0.5, delta=1e-6).unique("city"))
-    assert "every key is one of the data, keys of few units may be missing, epsilon 0.5" in shown
+    assert "every key is one of the data; rare keys may be missing, epsilon 0.5" in shown

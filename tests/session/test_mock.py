@@ -142,7 +142,7 @@ def test_no_other_table_gets_this_budget():
         ({"age": {"bounds": (2, 1)}}, "the lower bound must lie below"),
         ({"age": {"bounds": (0, 1), "step": -1}}, "step must be positive"),
         ({"age": {"bounds": (0, "a")}}, "bounds must be a number"),
-        ({"day": {"bounds": ("2013-13-01", "2014-01-01")}}, "no date of the calendar"),
+        ({"day": {"bounds": ("2013-13-01", "2014-01-01")}}, "not a calendar date"),
         ({"wait": {"bounds": ("5", "6")}}, "durations with their unit"),
         ({"sex": {"keys": ["F"], "bounds": (0, 1)}}, "schema of 'sex': bounds and step need numbers"),
         ({"age": {"bounds": (True, False)}}, "bounds must be a number"),

@@ -83,7 +83,7 @@ def sampled(
     return draws.transcripts(SAMPLES), {structure(draws()).replace(" nan", "") for _ in range(3)}
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(("method", "relation", "pair"), CASES)
 def test_pair(method: Method, relation: str, pair: Pair):
     both = [sampled(method.name, relation, pair.max_rows, side, tuple(rows)) for side, rows in enumerate(pair.rows)]

@@ -62,7 +62,7 @@ def audited(pair: Pair, relation: str, ask: Callable[[Any], Any], samples: int =
     return audit(*(side.transcripts for side in sides), samples, 1, ALPHA, batch=True)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("relation", "pair"), CASES, ids=str)
 @pytest.mark.parametrize("ask", QUESTIONS)
 def test_pair(ask, relation, pair):

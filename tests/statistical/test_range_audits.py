@@ -76,7 +76,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(("form", "relation", "pair"), CASES)
 def test_pair(form: str, relation: str, pair: Pair, monkeypatch: pytest.MonkeyPatch):
     forced(monkeypatch, form)
@@ -84,6 +84,7 @@ def test_pair(form: str, relation: str, pair: Pair, monkeypatch: pytest.MonkeyPa
     assert not result.violated, str(result)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("ask", [histogram, ecdf])
 def test_gaussian_noise_and_shares(ask: Any, relation: str):

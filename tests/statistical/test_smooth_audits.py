@@ -172,7 +172,7 @@ TWINS = {
     "local sensitivity": (changed_beta(F(10**4)), ONE_JUMP, ADD_REMOVE),
     "local sensitivity, replaced": (changed_beta(F(10**4)), SIX_OF_TEN, REPLACE_ONE),
     "forty times the beta": (changed_beta(F(40)), ONE_JUMP, ADD_REMOVE),
-    "one row a unit": (one_row_a_unit, HEAVY, ADD_REMOVE),
+    "one row per unit": (one_row_a_unit, HEAVY, ADD_REMOVE),
     "a lattice that follows the scale": (shows_its_scale, ONE_JUMP, ADD_REMOVE),
     "trimmed, local sensitivity": (trimmed_by_local, NINE_LOW, ADD_REMOVE),
     "a cheap scale": (cheap_scale, ONE_JUMP, ADD_REMOVE),

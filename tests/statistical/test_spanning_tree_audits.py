@@ -138,7 +138,7 @@ TWINS = {
     "local sensitivity, replaced": (changed_beta(10**4), ONE_MOVES, SAMPLES),
     "forty times the beta": (changed_beta(40), ONE_JUMP, SAMPLES),
     "half the sensitivity": (half, ALL_OR_NOTHING, NARROW),
-    "one row a unit": (one_row_a_unit, UNIT, MANY),
+    "one row per unit": (one_row_a_unit, UNIT, MANY),
 }
 
 

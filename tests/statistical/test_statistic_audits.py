@@ -80,7 +80,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(("name", "relation", "pair"), CASES)
 def test_pair(name: str, relation: str, pair: Pair):
     sides = [drawer(table, ASKED[name], **pair.terms(relation)) for table in pair.frames()]
@@ -154,7 +154,7 @@ TWINS = {
         REPLACE_ONE,
         replaced("low to high", several(LOW, 1), several(HIGH, 1), []),
     ),
-    "agg, one row a unit": (
+    "agg, one row per unit": (
         agg,
         assumes(Moments, rows=1),
         ADD_REMOVE,
@@ -180,7 +180,7 @@ TWINS = {
         replaced("low to high", several(LOW, 1), several(HIGH, 1), []),
     ),
     "cov, wrong centre": (cov, measured_from_the_wrong_centre, ADD_REMOVE, added("high", several(HIGH, 1), [])),
-    "cov, one row a unit": (
+    "cov, one row per unit": (
         cov,
         assumes(Products, rows=1),
         ADD_REMOVE,

@@ -139,7 +139,7 @@ TWINS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Case]] = {
     "noise not refreshed": (noise_not_refreshed, CASES["one row, one question moves"]),
     "noisy value shown": (noisy_value_shown, CASES["far above"]),
     "cutoff ignored": (cutoff_ignored, Case(ADD_REMOVE, ADDED, [EVERY] * 5, 6, most=5)),
-    "one row a unit": (
+    "one row per unit": (
         one_row_a_unit,
         Case(ADD_REMOVE, (FIVE, [*FIVE, *[("z", 1.0, "b")] * 3]), [EVERY, A], 6, max_rows=3),
     ),

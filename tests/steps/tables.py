@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -156,6 +157,7 @@ _columns = {
 }
 
 
+@cache
 def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
     """Expressions that give numbers."""
     leaves = st.sampled_from(_columns["number"]).map(Column) | _number_constants
@@ -182,6 +184,7 @@ def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
     )
 
 
+@cache
 def durations(depth: int = 2) -> st.SearchStrategy[Expression]:
     """Expressions that give durations."""
     longest = datetime.timedelta(days=10**7)
@@ -199,6 +202,7 @@ def durations(depth: int = 2) -> st.SearchStrategy[Expression]:
     )
 
 
+@cache
 def dates(depth: int = 2) -> st.SearchStrategy[Expression]:
     """Expressions that give dates."""
     leaves = st.sampled_from(_columns["date"]).map(Column) | st.datetimes().map(Constant)
@@ -207,6 +211,7 @@ def dates(depth: int = 2) -> st.SearchStrategy[Expression]:
     return leaves | st.builds(_operation, st.sampled_from(["+", "-"]), dates(depth - 1), durations(depth - 1))
 
 
+@cache
 def changed_texts() -> st.SearchStrategy[Expression]:
     """Text made from text, objects and categories."""
     column = st.sampled_from([*_columns["text"], "c", "ci"]).map(lambda name: (Column(name),))
@@ -228,6 +233,7 @@ def changed_texts() -> st.SearchStrategy[Expression]:
     )
 
 
+@cache
 def text_tests() -> st.SearchStrategy[Expression]:
     """Truth values of text."""
     column = st.one_of(
@@ -257,6 +263,7 @@ def _cut(column: str, edges: tuple, right: bool, lowest: bool, numbered: bool) -
     return Method("cut", (Column(column),), options)
 
 
+@cache
 def choices(depth: int = 1) -> st.SearchStrategy[Expression]:
     """Values chosen by conditions, intervals and maps."""
     condition = conditions(depth)
@@ -306,6 +313,7 @@ def choices(depth: int = 1) -> st.SearchStrategy[Expression]:
     )
 
 
+@cache
 def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
     """Expressions that give truth values."""
     order = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
@@ -338,6 +346,7 @@ def conditions(depth: int = 3) -> st.SearchStrategy[Expression]:
     )
 
 
+@cache
 def expressions() -> st.SearchStrategy[Expression]:
     """Expressions of every kind that fit the drawn tables."""
     filled = st.one_of(

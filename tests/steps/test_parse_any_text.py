@@ -151,5 +151,5 @@ def test_names_of_constants_stand_for_their_values():
     assert read("g in ['a', c]", "b") == among(g, "a", "b")
     with pytest.raises(ArgumentValueError, match="there is no column 'c'"):
         read("x >= `c`")  # in backticks a name is a column's
-    with pytest.raises(ArgumentTypeError, match="expression: tuple is no constant"):
+    with pytest.raises(ArgumentTypeError, match="expression: tuple is not a constant"):
         read("x >= c", (1, 2))

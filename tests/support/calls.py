@@ -118,7 +118,9 @@ def recorded() -> Iterator[tuple[str, Made]]:
     seen, frames = set(), {}
     for name, ask in (EVERY | FEW_BLOCKS | FOUND).items():
         terms = name in BY_UNIT, name in ROW_BY_ROW
-        frame = frames.setdefault(terms, held(*terms))
+        if terms not in frames:
+            frames[terms] = held(*terms)
+        frame = frames[terms]
         price = {"epsilon": 1, "delta": 1e-6} if name in FOUND else {"epsilon": 1}
         calls = ask(pandas_dp.query(**price))._calls
         for i, call in enumerate(calls):
@@ -196,6 +198,7 @@ COUNT = ASKING.count()
 VECTOR = ASKING.value_counts("ward", keys=KEYS)
 RANGES = ASKING.histogram("cost", bins=range(101), workload="ranges")
 CROSS = ASKING.crosstab("ward", "to", keys={"ward": KEYS, "to": KEYS})
+COUNTS = [ASKING.value_counts("ward", keys=KEYS), CROSS]
 ANSWERED = held(replaced=True)
 QUERY = pandas_dp.query(epsilon=1).mean("cost", bounds=(0, 100))
 LEVELLED = {"level": 0.9}
@@ -329,6 +332,7 @@ right("open_session", lambda: Made(pandas_dp.open_session, ("books.dpledger",), 
 right("dp", lambda: Made(pandas_dp.dp, (FRAME,)))
 right("geometric_prices", lambda: Made(pandas_dp.geometric_prices, (1, 100, 1.5)))
 right("mock", lambda: Made(pandas_dp.mock, (SCHEMA,), {"rows": 20, "unit": "uid", "max_rows": 3}))
+right("reconcile", lambda: Made(pandas_dp.reconcile, (COUNTS,), {"complete": ["ward", "to"], "nonnegative": True}))
 right("split", lambda: Made(pandas_dp.split, (1, [QUERY, QUERY]), {"weights": [0.6, 0.4], "frame": FRAME}))
 right(
     "split",

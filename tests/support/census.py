@@ -115,19 +115,13 @@ def by(table: pd.DataFrame, function: Callable[[pd.DataFrame], Any], key: str = 
 
 
 def in_own_bounds(table: pd.DataFrame, name: str) -> list[Any]:
-    """For each key, of values cut to the bounds of that key."""
+    """For each key, of values clipped to the bounds of that key."""
     return [getattr(table.loc[table["ward"] == key, "cost"].clip(*OWN[key]), name)() for key in KEYS]
 
 
 def by_label(table: pd.DataFrame, columns: Any, function: Callable[[pd.DataFrame], Any]) -> dict[str, Any]:
     """For each key that occurs."""
     return {text(label): function(rows) for label, rows in table.groupby(columns)}
-
-
-def often(sizes: dict[str, Any], release: Any) -> dict[str, Any]:
-    """Without keys of fewer rows than it takes to be found: those that are owe it to their noise, as is said below them."""
-    least = re.search(r"noisy count of ([\d,]+)", " ".join(release.notes)).group(1)
-    return {label: rows for label, rows in sizes.items() if rows >= int(least.replace(",", ""))}
 
 
 def text(label: Any) -> str:
@@ -161,7 +155,7 @@ def covariances(table: pd.DataFrame, *columns: str, ddof: int = 1) -> list[float
 
 
 def in_found_bounds(table: pd.DataFrame, release: Any) -> float:
-    """The mean of values cut to what the answer says."""
+    """The mean of values clipped to what the answer says."""
     ends = re.findall(r"-?[\d.]+", str(release._provenance.found))
     return math.nan if len(ends) != 2 else table["cost"].clip(*map(float, ends)).mean()
 
@@ -245,13 +239,6 @@ TRUE: dict[str, Truth] = {
     "means of found combinations": lambda t: by_label(t, ["to", "ward", "age"], lambda g: cut(g, "cost").mean()),
     "sums of combinations partly listed": lambda t: by_label(t, ["ward", "to"], lambda g: cut(g, "cost").sum()),
 }
-LISTED = (
-    "found counts",
-    "sizes of found groups",
-    "counts of found groups",
-    "found dates",
-    "sizes of found combinations",
-)
 TOLD: dict[str, Callable[[pd.DataFrame, Any], Any]] = {
     "private bounds": in_found_bounds
 }  # what the answer itself names
@@ -289,6 +276,13 @@ BLOCKS = (  # what their intervals are about no table holds: it differs from cal
 LADDER = (
     "cuts double from one to the next, and of many equal values the point hardly errs; tests/aggregates/test_ladder.py"
 )
+LISTED = (
+    "found counts",
+    "sizes of found groups",
+    "counts of found groups",
+    "found dates",
+    "sizes of found combinations",
+)
 FITTED = "sums are fitted so that none falls, and err less than the noise that holds for all"
 WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     **dict.fromkeys(("median of groups", "quantiles of groups", "median with error bar"), (math.inf, LADDER)),
@@ -296,11 +290,11 @@ WIDE: dict[str, tuple[float, str]] = {  # how many times the error, and why
     **dict.fromkeys(("agg of groups", "describe", "describe two"), (math.inf, LADDER)),
     "min with error bar": (math.inf, "one row decides, so it begins at the bound"),
     **dict.fromkeys(("ecdf", "ecdf by column"), (4, FITTED)),
-    "smooth error bar": (
-        math.inf,
-        "its scale is bought, by noise of its own, and half of what may fail is left to that",
-    ),
+    "smooth error bar": (math.inf, "values beyond a bound are cut to it; tests/aggregates/test_bought_scale.py"),
     "regression": (4, "widened by as much as what is left out of the linear error may be; the fewer rows, the more"),
+    **dict.fromkeys(
+        LISTED, (math.inf, "near the threshold keys may owe it to noise: from 0 on; tests/aggregates/test_listed.py")
+    ),
     **dict.fromkeys(("cov", "cov of three"), (math.inf, "of few rows all that is possible, and says so")),
     "corr": (math.inf, "as covariances, and by the noise of two variances at once"),
 }
@@ -479,6 +473,6 @@ def entries(case: str, name: str, draws: int) -> dict[str, Entry]:
     exact = TRUE[name](rows) if name in TRUE else None
 
     def true(release: Any) -> Any:
-        return TOLD[name](rows, release) if name in TOLD else often(exact, release) if name in LISTED else exact
+        return TOLD[name](rows, release) if name in TOLD else exact
 
     return asked(lambda: release_of(case, name), true, draws)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import math
+import operator
+import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
@@ -30,7 +34,8 @@ class Cells:
     """Cells of a column, None where missing, or one of a constant.
 
     Forms: ``i`` and ``u`` integers of 64 bits, ``w`` any integers and fractions, ``f`` floats, ``b`` truth, ``t`` text, ``o``
-    objects, ``c`` categories, ``D`` dates and ``Z`` those of a zone, both as nanoseconds since 1970 in UTC, ``T`` durations in
+    objects, ``c`` categories, ``l`` lists,
+    ``s`` structs, ``D`` dates and ``Z`` those of a zone, both as nanoseconds since 1970 in UTC, ``T`` durations in
     nanoseconds.
     """
 
@@ -41,6 +46,7 @@ class Cells:
     zone: str | None = None
     unit: str = "ns"
     scale: int = 0  # decimal places of ``w``
+    inner: str = ""  # the form of entries of ``l``, where they are no text
 
 
 def expected(tree: Expression, columns: dict[str, Cells]) -> Cells:
@@ -98,11 +104,17 @@ def exact(number: Any, form: str) -> Any:
     return Fraction(Decimal(repr(number))) if form == "f" else number
 
 
-def common(*operands: Cells, chosen: bool = False) -> str:
+def common(*operands: Cells, chosen: bool = False, compared: bool = False) -> str:
     """The form in which numbers meet."""
     forms = [operand.form for operand in operands]
     if set(forms) - set("iuwfb"):
         raise Refused
+    numpy = [
+        not o.constant and o.nulls != NA and o.form != "b" for o in operands
+    ]  # integers that may be floats elsewhere
+    beside = [abs(o.cells[0]) <= 2**53 if o.constant else o.nulls != NA for o in operands]
+    if not compared and any(numpy) and not all(map(operator.or_, numpy, beside)):
+        return "f"
     wide = any(o.form == "w" for o in operands)
     for place, operand in enumerate(operands):
         if operand.form == "f":
@@ -149,7 +161,9 @@ PYTHON: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def arithmetic(op: str, left: Cells, right: Cells) -> Cells:
-    """Of numbers, dates and durations."""
+    """Of numbers, dates and durations, and the sum of texts."""
+    if op == "+" and {left.form, right.form} <= set("toc"):
+        return joined(left, right)
     if {left.form, right.form} & set("DZT"):
         return of_times(op, left, right)
     form = common(left, right) if op in PYTHON else common(left, right) and "f"
@@ -157,13 +171,16 @@ def arithmetic(op: str, left: Cells, right: Cells) -> Cells:
         x, y = left.cells[0], right.cells[0]
         return constant(x**y if op == "**" else PYTHON[op](x, y))
     nulls = max(left.nulls, right.nulls)
+    form = "f" if op in "+-*" and nulls != NA else form
     found: list[Any] = []
     if form == "f":
-        for x, y in rows(left, right):
-            with np.errstate(all="ignore"):
-                missing = x is None or y is None
-                found.append(None if missing else of_float(NUMPY[op](np.float64(near(x)), np.float64(near(y)))))
-        return made(found, "f", left, right, nulls=NAN)
+        with np.errstate(all="ignore"):
+            # of columns, as the last bit may differ between NumPy's ways with one number and with many
+            x, y = (np.array([np.nan if c is None else near(c) for c in side.cells]) for side in (left, right))
+            x, y = x[0] if left.constant else x, y[0] if right.constant else y
+            missing = np.isnan(x) | np.isnan(y)
+            cells = [None if gone else of_float(number) for gone, number in zip(missing, NUMPY[op](x, y), strict=True)]
+        return made(cells, "f", left, right, nulls=NAN)
     form = "w" if op == "-" and form == "u" else form
     scale = {"*": left.scale + right.scale, "//": 0}.get(op, max(left.scale, right.scale))
     divisor = right.constant and right.cells[0] != 0
@@ -201,11 +218,11 @@ def of_one(whole: Callable[[Any], Any]) -> Callable[[Cells], Cells]:
 
 
 def negative(operand: Cells) -> Cells:
-    if operand.form == "T":
+    if operand.form in "Tf":
         return each(lambda x: -x, operand)
-    if operand.form == "f":
-        return each(lambda x: -x, operand)
-    return arithmetic("-", Cells([0], "i", constant=True), operand)
+    form = common(operand).replace("u", "w")
+    found = each(lambda x: held(-x, form, operand.nulls, operand.scale), operand, form, NAN if form == "w" else NEVER)
+    return replace(found, scale=operand.scale)
 
 
 def absolute(operand: Cells) -> Cells:
@@ -230,6 +247,8 @@ def rounded(operand: Cells, places: Cells) -> Cells:
     lost = places.cells[0]
 
     def to_even(x: Any) -> Any:
+        if operand.form == "f" and lost >= 0 and float(x).is_integer():
+            return x
         if operand.form == "f":
             with np.errstate(all="ignore"):
                 found = float(np.round(np.float64(x), lost))
@@ -268,11 +287,11 @@ def compared(op: str, left: Cells, right: Cells) -> Cells:
     listed = "c" in (left.form, right.form)
     if listed and op not in ("==", "!="):
         raise Refused
-    if not listed and len(kinds) > 1:
+    if "other" in kinds or (not listed and len(kinds) > 1):
         raise Refused
     if listed and not (left.constant or right.constant) and not kinds <= {"text", "c"}:
         raise Refused
-    floats = kinds == {"number"} and common(left, right) == "f"
+    floats = kinds == {"number"} and common(left, right, compared=True) == "f"
     nulls = max(left.nulls, right.nulls)
     found = []
     for x, y in rows(left, right):
@@ -290,7 +309,9 @@ def compared(op: str, left: Cells, right: Cells) -> Cells:
 
 def kind(operand: Cells) -> str:
     """Under which a value is compared."""
-    return {"t": "text", "o": "text", "c": "c", "D": "D", "Z": "Z", "T": "T"}.get(operand.form, "number")
+    return {"t": "text", "o": "text", "c": "c", "D": "D", "Z": "Z", "T": "T", "l": "other", "s": "other"}.get(
+        operand.form, "number"
+    )
 
 
 def truth(operand: Cells) -> list[Any]:
@@ -332,7 +353,7 @@ def chosen(codes: list[int], values: list[Cells]) -> Cells:
     if timed is not None:
         values = [as_time(value, timed) for value in values]
     kinds = {{"b": "b", "c": "text"}.get(value.form, kind(value)) for value in values}
-    if len(kinds) > 1:
+    if len(kinds) > 1 or "other" in kinds:
         raise Refused
     if timed is not None:
         unit = min((value.unit for value in values), key=UNITS.__getitem__)
@@ -376,7 +397,11 @@ def filled(operand: Cells, value: Cells) -> Cells:
             raise Refused
         return Cells([value.cells[0] if x is None else x for x in operand.cells], "o", NAN)
     value = as_time(value, operand)
-    if kind(operand) != kind(value) or ("b" in (operand.form, value.form) and operand.form != value.form):
+    if (
+        kind(operand) != kind(value)
+        or "other" in kind(operand)
+        or ("b" in (operand.form, value.form) and operand.form != value.form)
+    ):
         raise Refused
     if kind(operand) == "number" and operand.form != "b":
         form = common(operand, value, chosen=True)
@@ -445,7 +470,65 @@ def tests(holds: Callable[..., bool]) -> Callable[..., Cells]:
     return found
 
 
+UNARY = ["lower", "upper", "capitalize", "casefold", "title", "swapcase", "strip", "lstrip", "rstrip"]
+UNARY += ["removeprefix", "removesuffix", "zfill", "ljust", "rjust", "center"]
+IS = [name for name in dir(str) if name.startswith("is") and name not in ("isidentifier", "isprintable")]
+
+
+def as_float(function: Callable[..., int]) -> Callable[..., float]:
+    return lambda *given: float(function(*given))
+
+
+def short(text: str, cell: str) -> str | None:
+    """A text that did not grow beyond 10,000 characters."""
+    return text if len(text) <= max(10_000, len(cell)) else None
+
+
+def slice_replace(cell: str, start: int | None, stop: int | None, repl: str) -> str | None:
+    rest = "" if stop is None else cell[stop:] if cell[start:stop] != "" else cell[start:]
+    return cell[:start] * (start is not None) + repl + rest
+
+
+def pattern_flags(case: bool) -> int:
+    return re.ASCII | (0 if case else re.IGNORECASE)
+
+
+def get(operand: Cells, i: int) -> Cells:
+    if operand.form != "l":
+        operand = text_of(operand)
+    form = operand.inner or ("o" if operand.form == "c" else operand.form)
+    cells = [
+        cell[i] if isinstance(cell, str | list) and -len(cell) <= i < len(cell) else None for cell in operand.cells
+    ]
+    return made(cells, "t" if form == "l" else form, operand, nulls=NAN)
+
+
+def length(operand: Cells) -> Cells:
+    if operand.form != "l":
+        return texts(lambda cell: float(len(cell)), "f")(operand)
+    return made([None if cell is None else float(len(cell)) for cell in operand.cells], "f", operand, nulls=NAN)
+
+
+def field(operand: Cells, name_or_index: str) -> Cells:
+    if operand.form != "s" or name_or_index not in ("a", "b"):
+        raise Refused
+    cells = [None if cell is None else cell[name_or_index] for cell in operand.cells]
+    return made(cells, {"a": "i", "b": "t"}[name_or_index], operand)
+
+
+def joined(left: Cells, right: Cells) -> Cells:
+    """Of two texts."""
+    form = "t"
+    cells = []
+    for x, y in rows(left, right):
+        there = isinstance(x, str) and isinstance(y, str)
+        cells.append(x + y if there and (len(x) + len(y) <= 10_000 or not x or not y) else None)
+    return made(cells, form, left, right, nulls=NAN)
+
+
 def contains(cell: str, pat: str, case: bool, regex: bool) -> bool:
+    if regex:
+        return bool(re.search(pat, cell, pattern_flags(case)))
     return pat in cell if case else pat.upper() in cell.upper()
 
 
@@ -527,21 +610,20 @@ def of_times(op: str, left: Cells, right: Cells) -> Cells:
         form = "T"
     if form is None:
         raise Refused
-    unit = min(left.unit, right.unit, key=UNITS.__getitem__)
     found: list[Any] = []
     for x, y in rows(left, right):
-        if form == "f":
-            scale = UNITS[left.unit] / UNITS[right.unit]
-            counts = None if x is None or y is None else (x // UNITS[left.unit], y // UNITS[right.unit])
+        x, y = within(x, "ns"), within(y, "ns")
+        if x is None or y is None:
+            found.append(None)
+        elif form != "f":
+            found.append(within(x + y if op == "+" else x - y, "ns"))
+        elif y and not x % y:
+            found.append(float(x // y))
+        else:
             with np.errstate(all="ignore"):
-                found.append(
-                    None if counts is None else of_float(np.float64(counts[0]) / np.float64(counts[1]) * scale)
-                )
-            continue
-        x, y = within(x, unit), within(y, unit)
-        found.append(None if x is None or y is None else within(x + y if op == "+" else x - y, unit))
+                found.append(of_float(np.float64(x) / np.float64(y)))
     zone = left.zone if left.form == form else right.zone
-    return made(found, form, left, right, nulls=NAN, zone=zone if form in "DZ" else None, unit=unit)
+    return made(found, form, left, right, nulls=NAN, zone=zone if form in "DZ" else None)
 
 
 CYCLE = 146_097 * 86_400  # seconds of 400 years, after which the calendar repeats itself
@@ -556,30 +638,153 @@ PARTS: dict[str, Callable[[datetime.datetime], int]] = {
     "hour": lambda d: d.hour,
     "minute": lambda d: d.minute,
     "second": lambda d: d.second,
+    "microsecond": lambda d: d.microsecond,
+    "days_in_month": lambda d: month_length(d),
 }
 
 
-def part(name: str) -> Callable[[Cells], Cells]:
-    def found(operand: Cells) -> Cells:
+FLAGS: dict[str, Callable[[datetime.datetime], bool]] = {
+    "is_leap_year": lambda d: calendar.isleap(d.year),
+    "is_month_start": lambda d: d.day == 1,
+    "is_month_end": lambda d: d.day == month_length(d),
+    "is_quarter_start": lambda d: d.day == 1 and d.month in (1, 4, 7, 10),
+    "is_quarter_end": lambda d: d.day == month_length(d) and d.month in (3, 6, 9, 12),
+    "is_year_start": lambda d: (d.month, d.day) == (1, 1),
+    "is_year_end": lambda d: (d.month, d.day) == (12, 31),
+}
+SPANS: dict[str, Callable[[int], int]] = {
+    "days": lambda count: count // (86_400 * 10**9),
+    "seconds": lambda count: count // 10**9 % 86_400,
+    "microseconds": lambda count: count % 10**9 // 1000,
+    "nanoseconds": lambda count: count % 1000,
+}
+
+
+def month_length(moment: datetime.datetime) -> int:
+    return calendar.monthrange(moment.year, moment.month)[1]
+
+
+def away(seconds: int, zone: str | None) -> int:
+    """By how many seconds clocks of a zone differ from UTC, at a moment of UTC."""
+    inner = min(max(seconds, FIRST + 86_400), LAST - 86_400)  # no clock is changed on the days around
+    known = (EPOCH + datetime.timedelta(seconds=inner)).replace(tzinfo=datetime.UTC)
+    offset = known.astimezone(ZoneInfo(zone or "UTC")).utcoffset()
+    return round(offset.total_seconds())
+
+
+def shown(count: int, operand: Cells) -> tuple[datetime.datetime, int] | None:
+    """What clocks show, in 400 years that are like others, and how many of these come before."""
+    seconds = count // 10**9
+    if operand.form == "Z":
+        if not FIRST <= seconds <= LAST:
+            return None
+        seconds += away(seconds, operand.zone)
+    cycles, seconds = divmod(seconds, CYCLE)
+    return EPOCH + datetime.timedelta(seconds=seconds, microseconds=count % 10**9 // 1000), cycles
+
+
+def of_dates(read: Callable[..., Any], form: str = "f", absent: Any = None) -> Callable[..., Cells]:
+    """A fact of what clocks show, of the cycle of years and of the count of nanoseconds."""
+
+    def found(operand: Cells, **options: Any) -> Cells:
         if operand.form not in "DZ":
             raise Refused
+        absent_here = None if operand.nulls == NA else absent
 
-        def read(count: int) -> Any:
-            seconds = count // 10**9
-            if operand.form == "Z":
-                if not FIRST <= seconds <= LAST:
-                    return None
-                inner = min(max(seconds, FIRST + 86_400), LAST - 86_400)  # no clock is changed on the days around
-                known = EPOCH + datetime.timedelta(seconds=inner)
-                away = known.replace(tzinfo=datetime.UTC).astimezone(ZoneInfo(operand.zone or "UTC")).utcoffset()
-                seconds += round(away.total_seconds())
-            cycles, seconds = divmod(seconds, CYCLE)
-            moment = EPOCH + datetime.timedelta(seconds=seconds)
-            return float(moment.year + 400 * cycles if name == "year" else PARTS[name](moment))
+        def one(count: Any) -> Any:
+            clocks = None if count is None else shown(count, operand)
+            return absent_here if clocks is None else read(*clocks, count, **options)
 
-        return each(read, operand, "f", NAN)
+        return made([one(count) for count in operand.cells], form, operand, nulls=NEVER if form == "b" else NAN)
 
     return found
+
+
+def part(name: str) -> Callable[[Cells], Cells]:
+    return of_dates(lambda moment, *_: float(PARTS[name](moment)))
+
+
+def flag(name: str) -> Callable[[Cells], Cells]:
+    return of_dates(lambda moment, *_: FLAGS[name](moment), "b", False)
+
+
+def span(name: str) -> Callable[[Cells], Cells]:
+    def found(operand: Cells) -> Cells:
+        if operand.form != "T":
+            raise Refused
+        cells = [None if count is None else float(SPANS[name](count)) for count in operand.cells]
+        return made(cells, "f", operand, nulls=NAN)
+
+    return found
+
+
+def strftime(moment: datetime.datetime, cycles: int, _: int, date_format: str) -> Any:
+    year = moment.year + 400 * cycles
+    if not 1 <= year <= 9999:
+        return None
+    moment = moment.replace(year=year)
+    for directive, known in (("%Y", year), ("%G", moment.isocalendar().year)):  # without zeros in some libraries of C
+        date_format = date_format.replace(directive, f"{known:04}")
+    return moment.strftime(date_format)
+
+
+def to_step(name: str) -> Callable[..., Cells]:
+    def found(operand: Cells, freq: pd.Timedelta) -> Cells:
+        step, unit = freq.as_unit("ns").value, UNITS[operand.unit]
+        if operand.form not in "DT" or (step % unit and unit % step):
+            raise Refused
+        change = {"floor": math.floor, "ceil": math.ceil, "round": round}[name]
+        cells = [
+            None if count is None else within(change(Fraction(count, step)) * step, operand.unit)
+            for count in operand.cells
+        ]
+        return made(operand.cells if unit % step == 0 else cells, operand.form, operand, nulls=NAN, unit=operand.unit)
+
+    return found
+
+
+def tz_localize(operand: Cells, tz: str | None) -> Cells:
+    if operand.form == "D" and tz is None:
+        return operand
+    if operand.form != ("Z" if tz is None else "D"):
+        raise Refused
+
+    def move(count: Any) -> Any:
+        if count is None or not FIRST <= count // 10**9 <= LAST:
+            return None
+        seconds = count // 10**9
+        if tz is None:
+            return within(count + away(seconds, operand.zone) * 10**9, operand.unit)
+        known = [seconds - offset for offset in {away(seconds - day, tz) for day in (-86_400, 86_400)}]
+        meant = [moment for moment in known if moment + away(moment, tz) == seconds]
+        return within(count + (meant[0] - seconds) * 10**9, operand.unit) if len(meant) == 1 else None
+
+    cells = [move(count) for count in operand.cells]
+    return made(cells, "D" if tz is None else "Z", operand, nulls=NAN, zone=tz, unit=operand.unit)
+
+
+def tz_convert(operand: Cells, tz: str) -> Cells:
+    if operand.form != "Z":
+        raise Refused
+    return replace(operand, zone=tz)
+
+
+def to_datetime(operand: Cells, format: str) -> Cells:
+    def read(cell: str) -> Any:
+        try:
+            iso = format == "ISO8601"
+            found = datetime.datetime.fromisoformat(cell) if iso else datetime.datetime.strptime(cell, format)
+        except ValueError:
+            return None
+        if found.tzinfo is not None and "%z" not in format:
+            return None
+        count = (
+            found.replace(tzinfo=None) - EPOCH - (found.utcoffset() or datetime.timedelta(0))
+        ) // datetime.timedelta(microseconds=1)
+        return count * 1000
+
+    zoned = "%z" in format
+    return replace(texts(read, "Z" if zoned else "D")(operand), zone="UTC" if zoned else None, unit="us")
 
 
 def of_op(function: Callable[..., Cells], *first: Any) -> Callable[..., Cells]:
@@ -604,16 +809,34 @@ OPERATIONS: dict[str, Callable[..., Cells]] = {
     "fillna": filled,
     "where": where,
     "case_when": case_when,
-    **{f"dt.{name}": part(name) for name in ("year", *PARTS)},
+    **{f"dt.{name}": part(name) for name in PARTS},
+    "dt.year": of_dates(lambda moment, cycles, _: float(moment.year + 400 * cycles)),
+    "dt.nanosecond": of_dates(lambda _, __, count: float(count % 1000)),
+    **{f"dt.{name}": flag(name) for name in FLAGS},
+    **{f"dt.{name}": span(name) for name in SPANS},
 }
 METHODS: dict[str, Callable[..., Cells]] = {
-    "str.lower": texts(str.lower),
-    "str.upper": texts(str.upper),
-    "str.strip": texts(str.strip),
-    "str.lstrip": texts(str.lstrip),
-    "str.rstrip": texts(str.rstrip),
+    **{f"str.{name}": texts(getattr(str, name)) for name in UNARY},
+    **{f"str.{name}": tests(getattr(str, name)) for name in IS},
+    **{f"str.{name}": texts(as_float(getattr(str, name)), "f") for name in ("count", "find", "rfind")},
+    "str.slice_replace": texts(slice_replace),
+    "str.replace": texts(lambda cell, pat, repl, n: short(cell.replace(pat, repl, n), cell)),
+    "str.repeat": texts(lambda cell, repeats: short(cell * repeats, cell)),
+    "str.normalize": texts(lambda cell, form: unicodedata.normalize(form, cell)),
+    "str.match": tests(lambda cell, pat, case: bool(re.match(pat, cell, pattern_flags(case)))),
+    "str.fullmatch": tests(lambda cell, pat, case: bool(re.fullmatch(pat, cell, pattern_flags(case)))),
+    "str.extract": texts(lambda cell, pat: found[1] if (found := re.search(pat, cell, re.ASCII)) else None),
+    "str.split": texts(lambda cell, pat, n: cell.split(pat, n), "l"),
+    "str.rsplit": texts(lambda cell, pat, n: cell.rsplit(pat, n), "l"),
+    "str.get": get,
+    "str.to_datetime": to_datetime,
+    "struct.field": field,
+    "dt.strftime": of_dates(strftime, "t"),
+    **{f"dt.{name}": to_step(name) for name in ("floor", "ceil", "round")},
+    "dt.tz_localize": tz_localize,
+    "dt.tz_convert": tz_convert,
     "str.slice": texts(lambda cell, start, stop, step: cell[start:stop:step]),
-    "str.len": texts(lambda cell: float(len(cell)), "f"),
+    "str.len": length,
     "str.contains": tests(contains),
     "str.startswith": tests(lambda cell, pat: cell.startswith(pat)),
     "str.endswith": tests(lambda cell, pat: cell.endswith(pat)),

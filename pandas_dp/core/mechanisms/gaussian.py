@@ -71,8 +71,7 @@ class DiscreteGaussian(Noise):
 
     def half_width(self, level: float) -> int:
         """Smallest integer at least sigma z, plus the rounding; z the normal quantile."""
-        z = NormalDist().inv_cdf(0.5 + level / 2)
-        return math.ceil(self.standard_deviation * z + 0.5)
+        return math.ceil(self.standard_deviation * NormalDist().inv_cdf(0.5 + level / 2) + 0.5)
 
     def tail(self, level: float) -> float:
         """Return sigma z: any combination with weights of squared sum at most 1 stays within it."""

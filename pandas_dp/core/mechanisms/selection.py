@@ -106,8 +106,7 @@ class PartByPart:
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         """Pure rate * l1 in all."""
-        ranged = isinstance(self.choice, ExponentialMechanism)
-        return PrivacyLoss.pure(self.choice.rate * sensitivity.l1, bounded_range=ranged)
+        return PrivacyLoss.pure(self.choice.rate * sensitivity.l1, isinstance(self.choice, ExponentialMechanism))
 
     def draw(self, exact: Exact, fill: Fill = random_bytes) -> Noisy:
         """Index of the chosen candidate of each part."""

@@ -81,8 +81,7 @@ class BlockMeans:
         np.add.at(totals, parts, by_code.swapaxes(0, 1))
         held, sums = totals[:-1, 0], totals[:-1, 1]  # shape (groups, blocks)
         means = (2 * sums + held) // np.maximum(2 * held, 1)  # floor(mean + 1/2), within 0..cells
-        means = np.where(held == 0, self.lattice.cells // 2, means)
-        return means.astype(np.int64)
+        return np.where(held == 0, self.lattice.cells // 2, means).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -202,8 +201,7 @@ class BlockSums:
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact sums: one Python int for each group or output."""
-        values = self.means.values(view, unit)
-        return Exact(values.sum(axis=1).tolist())  # int64: blocks * cells < 2**62
+        return Exact(self.means.values(view, unit).sum(axis=1).tolist())  # int64: blocks * cells < 2**62
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Codes:
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """One entry changes; see the class notes."""
         if unit.add_remove or unit.column is not None:
-            raise ArgumentValueError("one answer a row shows how many rows there are, which this session hides")
+            raise ArgumentValueError("one answer per row shows how many rows there are, which this session hides")
         return Sensitivity(l1=self.by.count, l2_squared=self.by.count**2, linf=self.by.count)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:

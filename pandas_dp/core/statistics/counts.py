@@ -15,7 +15,7 @@ from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
 
 @dataclass(frozen=True)
-class Count(AddsUp):
+class RowCounts(AddsUp):
     """Number of rows, or of non-null rows of a column, in all or in each part of a partition.
 
     Notes
@@ -130,7 +130,7 @@ class KeyCounts:
     Parameters
     ----------
     columns : tuple of str or Partition
-        Columns whose keys nobody listed, and public parts beside them. A row counts where it has a key in each column and
+        Columns whose keys are unknown, and public parts beside them. A row counts where it has a key in each column and
         lies in a part of each partition.
     counted : str or None
         Count rows with a value in this column only.

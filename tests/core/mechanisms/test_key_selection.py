@@ -79,7 +79,7 @@ def test_keys_of_one_unit_are_listed_with_probability_at_most_delta(relation, bo
     assert selection.loss(sensitivity).delta == delta
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("delta", [Fraction(1, 20), Fraction(1, 10**6), Fraction(1, 10**15)])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(30)])
 @pytest.mark.parametrize("bounds", [(1, 1, 1), (10, 4, 3), (9, 9, 9)])
@@ -193,7 +193,7 @@ def test_keys_and_counts_keep_epsilon_and_delta(relation, bounds, price, columns
     assert worst(KeyCounts(columns), bounds, relation, price[0], law) <= price[1] + ROUNDING
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("columns", [("g",), ("x", "g")], ids=len)
 @pytest.mark.parametrize("price", PRICES, ids=str)
 @pytest.mark.parametrize("bounds", UNITS)

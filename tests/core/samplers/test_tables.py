@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from fractions import Fraction as F
+from functools import cache
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,28 +46,41 @@ def ratio(x: F) -> tuple[int, int]:
     return x.numerator, x.denominator
 
 
-def all_tables() -> list[tuple[str, CodeTable, Cdf]]:
-    found: list[tuple[str, CodeTable, Cdf]] = []
-    for rate, size in ((F(1, 10**12), 256), (F(1, 3), 256), (F(7, 2), 16), (F(1, 999), 32)):
-        found.append((f"digit {rate}", vector._digit_table(*ratio(rate), size, 16, 64), digit_cdf(rate, size)))
-    for rate in (F(1), F(17, 5), F(1000)):
-        found.append((f"geometric {rate}", vector._geometric_table(*ratio(rate), 99, 16, 64), geometric_cdf(rate)))
-    for rate in (F(1, 10**12), F(1, 3), F(100)):
-        found.append((f"sign {rate}", vector._sign_table(*ratio(rate), 16, 64), sign_cdf(rate)))
-    for rate in (F(1, 20_000), F(1, 3), F(40)):
-        for double in (False, True):
-            table, _ = vector._gaussian_table(*ratio(rate), double, 10**6, 16, 64)
-            cdf = half_gaussian_cdf(rate, double, table.thresholds.size)
-            found.append((f"Gaussian {rate} {double}", table, cdf))
-    return found
+@cache
+def digits(rate: F, size: int) -> tuple[CodeTable, Cdf]:
+    return vector._digit_table(*ratio(rate), size, 16, 64), digit_cdf(rate, size)
 
 
-TABLES = all_tables()
-NAMES = [name for name, _, _ in TABLES]
+@cache
+def geometric(rate: F) -> tuple[CodeTable, Cdf]:
+    return vector._geometric_table(*ratio(rate), 99, 16, 64), geometric_cdf(rate)
 
 
-@pytest.mark.parametrize(("table", "cdf"), [(table, cdf) for _, table, cdf in TABLES], ids=NAMES)
-def test_thresholds_and_laws_enclose_the_distribution_function(table: CodeTable, cdf: Cdf) -> None:
+@cache
+def signs(rate: F) -> tuple[CodeTable, Cdf]:
+    return vector._sign_table(*ratio(rate), 16, 64), sign_cdf(rate)
+
+
+@cache
+def gaussian(rate: F, double: bool) -> tuple[CodeTable, Cdf]:
+    table, _ = vector._gaussian_table(*ratio(rate), double, 10**6, 16, 64)
+    return table, half_gaussian_cdf(rate, double, table.thresholds.size)
+
+
+TABLES = [
+    *((digits, *case) for case in ((F(1, 10**12), 256), (F(1, 3), 256), (F(7, 2), 16), (F(1, 999), 32))),
+    *((geometric, rate) for rate in (F(1), F(17, 5), F(1000))),
+    *((signs, rate) for rate in (F(1, 10**12), F(1, 3), F(100))),
+    *((gaussian, rate, double) for rate in (F(1, 20_000), F(1, 3), F(40)) for double in (False, True)),
+]
+each_table = pytest.mark.parametrize(
+    ("made", "case"), [(made, case) for made, *case in TABLES], ids=[f"{t[0].__name__} {t[1]} {t[-1]}" for t in TABLES]
+)
+
+
+@each_table
+def test_thresholds_and_laws_enclose_the_distribution_function(made: Any, case: list[Any]) -> None:
+    table, cdf = made(*case)
     slack = F(1, 10**50)
     for k, threshold in enumerate(table.thresholds.tolist()):
         scaled = cdf(k) * 2**64
@@ -79,9 +94,10 @@ def test_thresholds_and_laws_enclose_the_distribution_function(table: CodeTable,
             assert high - low <= 4
 
 
-@pytest.mark.parametrize(("table", "cdf"), [(table, cdf) for _, table, cdf in TABLES], ids=NAMES)
-def test_uniforms_beside_a_threshold_are_settled_by_their_own_bits(table: CodeTable, cdf: Cdf) -> None:
+@each_table
+def test_uniforms_beside_a_threshold_are_settled_by_their_own_bits(made: Any, case: list[Any]) -> None:
     """The draw is #{k : F(k) <= U} for the U whose first 64 bits were given and whose next the fill gave."""
+    table, cdf = made(*case)
     for at in {0, table.thresholds.size // 2}:
         threshold = int(table.thresholds[at])
         for leading in (threshold, threshold + 1):

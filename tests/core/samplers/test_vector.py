@@ -50,6 +50,7 @@ def coarse_gaussian(variance: F, n: int, cells: int, guide: int = 16, full: int 
 
 
 # --------------------------------------------------------------------------------------------- full precision
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("scale", [F(1, 1000), F(1, 2), F(10), HUGE, F(1000, 3)])
 def test_discrete_laplace(scale: F) -> None:
     draws = discrete_laplace_vector(scale, MILLION)

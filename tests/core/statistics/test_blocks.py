@@ -74,7 +74,7 @@ TABLES = {
 
 def sides(others, one, two, relation, owned):
     """Two neighbours and their unit: rows, or owners of up to three rows."""
-    if not owned:  # one row a unit
+    if not owned:  # one row per unit
         others, one, two = [unit[:1] for unit in others], one[:1], two[:1]
     unit = PrivacyUnit("unit", 3, 3, 3, relation) if owned else PrivacyUnit(relation=relation)
     return *pair(others, one, two, relation), unit

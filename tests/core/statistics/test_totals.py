@@ -82,6 +82,7 @@ def moves(lattice, unit, clipped=by_definition):
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("lattice", [SIGNED, MOSTLY_ABOVE, ABOVE, BELOW], ids=str)
@@ -112,6 +113,7 @@ def rounded_up(units, lattice, unit):
     return [-(-abs(t) * most // size) * (1 if t > 0 else -1) if size > most else t for t in exact], None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("twin", [each_part_alone, rounded_up])
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_broken_twins_move_farther(twin, relation):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.aggregates.above_threshold import Stream
+from pandas_dp.aggregates.above_threshold import StreamRecipe
 from pandas_dp.aggregates.asked import AskedQuery
 from pandas_dp.aggregates.base import ExpectedError, Terms, left_out
 from pandas_dp.books.odometer import first_gaussian, left_text
@@ -44,7 +44,7 @@ class Ahead:
         charge = rule.charge(loss)
         after = state if stored else rule.admit(state, charge)
         typical = session._typical
-        if loss.parts and after is not None and not isinstance(query.aggregate, Stream):
+        if loss.parts and after is not None and not isinstance(query.aggregate, StreamRecipe):
             typical = request.price, loss
         switch = None if stored or after is None else first_gaussian(rule, state, charge)
         known = self._expected(query, table.terms(query.steps, query.price, request.unit))

@@ -1,0 +1,306 @@
+"""Released tables of counts of the same rows, made consistent: free, as it looks at what was released alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pandas_dp.aggregates import consistent
+from pandas_dp.aggregates.base import Answer, Caution
+from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.cross_tables import CellErrors, CrossTable
+from pandas_dp.aggregates.uncertainty import LEVEL, EachOf
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
+from pandas_dp.facts.argument_help import example
+from pandas_dp.facts.labels import CrossLabels, Labels
+from pandas_dp.facts.numbers import flag
+from pandas_dp.release.base import NO_MORE, Release, checked_level
+from pandas_dp.release.count_tables import (
+    LINE,
+    Floats,
+    Group,
+    Settled,
+    Table,
+    check_rows,
+    group_of,
+    promised_of,
+    table_of,
+)
+from pandas_dp.release.values import make_release
+
+FREE = "reconciled from entries {} of the ledger: its privacy is theirs together"
+MOST_SHOWN = 12  # entries that are named
+UNFINISHED = (
+    "no tables without negative cells were found that agree exactly: they differ in the last digits that are shown"
+)
+MOVED = (
+    "no negative cells: small counts are too large on average, and intervals are those of the values before, cut at 0"
+)
+APART = "the tables lie farther apart than noise explains: perhaps they are not about the same rows"
+
+
+class Misfit(NamedTuple):
+    """How far the tables lay apart: the sum of all squared corrections over their variances, and its mean where all is well."""
+
+    statistic: float
+    expected: float
+
+
+class Reconciled(Sequence[Release]):
+    """What `reconcile` returns: the answers in their order, each as it was but consistent with the others.
+
+    Attributes
+    ----------
+    raw : tuple of Release
+        The answers as they were released.
+    misfit : Misfit
+        ``statistic``, and what it is on ``expected`` average if all tables are about the same rows.
+    notes : tuple of str
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"sex": ["f", "m"] * 3000})
+    >>> session = df.dp.protect(epsilon=3, name="reconciled example")
+    >>> options = {"keys": ["f", "m"], "other": True, "null": True}
+    >>> made = pandas_dp.reconcile([df.dp(epsilon=1).count(), df.dp(epsilon=1).groupby("sex", **options).size()])
+    >>> len(made), abs(made[0] - made[1].sum()) < 1e-6
+    (2, True)
+    """
+
+    def __init__(self, raw: tuple[Release, ...], groups: list[Group], notes: tuple[str, ...]) -> None:
+        self.raw, self.notes, self._groups = raw, notes, groups
+        sums = [consistent.misfit(group.fit, group.zero) for group in groups]
+        self.misfit = Misfit(sum(one[0] for one in sums), sum(one[1] for one in sums))
+
+    @cached_property
+    def _made(self) -> list[Release]:
+        found = {id(table.release): (group, table) for group in self._groups for table in group.tables}
+        return [_release(*found[id(one)], self.notes) for one in self.raw]
+
+    def __len__(self) -> int:
+        """Number of answers."""
+        return len(self.raw)
+
+    def __getitem__(self, place: Any) -> Any:
+        """One of the answers, by its place."""
+        return self._made[place]
+
+    def table(self, *columns: str, level: float = LEVEL) -> pd.DataFrame:
+        """Return the counts by some columns that one of the tables has: all margins come along.
+
+        Parameters
+        ----------
+        *columns : str
+            None for the total.
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``value``, ``lower``, ``upper``; by all parts of the columns as the finest table has them. Of all rows, if
+            some table with these columns counts all of them, else of those with listed keys.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentValueError
+            Where no table has all these columns.
+
+        Examples
+        --------
+        >>> import pandas as pd, pandas_dp
+        >>> df = pd.DataFrame({"sex": ["f", "m"] * 3000, "paid": ["y", "n", "n"] * 2000})
+        >>> session = df.dp.protect(epsilon=3, name="reconciled table example")
+        >>> keys, whole = {"sex": ["f", "m"], "paid": ["y", "n"]}, {"other": True, "null": True}
+        >>> both = df.dp(epsilon=1).groupby(["sex", "paid"], keys=keys, **whole).size()
+        >>> made = pandas_dp.reconcile([df.dp(epsilon=1).count(), both])
+        >>> made.table("paid").index.tolist()[:2], made.table().columns.tolist()
+        (['y', 'n'], ['value', 'lower', 'upper'])
+        """
+        checked_level(level)
+        if not all(isinstance(name, str) for name in columns):
+            raise ArgumentTypeError(f"name columns one by one: .table({', '.join(map(repr, self._some()))})")
+        have = [(group, table) for group in self._groups for table in group.tables if {*columns} <= table.by.keys()]
+        if not have or len({*columns}) < len(columns):
+            raise ArgumentValueError(
+                f"no table has these columns, each once: .table({', '.join(map(repr, self._some()))})"
+            )
+        # of all rows where there is a choice, and by the finest parts
+        group, table = min(have, key=lambda one: (one[0].apart, -math.prod(len(one[1].labels[c]) for c in columns)))
+        values, errors = group.margin(table, columns)
+        ends = np.array([error.bounds(x, level) for error, x in zip(errors, values.ravel(), strict=True)])
+        labels = [table.labels[name] for name in columns]
+        index = pd.Index(["count()"]) if not labels else _index(labels)
+        return pd.DataFrame({"value": values.ravel(), "lower": ends[:, 0], "upper": ends[:, 1]}, index=index)
+
+    def _some(self) -> list[str]:
+        return next((list(table.by) for group in self._groups for table in group.tables if table.by), [])
+
+    def __repr__(self) -> str:
+        """Say what it is made of."""
+        line = f".table({', '.join(map(repr, self._some()))})"
+        return "\n  ".join([f"{len(self)} answers, consistent: [0] to [{len(self) - 1}], {line}", *self.notes])
+
+
+@example(LINE)
+def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Reconciled:
+    """Make tables of counts that were released agree with each other, and more exact: nothing is charged.
+
+    Parameters
+    ----------
+    answers : list of Release
+        Counts of the same rows: of ``count``, ``histogram``, ``value_counts`` with keys, ``groupby(...).size()``, ``crosstab``;
+        by any columns, at any prices, with Laplace or Gaussian noise.
+    complete : list of str, optional
+        Columns of which the caller promises that no row lies outside the parts of any of the tables. Other columns are
+        complete with ``other=True, null=True``. A false promise makes the numbers wrong; privacy does not depend on it.
+    nonnegative : bool
+        The nearest consistent tables without negative cells, with the total as it is, or 0. Small cells are too large then, on
+        average. Intervals are those of the values before, cut at 0, and may lie beside the value.
+
+    Returns
+    -------
+    Reconciled
+        The answers in their order, with new values and intervals; the old ones are in ``.raw``, and in the column ``raw`` of
+        the table of a vector.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        For answers that are no such tables, or not about the same rows; for shares, found keys and sums; and where a unit has
+        several rows, of which each table counts others.
+
+    Notes
+    -----
+    Weighted least squares: of all linear estimates without bias those with the smallest variance. Intervals follow the law of
+    the weighted noise. They are narrower than those before, but where the noise was 0 or 1 most of the time. Tables that list
+    only some keys are about fewer rows: they are reconciled with those that list the same. Privacy is that of the answers
+    together, since only these are looked at: an answer that is made of several has no epsilon of its own.
+    Source: Barak et al. 2007; Xiao, He, Zhang, Kifer 2023; nonnegative: Dykstra 1983.
+
+    Examples
+    --------
+    >>> import pandas as pd, pandas_dp
+    >>> df = pd.DataFrame({"sex": ["f", "m"] * 3000, "paid": ["y", "n", "n"] * 2000})
+    >>> session = df.dp.protect(epsilon=3, name="reconcile example")
+    >>> sex = df.dp(epsilon=1).groupby("sex", keys=["f", "m"]).size()
+    >>> both = df.dp(epsilon=1).crosstab("sex", "paid", keys={"sex": ["f", "m"], "paid": ["y", "n"]})
+    >>> made = pandas_dp.reconcile([sex, both], complete=["sex", "paid"])
+    >>> bool(abs(made[0]["f"] - made[1].loc["f"].sum()) < 1e-6)
+    True
+    >>> session.left
+    'epsilon=1'
+    """
+    listed = list(answers) if isinstance(answers, list | tuple) else []
+    if len(listed) < 2 or not all(isinstance(one, Release) for one in listed):
+        raise ArgumentTypeError(f"reconcile takes a list of two answers or more: {LINE}")
+    nonnegative = flag(nonnegative, "nonnegative")
+    tables = [table_of(place, one) for place, one in enumerate(listed)]
+    check_rows(listed)
+    promised = promised_of(complete, tables)
+    by_rows: dict[frozenset[tuple[Any, ...]], list[Table]] = {}
+    for table in tables:
+        by_rows.setdefault(table.incomplete(promised), []).append(table)
+    groups = [group_of(same, promised, nonnegative) for same in by_rows.values()]
+    if all(len(group.fit.tables) < 2 for group in groups):
+        raise ArgumentValueError(_apart(tables, promised))
+    return Reconciled(tuple(listed), groups, (*_notes(groups), *[Caution(MOVED)] * nonnegative))
+
+
+def _notes(groups: list[Group]) -> tuple[str, ...]:
+    notes: list[str] = []
+    for group in groups:
+        if len(group.fit.tables) < 2:
+            counted = f"the counts by {', '.join(map(repr, group.columns))}" if group.columns else "the number of rows"
+            notes.append(f"nothing to reconcile {counted} with: no other answer is about these rows")
+        if len(group.fit.tables) < len(group.tables):
+            notes.append("an answer that stands twice counts once")
+        found, mean, most = consistent.misfit(group.fit, group.zero)
+        if mean and found > most:
+            notes.append(Caution(APART))
+        if not group.found:
+            notes.append(Caution(UNFINISHED))
+    return tuple(dict.fromkeys(notes))
+
+
+def _apart(tables: list[Table], promised: frozenset[str]) -> str:
+    """Why no two tables are of the same rows, and the line."""
+    if len({table.draw for table in tables}) < 2:
+        return f"all of these are one answer: ask another table, or again with fresh=True: {LINE}"
+    names = sorted({column for table in tables for column, _ in table.incomplete(promised)})
+    return (
+        "no two of these tables are about the same rows: a row outside the listed keys or bins is in one and not in the other. "
+        f"Ask them with other=True and null=True, or promise that there is none: complete={names}"
+    )
+
+
+def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
+    """The answer with its new values; as it was where nothing told more of it."""
+    raw, asked, names = table.release, table.release.query.aggregate, [*table.by]
+    if len(group.fit.tables) < 2 and not group.moved:
+        return raw
+    values, errors = group.margin(table, names)
+    extras: tuple[pd.Series[Any], ...] = ()
+    value: Any
+    error: Any
+    if isinstance(asked, CrossTable):
+        value, error = _with_margins(group, table, asked, values, errors)
+    elif isinstance(asked, CountBy):
+        value = pd.Series(values.ravel(), index=asked.labels.index(), name=asked.name)
+        old = pd.Series(table.counts.ravel().astype(np.int64), index=value.index, name="raw")
+        order = np.argsort(-values.ravel(), kind="stable") if asked.sort else np.arange(value.size)
+        one = all(each is errors[0] for each in errors)
+        error = errors[0] if one else EachOf(tuple(errors[i] for i in order))
+        value, extras = value.iloc[order], (old.iloc[order],)
+    else:
+        value, error = float(values), errors[0]
+    made_of = [each.release for each in group.tables]
+    kinds = " and ".join(dict.fromkeys(each.mechanism for each in made_of))
+    entries = sorted({entry for each in made_of if (entry := each._provenance.entry) is not None})
+    shown = ", ".join(map(str, entries[:MOST_SHOWN])) + f" and {len(entries) - MOST_SHOWN} more" * (
+        len(entries) > MOST_SHOWN
+    )
+    origin = replace(
+        raw._provenance,
+        mechanism=f"{kinds}, reconciled",
+        spent=f"{NO_MORE} than entries {shown} cost together",
+        stored=False,
+        error=error,
+        extras=extras,
+        notes=(*raw.notes, FREE.format(shown), *notes),
+    )
+    return make_release(Answer(value, origin.mechanism, error), origin)
+
+
+def _with_margins(group: Group, table: Table, asked: CrossTable, values: Floats, errors: list[Settled]) -> Any:
+    """A table of two columns, with the margins that it had, and the error of each cell."""
+    rows, columns = table.by
+    cells = [
+        [*pairs]
+        for pairs in zip(values.tolist(), np.reshape(np.array(errors, dtype=object), values.shape), strict=True)
+    ]
+    grid = [list(zip(*pairs, strict=True)) for pairs in cells]
+    if 0 in asked._summed:
+        grid.append(_pairs(group, table, (columns,)))
+    if 1 in asked._summed:
+        beside = _pairs(group, table, (rows,)) + (_pairs(group, table, ()) if 0 in asked._summed else [])
+        grid = [[*row, more] for row, more in zip(grid, beside, strict=True)]
+    index, names = asked._index(0, asked.rows), asked._index(1, asked.columns)
+    shown = pd.DataFrame([[value for value, _ in row] for row in grid], index=index, columns=names)
+    return shown, CellErrors.of(names, [[error for _, error in row] for row in grid])
+
+
+def _pairs(group: Group, table: Table, kept: Sequence[str]) -> list[tuple[float, Settled]]:
+    values, errors = group.margin(table, kept)
+    return list(zip(values.ravel().tolist(), errors, strict=True))
+
+
+def _index(labels: list[Labels]) -> pd.Index[Any]:
+    return labels[0].index() if len(labels) == 1 else CrossLabels(tuple(labels)).index()

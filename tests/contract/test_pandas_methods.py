@@ -1,0 +1,119 @@
+"""All that pandas has for a column and a table is taken, or refused with a line that works: nothing is left unsaid."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from support import pandas_methods
+from support.frames import fresh, protected
+
+import pandas_dp
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.questions.unknown_names import HINTS
+from pandas_dp.steps.functions import METHODS
+from pandas_dp.steps.parse import parse_expression
+from pandas_dp.steps.refusals import REASONS, WHOLE_COLUMN
+from pandas_dp.steps.time_functions import PROPERTIES
+
+ROWS = 60
+TABLE = pd.DataFrame(
+    {
+        "x": np.arange(ROWS) % 7,
+        "y": np.arange(ROWS) / 2,
+        "g": ["a", "b", None] * (ROWS // 3),
+        "when": pd.date_range("2013-01-01", periods=ROWS, freq="7h"),
+        "tags": pd.Series([["u"], [], None] * (ROWS // 3), dtype=pd.ArrowDtype(pa.list_(pa.string()))),
+        "place": pd.Series([{"city": "p"}] * ROWS, dtype=pd.ArrowDtype(pa.struct([("city", pa.string())]))),
+        "person": np.arange(ROWS),
+        "age": np.arange(ROWS) % 90,
+        "hours": np.arange(ROWS) % 60,
+        "cost": np.arange(ROWS) * 1.5,
+        "visit": pd.date_range("2013-01-01", periods=ROWS, freq="D"),
+    }
+)
+LOOKUP = {"g": ["a", "b"], "label": ["first", "second"]}
+ALL_NAMES = [name for space in pandas_methods.SPACES for name in pandas_methods.names(space)]
+
+
+def test_every_method_of_a_column_is_traced_or_refused_with_a_reason():
+    """A new one of pandas fails this until it is written down what becomes of it."""
+    assert [name for name in ALL_NAMES if not pandas_methods.traced(name) and name not in REASONS] == []
+
+
+def test_every_method_of_a_table_is_a_step_or_a_question_or_refused_with_a_reason():
+    known = [
+        *HINTS,
+        *filter(pandas_methods.stepped, dir(pd.DataFrame)),
+        *filter(pandas_methods.asked, dir(pd.DataFrame)),
+    ]
+    assert set(pandas_methods.public(pd.DataFrame)) - set(known) - {"T"} == set()
+
+
+def test_reasons_are_of_what_pandas_and_numpy_have():
+    """Nothing that is traced is refused as well, and no reason is of a name that nobody types."""
+    assert {name for name in ALL_NAMES if name in METHODS or name in PROPERTIES} & REASONS.keys() - {"where"} == set()
+    numpys = {name for name in REASONS if name in dir(np) or name in dir(pd)}
+    of_tables = {name for name in REASONS if hasattr(pd.DataFrame, name)}
+    once = {
+        "first",
+        "last",
+        "pad",
+        "backfill",
+        "applymap",
+        "len",
+        "sort",
+        "cat",
+        "str",
+    }  # of pandas as it was, and of Python
+    assert REASONS.keys() - set(ALL_NAMES) - numpys - of_tables - once == set()
+
+
+@pytest.mark.parametrize(
+    "name", ["rank", "apply", "cat.codes", "str.partition", "dt.isocalendar", "list.flatten", "struct.explode"]
+)
+def test_a_message_says_the_reason_without_its_backticks(name):
+    source = f"x.{name} > 1"
+    with pytest.raises(ArgumentValueError, match=re.escape(REASONS[name].replace("`", ""))):
+        parse_expression(source, TABLE.columns)
+
+
+def typed(text: str) -> list[str]:
+    """What stands between backticks."""
+    return re.findall(r"`([^`]+)`", text)
+
+
+ADVICE = {line: name for name, reason in REASONS.items() for line in typed(reason)}
+ADVICE |= dict.fromkeys(typed(WHOLE_COLUMN), "whole column")
+ADVICE |= {line: name for name in HINTS for line in typed(pandas_methods.hint(name))}
+
+
+@pytest.mark.parametrize("line", ADVICE, ids=ADVICE.values())
+def test_what_is_advised_can_be_typed(line):
+    """In an expression, or of a protected table; nothing may be wrong with it but that there are few rows."""
+    scope: dict[str, Any] = {"pd": pd, "np": np, "pandas_dp": pandas_dp, "lookup": LOOKUP, "lower": 0, "upper": 100}
+    if line.startswith("df.dp.protect"):
+        scope["df"] = TABLE.copy()
+        eval(line.replace(")", f", name={fresh()!r})"), scope)
+        return
+    if line.startswith(("df", ".")):
+        df = scope["df"] = protected(TABLE.copy(), epsilon=1000, unit="person", max_rows=5)
+        scope["function"] = lambda table: float(table.x.sum())
+        result = eval(f"df.dp(epsilon=0.5){line}" if line.startswith(".") else line, scope)
+        assert result is not None
+        assert df.dp.session.left is not None
+        return
+    build: Any = eval(f"lambda d: {line}", scope) if re.search(r"\bd\.", line) else line
+    if "pd." in line:
+        build = eval("lambda d: " + re.sub(r"\bwhen\b", "d.when", line), scope)
+    expression = parse_expression(build, TABLE.columns)
+    pd.testing.assert_series_equal(expression.evaluate(TABLE).iloc[:0], expression.evaluate(TABLE.iloc[:0]))
+
+
+def test_the_page_is_what_the_package_says():
+    """``python -m tests.support.pandas_methods`` writes it again."""
+    assert pandas_methods.PAGE.read_text() == pandas_methods.page()
