@@ -46,6 +46,7 @@ class PandasDPError(Exception):
 
     # of a line that the call which was typed can say better; see `facts.argument_help.Line`
     _needs: tuple[str, tuple[tuple[str, str], ...], str] | None = None
+    _priced: tuple[str, str] | None = None
     _slip: tuple[str, str] | None = None  # a name that is none, and the one that is close
     _unknown: object = None  # the name of what is no column, of which the frame may know more
 
@@ -114,19 +115,17 @@ class BudgetExceededError(PandasDPError):
 
 
 class UnverifiedFrameError(PandasDPError):
-    """The frame is not one a session protects. The text is the same for every frame."""
+    """The frame is not one a session protects. Nothing but the name of the variable differs from frame to frame."""
 
-    TEXT = (
-        "this DataFrame object is not protected: a session answers the very object that was protected, as its rows were "
-        "then, and frames made from it by df.dp steps, such as df.dp.query('age >= 65') in place of df[df['age'] >= 65]; "
-        "df.pipe hands on a copy, df.dp.pipe the frame. "
-        "What is written into a frame later changes no answer: make it a step, too. For a frame made in another way type "
-        "session.adopt(frame, reason='...'); for another whole table about the same people, "
-        "frame.dp.protect(session=session); for unrelated data, frame.dp.protect(epsilon=3, name='other')"
+    TEXT = "this DataFrame is another object than the one that was protected, and no df.dp step made it"
+    STEPS = (
+        "or choose rows by a step, which stays protected: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; unrelated "
+        "data: df.dp.protect(epsilon=3, name='other'). What is written into a protected frame later changes no answer"
     )
 
-    def __init__(self, text: str = TEXT) -> None:
-        super().__init__(text)
+    def __init__(self, text: str = TEXT, lines: Iterable[str] = ()) -> None:
+        self._lines = tuple(lines)  # those that put the frame on a budget
+        super().__init__("\n".join([text, *self._lines, *([self.STEPS] if self._lines else [])]))
 
 
 class NoSessionError(PandasDPError):

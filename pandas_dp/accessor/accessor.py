@@ -211,7 +211,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         >>> session.spent
         'epsilon=0'
         """
-        from pandas_dp.questions.rows import Ahead  # importing the package shall cost little
+        from pandas_dp.questions.preview_request import Ahead  # importing the package shall cost little
 
         known = None if rows is None else numbers.positive_int(rows, "rows")
         price, again, groups = numbers.offer(epsilon, delta, rho, within, confidence, fresh, max_groups)

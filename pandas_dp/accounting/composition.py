@@ -26,7 +26,6 @@ from pandas_dp.accounting.losses import (
     open_delta,
     several,
     total_of,
-    typed,
 )
 from pandas_dp.accounting.rules import MOST_QUERIES, RULES, Paid
 from pandas_dp.books.odometer import more_calls
@@ -35,7 +34,7 @@ from pandas_dp.core.filters import HybridFilter, filter_for
 from pandas_dp.core.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, PrivacyLoss
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.argument_help import example
-from pandas_dp.facts.numbers import positive_epsilon, positive_int
+from pandas_dp.facts.numbers import positive_epsilon, positive_int, typed
 
 Total = tuple[Fraction, Fraction]
 Verdict = tuple[bool, str]

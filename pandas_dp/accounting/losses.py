@@ -6,11 +6,11 @@ Numbers err on the safe side: sixty digits within, fifteen decimals on show, alw
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ import pandas as pd
 from pandas_dp.core.privacy import GaussianLoss, PrivacyLoss, PureLoss, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
-from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
+from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta, typed
 from pandas_dp.facts.public_only import listed
 
 EXACT = Context(prec=60, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -58,7 +58,6 @@ def float_below(x: Fraction) -> float:
 
 LINE = "compose([0.1, 0.5], delta=1e-6), compose([(0.1, 1e-8)], delta=1e-6) or compose({0.1: 46}, delta=1e-6)"
 MOST_KINDS = 10_000
-Checked = TypeVar("Checked")
 
 
 @dataclass(frozen=True)
@@ -240,11 +239,3 @@ def open_delta(delta: Any, line: str, argument: str = "delta") -> Fraction:
     if exact == 0:
         raise ArgumentValueError(f"{argument} must be above 0; without one the epsilons simply add up: {line}")
     return exact
-
-
-def typed(line: str, check: Callable[..., Checked], *arguments: Any) -> Checked:
-    """Check an argument; what is refused is told with the whole line to type instead."""
-    try:
-        return check(*arguments)
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        raise type(error)(f"{str(error).split(', such as')[0]}: {line}") from None

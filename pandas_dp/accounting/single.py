@@ -6,13 +6,13 @@ from decimal import localcontext
 from fractions import Fraction
 from typing import Any
 
-from pandas_dp.accounting.losses import EXACT, Gaussian, Loss, above, decimal, float_above, one, typed
+from pandas_dp.accounting.losses import EXACT, Gaussian, Loss, above, decimal, float_above, one
 from pandas_dp.books.odometer import group_delta
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, analytic_variance
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.kinds import exact_number
-from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta
+from pandas_dp.facts.numbers import positive_epsilon, positive_int, small_delta, typed
 
 SAMPLINGS = {"poisson": "add_remove", "without_replacement": "replace_one", "with_replacement": "replace_one"}
 SMALLEST_RATE = Fraction(1, 10**9)

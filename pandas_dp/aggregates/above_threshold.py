@@ -23,7 +23,7 @@ ANY = CountWhere(None)  # all conditions have one sensitivity
 ASKED = 100  # questions, in the example of a margin that a preview gives
 
 
-class Stream(Aggregate):
+class StreamRecipe(Aggregate):
     """A recipe that goes on: it yields a `Reply` for each question and is never stored."""
 
     stored = False
@@ -40,7 +40,7 @@ class Stream(Aggregate):
 
 
 @dataclass(frozen=True)
-class AboveThreshold(Stream):
+class AboveThreshold(StreamRecipe):
     """Whether counts are at least a threshold, until that was so `max_above` times.
 
     Parameters

@@ -29,7 +29,7 @@ from pandas_dp.core.measurement import Measurement, Noisy, Statistic
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import show
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.scores import FrameScores, RowScores
 from pandas_dp.facts.labels import Labels
 
@@ -160,9 +160,9 @@ class TopK(Choice):
         return self.k
 
     @property
-    def statistic(self) -> Count:
+    def statistic(self) -> RowCounts:
         """Rows of each key."""
-        return Count(by=self.by)
+        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:

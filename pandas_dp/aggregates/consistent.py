@@ -14,26 +14,85 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
+from pandas_dp.core.mechanisms.noise import Noise
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Columns = tuple[int, ...]
 SINGULAR = 1e-10  # of the largest eigenvalue: zero, as the numbers are rounded
-POINTS, FARTHEST, HALVINGS = 1200, 90.0, 60  # of the integral over a characteristic function, and of the search in it
-SCALE_OF_ONE = 1.84  # variance of discrete Laplace noise of scale 1
 HIGHEST = 0.999  # level above which the bound is taken that holds for all weights
-FEW = 1e-4  # of the variance: such a term counts as normal
-ROUNDING = 1 / 12  # variance of the rounding of Gaussian noise to whole numbers
-COARSE_SHARE = 0.3  # the same for noise of a scale below 1
-CORRECTION_SHARE = 0.05  # of the error probability, spent on what is discrete about the noise
+CORRECTION_SHARE = 0.05  # of the error probability there, spent on what is discrete about the noise
+FINE = 18.0  # variance of noise from which whole steps are small, as of Laplace noise of scale 3
+ROUNDED = 3.0  # deviation of Gaussian noise from which its rounding only adds to the variance
+ROUNDING = 1 / 12  # that much
+MOST_OF_IT = 0.5
+FEW = 1e-4  # of the variance of a sum: such a term counts as normal
+FAST, SLOW = (1200, 90.0), (4500, 450.0)  # points of an integral over a characteristic function, and where it ends
+BLUR, SLACK, HALVINGS = (
+    0.01,
+    2.5,
+    60,
+)  # normal noise on top, in deviations, so that the integral ends; and how far it reaches
+LEAST = 1e-300  # below which nothing is told from 0
 DIGITS = 12  # to which weights are compared
-ROUNDS, CLOSE = 2000, 1e-6  # of the search for tables without negative cells, and what may be left below 0
+ROUNDS, CLOSE = (
+    20_000,
+    1e-7,
+)  # of the search for tables without negative cells, and what may be left below 0, of the total
+
+
+class CellNoise(NamedTuple):
+    """Noise of one cell: its variance, whether it is Laplace noise, of little normal noise the deviation before rounding."""
+
+    variance: float = 0.0
+    laplace: bool = False
+    deviation: float = 0.0
+
+    @classmethod
+    def of(cls, noise: Noise | None) -> CellNoise:
+        """Of the mechanism of a table; of a number without noise there is none."""
+        if noise is None:
+            return cls()
+        deviation = noise.standard_deviation
+        if isinstance(noise, DiscreteLaplace):
+            return cls(max(deviation**2, LEAST), laplace=True)
+        if deviation >= ROUNDED:
+            return cls(deviation**2 + ROUNDING)
+        steps, chances = _rounded(deviation)
+        return cls(max(float(steps**2 @ chances), LEAST), deviation=deviation)
+
+    @property
+    def excess(self) -> float:
+        """Of a squared error over its variance: kurtosis less 1 (discrete Laplace noise has 6 + 1 / v)."""
+        if self.deviation:
+            steps, chances = _rounded(self.deviation)
+            return float(steps**4 @ chances) / self.variance**2 - 1
+        return 5 + 1 / self.variance if self.laplace else 2.0
+
+    def logarithm(self, u: Floats) -> Floats:
+        """Of the characteristic function."""
+        if self.laplace:  # (1 - p)^2 / (1 - 2 p cos u + p^2), with v = 2 p / (1 - p)^2
+            return -np.log1p(self.variance * (1 - np.cos(u)))
+        if not self.deviation:
+            return -self.variance * u**2 / 2
+        steps, chances = _rounded(self.deviation)
+        return np.log(np.maximum(np.cos(np.outer(u, steps)) @ chances, LEAST))
+
+
+@lru_cache(maxsize=64)
+def _rounded(deviation: float) -> tuple[Floats, Floats]:
+    """Normal noise as it is rounded: whole steps and their probabilities."""
+    most = math.ceil(12 * deviation) + 1
+    steps = np.arange(-most, most + 1)
+    below = np.array([NormalDist().cdf((step - 0.5) / deviation) for step in [*steps.tolist(), most + 1]])
+    return steps.astype(np.float64), np.diff(below)
 
 
 class Noisy(NamedTuple):
@@ -46,17 +105,14 @@ class Noisy(NamedTuple):
     counts : array
     groups : tuple of array
         For each axis: in which place each of the finest parts of the column counts.
-    variance : float
-        Of the noise of each cell; 0 of an exact number.
-    laplace : bool
-        Whether the noise is Laplace noise; else it is normal.
+    noise : CellNoise
+        Of each cell, independent.
     """
 
     columns: Columns
     counts: Floats
     groups: tuple[Codes, ...]
-    variance: float
-    laplace: bool
+    noise: CellNoise
 
     def margin(self, kept: Columns) -> Floats:
         """Sums over all columns but some."""
@@ -64,51 +120,27 @@ class Noisy(NamedTuple):
         summed: Floats = self.counts.sum(axis=beside)
         return summed
 
-    @property
-    def excess(self) -> float:
-        """Of a squared error over its variance: kurtosis less 1 (discrete Laplace noise has 6 + 1 / v)."""
-        return 5 + 1 / self.variance if self.laplace else 2.0
-
 
 class Law(NamedTuple):
-    """Of a sum of independent errors.
+    """Of a sum of weighted independent draws: weights from the largest part of the variance on, their noise, and how many."""
 
-    Attributes
-    ----------
-    laplace : tuple of (float, int)
-        Variances of Laplace terms, and how many there are of each.
-    normal : float
-        Variance of the normal part.
-    squares : float
-        Sum of the squared weights of all terms, in steps of the counts.
-    coarse : float
-        The same over Laplace noise with a scale below 1 alone, which is far from continuous.
-    """
-
-    laplace: tuple[tuple[float, int], ...] = ()
-    normal: float = 0.0
-    squares: float = 0.0
-    coarse: float = 0.0
+    terms: tuple[tuple[float, CellNoise, int], ...] = ()
 
     @property
     def variance(self) -> float:
         """Of the sum."""
-        return self.normal + sum(variance * times for variance, times in self.laplace)
+        return sum(weight**2 * noise.variance * times for weight, noise, times in self.terms)
+
+    @property
+    def squares(self) -> float:
+        """Sum of the squared weights."""
+        return sum(weight**2 * times for weight, _, times in self.terms)
 
     @classmethod
-    def of(cls, weights: dict[tuple[float, float, bool], int]) -> Law:
-        """Of weighted cells: weight, variance of the noise and whether it is Laplace noise, and how many there are."""
-        laplace: Counter[float] = Counter()
-        normal = squares = coarse = 0.0
-        for (weight, variance, of_laplace), times in weights.items():
-            part = weight**2 * variance
-            coarse += weight**2 * times * (of_laplace and 0 < variance < SCALE_OF_ONE)
-            squares += weight**2 * times * (variance > 0)
-            if of_laplace:
-                laplace[part] += times
-            else:
-                normal += part * times
-        return cls(tuple(sorted(laplace.items(), reverse=True)), normal, squares, coarse)
+    def of(cls, weights: Counter[tuple[float, CellNoise]]) -> Law:
+        """Of the noisy cells of each weight."""
+        found = [(abs(weight), noise, times) for (weight, noise), times in weights.items() if weight and noise.variance]
+        return cls(tuple(sorted(found, key=lambda term: -(term[0] ** 2) * term[1].variance)))
 
 
 def subsets(columns: Sequence[int]) -> Iterator[Columns]:
@@ -141,7 +173,7 @@ class Residuals:
                 for axis in range(len(kept)):
                     residual = residual - residual.mean(axis=axis, keepdims=True)
                 added = table.counts.size / max(residual.size, 1)
-                weight = 1 / (table.variance * added) if table.variance else math.inf
+                weight = 1 / (table.noise.variance * added) if table.noise.variance else math.inf
                 found.setdefault(kept, []).append((place, weight, residual))
         return {kept: self._mean(members) for kept, members in found.items()}
 
@@ -177,7 +209,7 @@ class Residuals:
         The weight of a noisy cell depends on the columns in which it agrees with the cell that is made of it: prod (n - 1) over
         the others that both have do so, times the cells of the columns that are summed over.
         """
-        weights: Counter[tuple[float, float, bool]] = Counter()
+        weights: Counter[tuple[float, CellNoise]] = Counter()
         for place, other in enumerate(self.tables):
             common = tuple(j for j in kept if j in other.columns)
             beside = math.prod(self.sizes[j] for j in other.columns if j not in kept)
@@ -189,13 +221,13 @@ class Residuals:
                 weight = sum(h * math.prod((j in agree) - 1 / self.sizes[j] for j in part) for part, h in parts)
                 times = beside * math.prod(self.sizes[j] - 1 for j in common if j not in agree)
                 if times:
-                    weights[weight, other.variance, other.laplace] += times
+                    weights[weight, other.noise] += times
         return [Law.of(weights)] * math.prod(self.sizes[j] for j in kept)
 
     @property
     def freedom(self) -> int:
         """By how many independent equations the noisy cells were checked."""
-        cells = sum(table.counts.size for table in self.tables if table.variance)
+        cells = sum(table.counts.size for table in self.tables if table.noise.variance)
         told = (part for part, (weight, *_) in self.parts.items() if weight < math.inf)
         return cells - sum(math.prod(self.sizes[j] - 1 for j in part) for part in told)
 
@@ -214,16 +246,24 @@ class Equations:
 
     @cached_property
     def solved(self) -> tuple[Floats, int]:
-        """What makes consistent cells of noisy ones, shape (cells, cells), and the number of equations with noise in them."""
+        """What makes consistent cells of noisy ones, shape (cells, cells), and the number of equations with noise in them.
+
+        With B V^(1/2) = R' Q' the correction is V^(1/2) Q R'^-1 B. Cells go from the noisiest on into the decomposition, which
+        keeps the digits of those with little noise.
+        """
         shared = np.block([[self._shared(one, other) for other in self.tables] for one in self.tables])
         scale = np.sqrt(np.maximum(np.diag(shared), 1))  # a place in which no part counts is 0
         values, vectors = np.linalg.eigh(shared / np.outer(scale, scale))
         equations = (vectors / scale[:, None]).T[values < SINGULAR * values[-1]]
-        variances = np.concatenate([np.full(table.counts.size, table.variance) for table in self.tables])
-        spread = (equations * variances) @ equations.T
-        corrections, _, rank, _ = np.linalg.lstsq(spread, equations, rcond=None)
-        corrected: Floats = equations.T @ corrections
-        return np.eye(len(variances)) - variances[:, None] * corrected, int(rank)
+        variances = np.concatenate([np.full(table.counts.size, table.noise.variance) for table in self.tables])
+        order = np.argsort(-variances, kind="stable")
+        roots, told = np.sqrt(variances[order]), equations[:, order]
+        orthogonal, triangular = np.linalg.qr((told * roots).T)
+        noisy = np.abs(np.diag(triangular)) > 0
+        corrected: Floats = np.linalg.solve(triangular.T, told) if noisy.all() else np.linalg.pinv(triangular.T) @ told
+        moved = np.eye(len(variances))
+        moved[np.ix_(order, order)] -= roots[:, None] * (orthogonal @ corrected)
+        return moved, int(noisy.sum())
 
     def _shared(self, one: Noisy, other: Noisy) -> Floats:
         """How many of the finest cells each cell of one table shares with each of another, shape (cells, cells)."""
@@ -260,10 +300,8 @@ class Equations:
         rows = self.solved[0][first : first + asked.counts.size].reshape(*asked.counts.shape, -1)
         beside = tuple(axis for axis, column in enumerate(asked.columns) if column not in kept)
         weights: Floats = rows.sum(axis=beside).reshape(-1, rows.shape[-1]).round(DIGITS)
-        noise = [(other.variance, other.laplace) for other in self.tables for _ in range(other.counts.size)]
-        return [
-            Law.of(Counter((abs(h), *of) for h, of in zip(row, noise, strict=True) if h)) for row in weights.tolist()
-        ]
+        noise = [other.noise for other in self.tables for _ in range(other.counts.size)]
+        return [Law.of(Counter(zip(row, noise, strict=True))) for row in np.abs(weights).tolist()]
 
     @property
     def freedom(self) -> int:
@@ -284,67 +322,80 @@ def fit(tables: Sequence[Noisy], sizes: Sequence[int]) -> Fit:
     return (Residuals if plain else Equations)(tuple(tables), tuple(sizes))
 
 
-def misfit(found: Fit) -> tuple[float, float]:
-    """The sum of squared corrections over their variances, and what it exceeds in one of some hundred cases where all is well.
+def misfit(found: Fit, zero: Sequence[tuple[Floats, CellNoise]] = ()) -> tuple[float, float, float]:
+    """The sum of squared corrections over their variances, its mean, and what it exceeds in one of some hundred healthy cases.
 
-    Its mean is `freedom`. Its variance is at most the sum of those of the squared errors.
+    `zero` are further noisy cells that must be 0. The variance of the sum is at most that of all squared errors together.
     """
-    total = spread = 0.0
+    total, mean, spread = 0.0, float(found.freedom), 0.0
     for table, fitted in zip(found.tables, found.fitted, strict=True):
-        if table.variance:
-            total += float(((table.counts - fitted) ** 2).sum()) / table.variance
-            spread += table.counts.size * table.excess
-    return total, found.freedom + 3 * math.sqrt(spread)
+        if table.noise.variance:
+            total += float(((table.counts - fitted) ** 2).sum()) / table.noise.variance
+            spread += table.counts.size * table.noise.excess
+    for counts, noise in zero:
+        total += float((counts**2).sum()) / noise.variance
+        mean += counts.size
+        spread += counts.size * noise.excess
+    return total, mean, mean + 3 * math.sqrt(spread)
 
 
-def without_negative(found: Fit) -> list[Floats]:
-    """The nearest consistent tables without a negative cell, with the total as it is (Dykstra 1983)."""
+def without_negative(found: Fit) -> tuple[list[Floats], bool]:
+    """The nearest consistent tables without a negative cell, with the total as it is (Dykstra 1983); whether they were found.
+
+    What is left below 0 after the last round, if little enough, is cut: then sums agree to as many digits.
+    """
     total = max(float(found.fitted[0].sum()), 0.0)
-    exact = Noisy((), np.array(total), (), 0.0, laplace=False)
+    exact = Noisy((), np.array(total), (), CellNoise())
     with_total = type(found)((*found.tables, exact), found.sizes)
     cells = with_total.fitted
     below = [np.zeros(table.shape) for table in cells]
+    enough = -CLOSE * (1 + total) / max(table.size for table in cells)
     for _ in range(ROUNDS):
-        if min(table.min() for table in cells) >= -CLOSE * (1 + total):
+        if min(table.min() for table in cells) >= enough:
             break
         moved = [cell + left for cell, left in zip(cells, below, strict=True)]
         kept = [np.maximum(cell, 0) for cell in moved]
         below = [cell - cut for cell, cut in zip(moved, kept, strict=True)]
         cells = with_total.nearest([*kept[:-1], exact.counts])
-    return [np.maximum(cell, 0) for cell in cells[:-1]]
+    done = min(table.min() for table in cells) >= enough
+    return [np.maximum(cell, 0) for cell in cells[:-1]], bool(done)
 
 
 @lru_cache(maxsize=4096)
 def half_width(law: Law, level: float) -> float:
     """Within which the sum stays with this probability.
 
-    By its characteristic function: P(|E| <= t) = 2/pi times the integral of sin(ut) / u phi(u), of noise on the integers as if
-    it were continuous. What noise of a scale below 1 lacks to that moves the sum farther than r with q = exp(-3 r^2 / |h|^2) at
-    most, |h| the length of its weights: see `DiscreteLaplace.combined`, also for the bound for all weights at the highest
-    levels, where the integral has too few digits. Continuous noise has a variance that is larger by at most 1/6.
+    By its characteristic function: P(|E| <= t) = 2/pi times the integral of sin(ut) / u phi(u). Where noise of few steps has a
+    part in it, so that single values have a probability of their own, a hundredth of a deviation of normal noise is added, over
+    which t then steps; where one draw of more steps makes most of the variance, t reaches half a step farther. At the highest
+    levels by a bound for all weights, see `DiscreteLaplace.combined`: continuous noise has a variance that is larger by at
+    most 1/6, and what is discrete moves a sum by no more than Hoeffding's bound.
     """
-    variance = law.variance + law.coarse / 6
+    variance = law.variance
     if variance <= 0:
         return 0.0
     if level > HIGHEST:
         spread = math.sqrt((variance + law.squares / 6) / 2)
         rounding = math.sqrt(law.squares * math.log(2 / (CORRECTION_SHARE * (1 - level))) / 2)
         return spread * DiscreteLaplace(Fraction(1)).combined(1 - (1 - level) * (1 - CORRECTION_SHARE)) + rounding
-    if law.coarse:
-        share = law._replace(coarse=0.0, normal=law.normal + law.coarse / 6)
-        moved = math.sqrt(-math.log(COARSE_SHARE) * law.coarse / 3)
-        return half_width(share, 1 - (1 - level) * (1 - COARSE_SHARE)) + moved
     deviation = math.sqrt(variance)
-    u = (np.arange(POINTS) + 0.5) * (FARTHEST / POINTS) / deviation
-    large = [(part, times) for part, times in law.laplace if part > FEW * variance]
-    small = sum(part * times for part, times in law.laplace if part <= FEW * variance)
-    logs = -(law.normal + small) * u**2 / 2
-    for part, times in large:
-        logs -= times * np.log1p(part * u**2 / 2)
-    waves = np.exp(logs) / u * (2 / math.pi) * (u[1] - u[0])
+    coarse = any(noise.variance < FINE and h**2 * noise.variance > FEW * variance for h, noise, _ in law.terms)
+    points, end = SLOW if coarse else FAST
+    u = (np.arange(points) + 0.5) * (end / points) / deviation
+    logs, small = np.zeros(points), (BLUR * deviation) ** 2 * coarse
+    for weight, noise, times in law.terms:
+        if (part := weight**2 * noise.variance) <= FEW * variance:
+            small += part * times
+        elif noise.laplace and not coarse:  # as if it were continuous, so without its period
+            logs -= times * np.log1p(part * u**2 / 2)
+        else:
+            logs += times * noise.logarithm(np.multiply(u, weight))
+    waves = np.exp(logs - small * u**2 / 2) / u * (2 / math.pi) * (u[1] - u[0])
     low, high = 0.0, 12 * deviation
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         inside = float((np.sin(u * middle) * waves).sum())
         low, high = (middle, high) if inside < level else (low, middle)
-    return high
+    weight, noise, _ = law.terms[0]
+    step = weight / 2 if weight**2 * noise.variance > MOST_OF_IT * variance else 0.0
+    return high + (SLACK * BLUR * deviation if coarse else step)

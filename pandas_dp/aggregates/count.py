@@ -57,7 +57,7 @@ class Count(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer."""
-        return noised(counts.Count(self.column), terms.price, terms.unit)
+        return noised(counts.RowCounts(self.column), terms.price, terms.unit)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return the noisy integer as it is, also below zero."""
@@ -92,7 +92,7 @@ class CountBy(Counts):
 
     def look(self, terms: Terms) -> Measurement:
         """One integer for each part."""
-        return noised(counts.Count(self.column, self.by), terms.price, terms.unit)
+        return noised(counts.RowCounts(self.column, self.by), terms.price, terms.unit)
 
     def answer(self, noisy: Noisy, look: Measurement, terms: Terms) -> Answer:
         """Return a Series over all listed parts, in the listed order unless sorted."""

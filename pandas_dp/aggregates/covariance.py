@@ -6,8 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations_with_replacement, product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from pandas_dp.aggregates.base import (
     over_rows,
     scale_of,
 )
+from pandas_dp.aggregates.covariance_bars import Covariances, Sums
 from pandas_dp.aggregates.uncertainty import LEVEL, Ends
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
@@ -33,13 +33,10 @@ from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.statistics.products import ROW_TOTAL, Products
 
-MANY = 20  # half-widths of the number of rows that rows must be for the first order to tell the error
 FAR = 3  # half-widths of a variance that it must lie above 0, for what is divided by it
 ALL = Caution(
     "no interval, since it would hold every possible value: take more rows, a larger epsilon or narrower bounds"
 )
-SIGNS = np.array([1, -1, 0])  # of the shares p^2, q^2, 2 p q in y = p - q
-SQUARES = np.array([1, 1, -1])  # and in y^2
 Floats = NDArray[np.float64]
 
 
@@ -88,94 +85,29 @@ class Linearised:
 
 
 @dataclass(frozen=True)
-class Sums:
-    """What is known of the sums 1, y_i and y_i y_j over the complete rows, y in [-1, 1] between the bounds of a column.
+class Correlations:
+    """Intervals to the first order, and of few rows those that three covariances leave, each at a third of what may fail."""
 
-    The number of rows is the mean of what the pairs say, and so are the sums of each column.
+    first: Linearised
+    covariances: Covariances
 
-    Parameters
-    ----------
-    columns : int
-    noisy : tuple of int
-        Features of `Products`.
-    noise : Noise
-    """
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for each entry of one column, known by its name."""
+        lower, upper = self.first.bounds(value, level)
+        place, unit = self.first.columns.index(value.name), self.first.noise.combined(level)
+        for i, most in enumerate(self.first.most[place]):
+            if unit > most:
+                low, high = self._of_few(i, place, 1 - (1 - level) / 3)
+                lower.iloc[i], upper.iloc[i] = np.fmin(low, value.iloc[i]), np.fmax(high, value.iloc[i])
+        return lower, upper
 
-    columns: int
-    noisy: tuple[int, ...]
-    noise: Noise
-
-    @cached_property
-    def weights(self) -> Floats:
-        """How the sums follow from the features, in rows: shape (1 + columns + products, pairs * 9)."""
-        d, pairs = self.columns, len(self.noisy) // 9
-        rows = np.zeros((1 + d + d * (d + 1) // 2, pairs, 3, 3))
-        rows[0] = 1 / pairs
-        for pair, (i, j) in enumerate(combinations(range(d), 2)):
-            for place, sign in ((i, SIGNS[:, None]), (j, SIGNS[None, :])):
-                rows[1 + place, pair] = sign / (d - 1)
-            for place, sign in ((i, SQUARES[:, None]), (j, SQUARES[None, :])):
-                rows[self.at(place, place), pair] = sign / (d - 1)
-            rows[self.at(i, j), pair] = np.outer(SIGNS, SIGNS)
-        return rows.reshape(rows.shape[0], -1) / ROW_TOTAL
-
-    @cached_property
-    def all(self) -> Floats:
-        """The sums: shape (1 + columns + products,)."""
-        return self.weights @ np.array(self.noisy, dtype=np.float64)
-
-    @cached_property
-    def rows(self) -> float:
-        """Number of rows, at least one."""
-        return max(float(self.all[0]), 1.0)
-
-    @cached_property
-    def means(self) -> Floats:
-        """Means of y, shape (columns,)."""
-        return np.clip(self.all[1 : 1 + self.columns] / self.rows, -1, 1)
-
-    @cached_property
-    def covariances(self) -> Floats:
-        """E y_i y_j - E y_i E y_j as they follow, shape (columns, columns)."""
-        d = self.columns
-        second = np.array([[self.all[self.at(i, j)] for j in range(d)] for i in range(d)]) / self.rows
-        return second - np.outer(self.means, self.means)
-
-    def at(self, i: int, j: int) -> int:
-        """Place of the sum of y_i y_j."""
-        low, high = min(i, j), max(i, j)
-        return 1 + self.columns + low * self.columns - low * (low - 1) // 2 + high - low
-
-    def gradient(self, i: int, j: int) -> Floats:
-        """How a covariance moves with each sum, to the first order; shape (1 + columns + products,)."""
-        moved = np.zeros(self.all.size)
-        moved[self.at(i, j)] = 1
-        moved[1 + i] -= self.means[j]
-        moved[1 + j] -= self.means[i]
-        moved[0] = self.means[i] * self.means[j] - self.covariances[i, j]
-        return moved / self.rows
-
-    def mean_gradient(self, i: int) -> Floats:
-        """How the mean of y_i moves with each sum."""
-        moved = np.zeros(self.all.size)
-        moved[1 + i], moved[0] = 1, -self.means[i]
-        return moved / self.rows
-
-    def length(self, gradient: Floats) -> float:
-        """Length of the weights with which the noise comes in."""
-        return math.sqrt(max(float(gradient @ self.products @ gradient), 0.0))
-
-    @cached_property
-    def products(self) -> Floats:
-        """Products of the weights of any two sums, shape (sums, sums)."""
-        found: Floats = self.weights @ self.weights.T
-        return found
-
-    def enough_rows(self) -> float:
-        """Largest half-width of the noise at which there are `MANY` times more rows."""
-        first = np.zeros(self.all.size)
-        first[0] = 1
-        return max(float(self.all[0]), 0.0) / (MANY * self.length(first))
+    def _of_few(self, i: int, j: int, level: float) -> tuple[float, float]:
+        (a, more), (b, most), (low, high) = (self.covariances.ends(*pair, level) for pair in ((i, i), (j, j), (i, j)))
+        if min(a, b) <= 0:
+            return -1.0, 1.0
+        low /= math.sqrt(more * most if low > 0 else a * b)
+        high /= math.sqrt(a * b if high > 0 else more * most)
+        return max(low, -1.0), min(high, 1.0)
 
 
 @dataclass(frozen=True)
@@ -221,6 +153,7 @@ class Covariance(Together):
     """
 
     ddof: int = 1
+    version = 2
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the widest entry, to the first order, at the most that its weights can have in length."""
@@ -237,13 +170,10 @@ class Covariance(Together):
             rows = max(sums.rows, 2.0)
             scale = scale * (rows / (rows - 1))
         table = _table(fitted(sums.covariances) * scale, self.columns)
-        lengths = _each(len(self.columns), lambda i, j: sums.length(sums.gradient(i, j))) * scale
-        most = np.full_like(scale, sums.enough_rows())
-        # n / (n - 1) for the true n, at least 2, is at most 2: that of the noisy number of rows may be smaller
-        largest = np.outer(self.halves, self.halves) * (1 + self.ddof)
-        least = np.where(np.eye(len(self.columns)) > 0, 0, -largest)
-        error = linearised(noise, self.columns, sums.covariances * scale, lengths, most, least, largest)
-        return Answer(table, noise.name, error, () if noise.combined(LEVEL) <= sums.enough_rows() else (ALL,))
+        cells = tuple(lattice.cells for lattice in self.lattices)
+        error = Covariances(sums, self.columns, tuple(self.halves.tolist()), cells, self.ddof)
+        whole = any(error.ends(i, j, LEVEL) == error.whole(i, j) for i, j in product(range(len(cells)), repeat=2))
+        return Answer(table, noise.name, error, (ALL,) if whole else ())
 
 
 @dataclass(frozen=True)
@@ -251,6 +181,7 @@ class Correlation(Together):
     """Correlation matrix of the rows that hold a value in every column; no number where no variance is above the noise."""
 
     by_data = "over the variances"
+    version = 2
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
         """Return a DataFrame on the columns, symmetric, within [-1, 1], 1 on the diagonal."""
@@ -260,6 +191,7 @@ class Correlation(Together):
             table = np.clip(correlated(found), -1, 1)
             raw = np.nan_to_num(np.clip(correlated(sums.covariances), -1, 1))
         np.fill_diagonal(table, np.where(np.diag(found) > 0, 1.0, np.nan))
+        table_of = _table(table, self.columns)
         spread = np.diag(sums.covariances)
         rows = sums.enough_rows()
         lengths, most = np.zeros((d, d)), np.full((d, d), np.inf)
@@ -268,14 +200,17 @@ class Correlation(Together):
                 lengths[i, j] = lengths[j, i] = _of_correlation(sums, i, j, float(raw[i, j]))
                 most[i, j] = most[j, i] = min(rows, above_noise(sums, i), above_noise(sums, j))
         ones = np.ones((d, d))
-        error = linearised(noise, self.columns, raw + np.diag(1 - np.diag(raw)), lengths, most, -ones, ones)
+        first = linearised(noise, self.columns, raw + np.diag(1 - np.diag(raw)), lengths, most, -ones, ones)
+        cells = tuple(lattice.cells for lattice in self.lattices)
+        error = Correlations(first, Covariances(sums, self.columns, (1.0,) * d, cells, 0))
         lost = [name for name, v in zip(self.columns, spread, strict=True) if v <= 0]
-        notes = [] if (noise.combined(LEVEL) <= most).all() else [ALL]
+        known = (error.bounds(table_of[name], LEVEL) for name in self.columns)
+        notes = [ALL] if any(((lower <= -1) & (upper >= 1)).any() for lower, upper in known) else []
         notes += [
             Caution(f"no variance of {name!r} is above the noise: try narrower bounds or a larger epsilon")
             for name in lost
         ]
-        return Answer(_table(table, self.columns), noise.name, error, tuple(notes))
+        return Answer(table_of, noise.name, error, tuple(notes))
 
 
 def largest_lengths(columns: int) -> tuple[float, float]:
@@ -343,10 +278,6 @@ def _of_correlation(sums: Sums, i: int, j: int, r: float) -> float:
     moved = sums.gradient(i, j) / math.sqrt(a * b)
     moved -= r / 2 * (sums.gradient(i, i) / a + sums.gradient(j, j) / b)
     return sums.length(moved)
-
-
-def _each(size: int, entry: Any) -> Floats:
-    return np.array([[entry(i, j) for j in range(size)] for i in range(size)], dtype=np.float64)
 
 
 def _table(matrix: Floats, columns: tuple[str, ...]) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import PLAIN, Answer, ExpectedError, SingleLook, Terms, noise_of, over_rows
 from pandas_dp.aggregates.count import CountBy
+from pandas_dp.aggregates.distinct import sampled_shares
 from pandas_dp.aggregates.moments import Mean, Sum
 from pandas_dp.aggregates.rotated import known
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, EachOf, Ends, ErrorModel
@@ -64,6 +65,12 @@ class Share:
     whole: int
     terms: tuple[int, int]
     noise: Noise
+    of_sample: bool = False
+
+    @property
+    def population(self) -> Share:
+        """The share in the population of which the rows are a sample: see `sampled_shares`."""
+        return replace(self, of_sample=True)
 
     @property
     def value(self) -> float:
@@ -87,6 +94,10 @@ class Share:
                 middle, rest = share - t**2 * n, share**2 - t**2 * n
                 root = math.sqrt(max(middle**2 - square * rest, 0.0))
                 low, high = (min(max((middle + side * root) / square, 0.0), 1.0) for side in (-1, 1))
+        if self.of_sample:
+            sums = np.array([float(part)]), np.array([float(whole)])
+            (least,), (most,) = sampled_shares(*sums, self.noise, self.terms, level)
+            low, high = np.fmin(low, least) + 0 * least, np.fmax(high, most) + 0 * most  # missing where these are
         return (low, high) if math.isnan(value) else (min(low, value), max(high, value))
 
 
@@ -101,6 +112,12 @@ class CellErrors:
     def of(cls, columns: pd.Index[Any], rows: Sequence[Sequence[ErrorModel]]) -> CellErrors:
         """Of a table of models, row by row."""
         return cls(tuple(columns), tuple(zip(*rows, strict=True)))
+
+    @property
+    def population(self) -> CellErrors | None:
+        """The same for the population, where something is known of each cell."""
+        models: Any = tuple(tuple(getattr(model, "population", None) for model in column) for column in self.models)
+        return None if any(None in column for column in models) else replace(self, models=models)
 
     @cached_property
     def _places(self) -> dict[Hashable, int]:

@@ -126,7 +126,7 @@ def difference_of(
 
 def _means(error: Any) -> Sampled | None:
     found = sampled(error)
-    return None if found is None or found.scalar else found
+    return None if found is None or found.scalar or found.kind.name not in ("number", "bool") else found
 
 
 def _place(index: pd.Index[Any], label: Hashable) -> int:

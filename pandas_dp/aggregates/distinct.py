@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from pandas_dp.aggregates.base import (
     scale_of,
 )
 from pandas_dp.aggregates.count import CountBy, int64s
-from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
+from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, Additive, Ends
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Partition
@@ -83,7 +84,7 @@ class DistinctCounts(Counts):
 
 
 def quotient_ends(
-    parts: Floats, total: Floats, h: float, a: float, b: float, c: float, ends: tuple[float, float]
+    parts: Floats, total: Floats, h: float, a: Any, b: Any, c: Any, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
     """Intervals for true quotients t in `ends`, from noisy parts F and a noisy total N of each.
 
@@ -103,6 +104,23 @@ def quotient_ends(
     return low, high
 
 
+def sampled_shares(
+    parts: Floats, total: Floats, noise: Noise, cells: tuple[int, int], level: float
+) -> tuple[Floats, Floats]:
+    """Shares p of a population, from sums F of n noisy counts in sums N of m, those n among them.
+
+    Of a random sample of N rows F - p N also has the variance N p (1 - p): those p for which its square is within that times
+    z^2 and the square of the half-width of the noise (after Wilson 1927), which is more than needed at 95 % and above; below
+    that the ends are those of 95 %. Missing where N is below six standard deviations of its noise.
+    """
+    higher, (n, m) = max(level, LEVEL), cells
+    h, z = noise.combined(higher), NormalDist().inv_cdf(0.5 + higher / 2)
+    sampling = z**2 * np.maximum(total, 1)
+    low, high = quotient_ends(parts, total, 1, h**2 * n, h**2 * n - sampling / 2, h**2 * m - sampling, (0, 1))
+    enough = total > ENOUGH * math.sqrt(m) * noise.standard_deviation
+    return np.where(enough, low, np.nan), np.where(enough, high, np.nan)
+
+
 @dataclass(frozen=True)
 class Proportions:
     """Shares of noisy counts F_i in their sum N, of which the true share t makes F_i - t N noise alone.
@@ -113,12 +131,21 @@ class Proportions:
 
     noise: Noise
     counts: tuple[int, ...]
+    of_sample: bool = False
+
+    @property
+    def population(self) -> Proportions:
+        """Shares in the population of which the rows are a sample: see `sampled_shares`."""
+        return replace(self, of_sample=True)
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each share, cut to [0, 1]."""
         h, counts = self.noise.combined(level), np.array(self.counts, dtype=np.float64)
         parts, others = np.maximum(counts, 0), np.maximum(float(sum(self.counts)) - counts, 0)
         low, high = quotient_ends(parts, parts + others, h, 1, 1, len(self.counts), (0, 1))
+        if self.of_sample:
+            wider = sampled_shares(parts, parts + others, self.noise, (1, len(self.counts)), level)
+            low, high = np.minimum(low, wider[0]), np.maximum(high, wider[1])
         own = value.to_numpy()
         ends = np.minimum(low, own), np.maximum(high, own)  # where the sum is below one row
         lower, upper = (pd.Series(end, index=value.index, name=value.name) for end in ends)

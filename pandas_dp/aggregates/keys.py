@@ -25,6 +25,7 @@ from pandas_dp.aggregates.base import (
 from pandas_dp.aggregates.count import int64s
 from pandas_dp.aggregates.listed import OfListed
 from pandas_dp.aggregates.moments import Mean, Sum
+from pandas_dp.aggregates.sample_and_aggregate import MOST_IN_ALL, GroupsOfBlocks
 from pandas_dp.core.measurement import Listing, Measurement
 from pandas_dp.core.mechanisms.gaussian import SMALLEST_GAUSSIAN_EPSILON, DiscreteGaussian
 from pandas_dp.core.mechanisms.key_selection import NoisyThreshold, OptimalSelection, chance_bounds
@@ -37,6 +38,7 @@ from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import Accuracy
 
+FEWEST_BLOCKS = 25  # of a group: the keys that are found may not be more than blocks for them
 SHARE = Fraction(1, 2)  # of epsilon, for the keys of groups
 RARE = "how many keys are left out, and which, is not released"
 
@@ -74,7 +76,7 @@ class KeyColumn:
     def _value(self, cell: Any) -> Any:
         """A cell as it left the gate, as value of the column's kind: dates and durations were nanoseconds."""
         if self.kind.name == "datetime":
-            return self.kind.value(Fraction(cell))
+            return self.kind.moment(cell)
         if self.kind.name == "timedelta":
             return pd.Timedelta(cell, unit="ns")
         return bool(cell) if self.kind.name == "bool" else cell
@@ -159,6 +161,36 @@ class FoundCounts(SingleLook):
 
 
 @dataclass(frozen=True)
+class FoundTop(FoundCounts):
+    """The keys with the largest of those noisy counts, the largest first: nothing but them is told of the look.
+
+    Parameters
+    ----------
+    k : int or None
+        How many at most; None for the first one alone.
+    """
+
+    k: int | None = None
+
+    totals = False
+    without_interval = "every key is one of the data, and value_counts at this price shows the noisy counts"
+
+    def answer(self, listing: Any, look: Measurement, terms: Terms) -> Answer:
+        """Return the key, missing where none is listed, or a Series of keys by rank."""
+        counts = super().answer(listing, look, terms)
+        found = counts.value.index[: self.k or 1]
+        notes = (Caution(f"fewer than {self.k} keys were found"),) if len(found) < (self.k or 1) and len(found) else ()
+        ranks = pd.Series(found, index=pd.RangeIndex(1, len(found) + 1, name="rank"), name=self.columns[0].column)
+        value = ranks if self.k is not None else found[0] if len(found) else None
+        return Answer(value, counts.mechanism, None, (*notes, *counts.notes))
+
+    def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
+        """From which noisy count on a key can be listed."""
+        found = super().expected(terms, rows)
+        return ExpectedError(found.mechanism, None, found.notes[0])
+
+
+@dataclass(frozen=True)
 class FoundKeys(SingleLook):
     """The keys of some columns that many units hold, without counts, by the rule that lists the most of them."""
 
@@ -195,12 +227,12 @@ class ByFoundKey(Aggregate):
     ----------
     columns : tuple of KeyColumn
         Of several, each combination is a key.
-    question : Sum or Mean
+    question : Sum, Mean or GroupsOfBlocks
         By no keys yet.
     """
 
     columns: KeyColumns
-    question: Sum | Mean
+    question: Sum | Mean | GroupsOfBlocks
 
     @property
     def version(self) -> int:  # type: ignore[override]
@@ -227,7 +259,12 @@ class ByFoundKey(Aggregate):
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
         """That of the question before any key is found, and which keys are seen."""
-        found = self._by_none.expected(self.rest(terms), rows)
+        if isinstance(self.question, GroupsOfBlocks):  # as many keys as one unit can be in: more change nothing
+            keys = tuple(map(str, range(2 * terms.unit.groups)))
+            question = self._by(Keys(self.columns[0].column, keys), Labels(self.columns[0].column, keys))
+        else:
+            question = self._by_none
+        found = question.expected(self.rest(terms), rows)
         return replace(found, notes=(*found.notes, *chances(self.keys_look(terms), terms.unit)))
 
     def loss(self, terms: Terms) -> PrivacyLoss:
@@ -236,21 +273,33 @@ class ByFoundKey(Aggregate):
         return look.mechanism.loss(look.statistic.sensitivity(terms.unit)) + self._by_none.loss(self.rest(terms))
 
     @property
-    def _by_none(self) -> Sum | Mean:
+    def _by_none(self) -> Sum | Mean | GroupsOfBlocks:
         """The question by no key, which is drawn as by those that are found."""
-        return replace(self.question, by=Keys(self.columns[0].column, ()), labels=labels_of(self.columns, ()))
+        return self._by(Keys(self.columns[0].column, ()), labels_of(self.columns, ()))
+
+    def _by(self, by: Keys | Bins | Cross, labels: Labels | CrossLabels) -> Sum | Mean | GroupsOfBlocks:
+        """The question by some keys."""
+        if isinstance(self.question, GroupsOfBlocks):
+            return replace(self.question, values=replace(self.question.values, by=by), labels=labels)
+        return replace(self.question, by=by, labels=labels)
 
     def steps(self, terms: Terms) -> Steps:
         """The keys, then the question, which needs no look where there are none."""
         look = self.keys_look(terms)
         listing = yield look
-        notes = (f"{show(100 * SHARE)} % of epsilon and the whole delta found the keys", *chances(look, terms.unit))
+        most = MOST_IN_ALL // FEWEST_BLOCKS if isinstance(self.question, GroupsOfBlocks) else len(listing)
+        more = (Caution(f"only the first {most:,} keys are answered"),) if len(listing) > most else ()
+        listing = listing[:most]
+        notes = (
+            f"{show(100 * SHARE)} % of epsilon and the whole delta found the keys",
+            *chances(look, terms.unit),
+            *more,
+        )
         if not listing:
             empty = pd.Series([], index=labels_of(self.columns, ()).index(), name=self.question.column, dtype="float64")
             return Answer(empty, OptimalSelection.name, None, (Caution("no key was found at this price"), *notes))
         by, found = parts_of(self.columns, listing)
-        question = replace(self.question, by=by, labels=found)
-        answer = yield from question.steps(self.rest(terms))
+        answer = yield from self._by(by, found).steps(self.rest(terms))
         return replace(answer, notes=(*answer.notes, *notes))
 
 

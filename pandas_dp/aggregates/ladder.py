@@ -32,7 +32,7 @@ from pandas_dp.aggregates.base import (
 from pandas_dp.aggregates.ladder_noise import half_widths, widest
 from pandas_dp.aggregates.quantiles import Extreme, QuantileOf, level_of, nearest_rank, rest_of
 from pandas_dp.aggregates.rotated import Floats
-from pandas_dp.aggregates.uncertainty import LEVEL, EachOf, Ends, RankBound, around
+from pandas_dp.aggregates.uncertainty import ENOUGH, LEVEL, EachOf, Ends, RankBound, around
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.noise import Noise
@@ -44,7 +44,6 @@ from pandas_dp.facts.kinds import Kind
 # an empty group shows a number with about 1 %; of those with few rows that do, more than the wanted share would be wrong at the
 # level itself, as large noise carries them there
 SHOWN, FEW, SHARE_OF_FEW = 0.99, 1 - 1e-6, 0.01
-ENOUGH = 6  # standard deviations of the noisy number of rows, from which something is told of the population
 UNKNOWN = Caution(
     "no value where the 99 % interval spans all of the bounds: too few rows to tell; try a larger epsilon"
 )

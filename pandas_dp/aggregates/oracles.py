@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pandas_dp.aggregates.above_threshold import Stream, calibrate, mean, plain_epsilon
+from pandas_dp.aggregates.above_threshold import StreamRecipe, calibrate, mean, plain_epsilon
 from pandas_dp.aggregates.base import AT, IN_ROWS, SAY, Answer, Caution, ExpectedError, Steps, Terms
 from pandas_dp.aggregates.domains import Domain
 from pandas_dp.aggregates.uncertainty import LEVEL, Additive, Ends
@@ -25,7 +25,7 @@ from pandas_dp.core.measurement import Measurement, Reply
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.sparse_vector import SparseVector
 from pandas_dp.core.privacy import PrivacyLoss, show
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.scores import CountWhere, DistanceFrom
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.expression import Expression
@@ -50,7 +50,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Plan:
+class OraclePlan:
     """How an oracle spends its price; public.
 
     Attributes
@@ -104,7 +104,7 @@ class Guesses(Protocol):
 
 
 @dataclass(frozen=True)
-class Oracle(Stream):
+class Oracle(StreamRecipe):
     """A stream of counts.
 
     Parameters
@@ -121,11 +121,11 @@ class Oracle(Stream):
     name = "oracle"
 
     @abstractmethod
-    def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> Plan:
+    def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> OraclePlan:
         """Spend epsilon on tests and noisy counts."""
 
     @abstractmethod
-    def guesses(self, plan: Plan) -> Guesses:
+    def guesses(self, plan: OraclePlan) -> Guesses:
         """The state before the first question."""
 
     def loss(self, terms: Terms) -> PrivacyLoss:
@@ -136,8 +136,8 @@ class Oracle(Stream):
         """Test a guess; where it fails, buy a noisy count and learn from it."""
         epsilon, rows = plain_epsilon(terms.price, "oracle(...)"), self.rows or terms.public_rows
         if rows is None:
-            noise = DiscreteLaplace.calibrate(epsilon * SIZE_SHARE, Count().sensitivity(terms.unit))
-            noisy = yield Measurement(Count(), noise)
+            noise = DiscreteLaplace.calibrate(epsilon * SIZE_SHARE, RowCounts().sensitivity(terms.unit))
+            noisy = yield Measurement(RowCounts(), noise)
             epsilon, rows = epsilon * (1 - SIZE_SHARE), noisy[0] + noise.half_width(SIZE_LEVEL)
         plan = self.plan(terms, epsilon, max(rows, 1))
         guesses, left = self.guesses(plan), plan.updates
@@ -175,16 +175,16 @@ class Oracle(Stream):
         error = f"± {passed:,} rows where a guess passes its test, ± {hard:,} for {plan.updates:,} corrections {AT}"
         return ExpectedError(self.name, scale, error, passed, notes)
 
-    def _spend(self, terms: Terms, epsilon: Fraction, rows: int, updates: int, factor: float) -> Plan:
+    def _spend(self, terms: Terms, epsilon: Fraction, rows: int, updates: int, factor: float) -> OraclePlan:
         """Half of epsilon for tests and half for noisy counts; the threshold is `factor` noise scales of a test."""
         sensitivity = DistanceFrom(CountWhere(None), 0).sensitivity(terms.unit)
         noise = DiscreteLaplace(Fraction(updates * sensitivity.l1) / (epsilon / 2))
         scale = calibrate(epsilon / 2, sensitivity, 0, updates).question_scale
         threshold = max(1, math.ceil(factor * float(scale)))
-        return Plan(rows, updates, calibrate(epsilon / 2, sensitivity, threshold, updates), threshold, noise)
+        return OraclePlan(rows, updates, calibrate(epsilon / 2, sensitivity, threshold, updates), threshold, noise)
 
 
-def words(left: int, plan: Plan) -> str:
+def words(left: int, plan: OraclePlan) -> str:
     """What is left of an oracle."""
     return f"{left:,} of {plan.updates:,} corrections" + ("" if left else ": unverified guesses")
 
@@ -217,12 +217,12 @@ class MultiplicativeWeights(Oracle):
 
     name = "multiplicative weights"
 
-    def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> Plan:
+    def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> OraclePlan:
         """See the class notes."""
         size = math.sqrt(float(epsilon) * rows / terms.unit.rows * math.log(self.domain.cells + 1))
         return self._spend(terms, epsilon, rows, self.updates or min(max(1, round(size / 6)), rows), 2)
 
-    def guesses(self, plan: Plan) -> Weights:
+    def guesses(self, plan: OraclePlan) -> Weights:
         """Equal weights."""
         return Weights(self.domain.cells, float(plan.noise.scale) / plan.rows)
 
@@ -289,7 +289,7 @@ class MedianOracle(Oracle):
 
     name = "median mechanism"
 
-    def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> Plan:
+    def plan(self, terms: Terms, epsilon: Fraction, rows: int) -> OraclePlan:
         """See the class notes."""
         updates = self.updates or max(1, math.ceil(math.log2(len(self.candidates))))
         plain = self._spend(terms, epsilon, rows, updates, 0)
@@ -298,7 +298,7 @@ class MedianOracle(Oracle):
         of_tests += mean(plain.test.threshold_scale)
         return self._spend(terms, epsilon, rows, updates, (2 * window(plain) + max(of_tests, 0) + 1) / scale)
 
-    def guesses(self, plan: Plan) -> Candidates:
+    def guesses(self, plan: OraclePlan) -> Candidates:
         """All candidates."""
         return Candidates(len(self.candidates), window(plan) / plan.rows)
 
@@ -310,7 +310,7 @@ class MedianOracle(Oracle):
             raise ArgumentValueError(f"ask: a candidate does not fit: {error}") from None
 
 
-def window(plan: Plan) -> float:
+def window(plan: OraclePlan) -> float:
     """Distance within which all noisy counts lie from the truth with probability 0.95, in rows."""
     return float(plan.noise.scale) * math.log(2 * plan.updates / FAILURE)
 

@@ -14,6 +14,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates.base import Answer, ExpectedError, SingleLook, Terms
@@ -21,18 +22,18 @@ from pandas_dp.aggregates.forms import Made
 from pandas_dp.aggregates.moments import Mean, Variance
 from pandas_dp.aggregates.rotated import Law
 from pandas_dp.aggregates.several import Cells, Columns
-from pandas_dp.aggregates.shared_moments import RotatedMean, SharedMoments
-from pandas_dp.aggregates.uncertainty import EachOf, Ends, ErrorModel, Ratio, series_of
+from pandas_dp.aggregates.shared_moments import RotatedMean, SharedMoments, shown
+from pandas_dp.aggregates.uncertainty import ENOUGH, NUMBER, EachOf, Ends, ErrorModel, Ratio, series_of
 from pandas_dp.core.measurement import Measurement, Noisy
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.mechanisms.noise import Noise
+from pandas_dp.facts.kinds import Kind
 
 Floats = NDArray[np.float64]
 GAP, LEAST_OF_LARGEST = 1e-3, 1e-3  # of scales, so that partial fractions keep their digits
 STEPS_OF_NEWTON = 4
 DIRECT, TERMS = 5.0, 20  # up to where `erfc` has all its digits, and of its continued fraction beyond
 MANY, REACH, POINTS = 100.0, 40.0, 801
-ENOUGH = 6  # standard deviations of the noisy number of rows: of fewer rows the spread is not known
 REFITS = 5
 
 
@@ -137,6 +138,7 @@ class Sampled:
     width: float
     scalar: bool
     shares: bool = False
+    kind: Kind = NUMBER
 
     @property
     def spread(self) -> bool:
@@ -183,10 +185,15 @@ class Sampled:
         """Ends for the means of the population."""
         theta, rows, enough = self.sums()
         low, high = self._shares(theta, rows, level) if self.shares else self._means(theta, rows, level)
-        noise = [np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in self.error.bounds(value, level)]
-        lower = np.minimum(self.lower + self.width * np.clip(low, 0, 1), noise[0])
-        upper = np.maximum(self.lower + self.width * np.clip(high, 0, 1), noise[1])
-        ends = list(zip(*(np.where(enough, end, np.nan).tolist() for end in (lower, upper)), strict=True))
+        found = [shown(self.lower + self.width * np.clip(end, 0, 1), self.kind) for end in (low, high)]
+        noise = [[end] if self.scalar else end.tolist() for end in self.error.bounds(value, level)]
+        none = (math.nan,) * 2 if self.kind.name in ("number", "bool") else (pd.NaT,) * 2
+        ends: Any = [
+            (min(low, least), max(high, most)) if known else none
+            for low, least, high, most, known in zip(
+                found[0], noise[0], found[1], noise[1], enough.tolist(), strict=True
+            )
+        ]
         return ends[0] if self.scalar else series_of(ends, value)
 
     def _means(self, theta: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
@@ -218,7 +225,8 @@ def sampled(error: Any) -> Sampled | None:
     """Means of one look as those of a sample."""
     if isinstance(error, RotatedMean) and error.row:
         size = error.middle - error.half, 2 * error.half
-        return Sampled(error, error.noise, error.features, error.row, *size, isinstance(error.total, int))
+        scalar = isinstance(error.total, int)
+        return Sampled(error, error.noise, error.features, error.row, *size, scalar, kind=error.kind)
     if isinstance(error, Ratio) and error.row and error.kind.name in ("number", "bool"):
         size = float(error.lattice.lower), float(error.lattice.width)
         shares = error.kind.name == "bool"

@@ -20,7 +20,7 @@ from pandas_dp.core.mechanisms.gaussian import analytic_variance
 from pandas_dp.core.mechanisms.noise import Noise
 from pandas_dp.core.partition import Bins
 from pandas_dp.core.privacy import Price, PrivacyLoss, show
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.facts.checks import MOST_WHOLE
 
 SHARE = Fraction(3, 20)  # of the price, for the bounds
@@ -112,7 +112,7 @@ class PrivateBounds(Aggregate):
 
     def _look(self, terms: Terms) -> Measurement:
         bins = Bins(self.question.column, (-FARTHEST, *self.edges[1:-1], FARTHEST))
-        return noised(Count(by=bins, once=True), terms.price.share(SHARE), terms.unit)
+        return noised(RowCounts(by=bins, once=True), terms.price.share(SHARE), terms.unit)
 
     def loss(self, terms: Terms) -> PrivacyLoss:
         """Both looks. Gaussian noise is rounded up by lattice, so the declared loss is that without any rounding."""

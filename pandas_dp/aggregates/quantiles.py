@@ -34,7 +34,7 @@ from pandas_dp.core.mechanisms.quantiles import FINEST, TIES, Quantile, Recursiv
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
 from pandas_dp.core.partition import Cross, Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels, crossed
@@ -52,9 +52,9 @@ class Mode(Choice):
     buying = NO_SIZE
 
     @property
-    def statistic(self) -> Count:
+    def statistic(self) -> RowCounts:
         """Rows of each key."""
-        return Count(by=self.by)
+        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:
@@ -87,9 +87,9 @@ class GroupModes(Choice):
     each = "each: "
 
     @property
-    def statistic(self) -> Count:
+    def statistic(self) -> RowCounts:
         """Rows of each key in each group."""
-        return Count(by=self.by)
+        return RowCounts(by=self.by)
 
     @property
     def gap(self) -> Gap:
@@ -284,7 +284,7 @@ class Extreme(Guaranteed):
 
     def _size(self, terms: Terms) -> Measurement:
         pure_epsilon(terms.price, "a quantile")
-        return noised(Count(self.column), terms.price.share(SIZE_SHARE), terms.unit)
+        return noised(RowCounts(self.column), terms.price.share(SIZE_SHARE), terms.unit)
 
     def _quantile(self, q: Fraction) -> QuantileOf:
         return QuantileOf(self.column, (q,), self.lattice, self.kind, scalar=True)

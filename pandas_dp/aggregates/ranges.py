@@ -117,16 +117,17 @@ class SharesError:
 
     def bounds(self, value: pd.Series[Any], level: float) -> Ends:
         """Ends for each edge, cut to [0, 1]; the first and the last share are 0 and 1 by definition."""
-        prefixes = np.array(self.prefixes)
-        before, after = np.maximum(prefixes, 0), np.maximum(prefixes[-1] - prefixes, 0)  # shape (edges,)
-        total, unit = before + after, self.noise.combined(level) ** 2
-        shares = np.array(self.shares or np.zeros(prefixes.size))
-        square, middle = total**2 - unit * self.root, before * total - unit * self.root * shares
-        rest = before**2 - unit * (np.array(self.lengths) ** 2 + self.root * shares**2)
-        square = np.where(square > 0, square, np.nan)
-        apart = np.sqrt(np.maximum(middle**2 - square * rest, 0))
-        low, high = (np.clip((middle + side * apart) / square, 0, 1) for side in (-1, 1))
-        low, high = np.where(np.isnan(low), 0, low), np.where(np.isnan(high), 1, high)
+        prefixes, shares = np.array(self.prefixes), np.array(self.shares or np.zeros(len(self.prefixes)))
+        before, h = np.maximum(prefixes, 0), self.noise.combined(level)  # shape (edges,)
+        total = prefixes[-1] + (before - prefixes) + np.maximum(prefixes - prefixes[-1], 0)
+        known = (total > 0) & (total**2 > h**2 * self.root)
+        total = np.where(known, total, np.inf)
+        lengths = np.array(self.lengths) ** 2
+        inside = lengths * (1 - h**2 * self.root / total**2) + self.root * (before / total - shares) ** 2
+        middle, under = before - h**2 * self.root * shares / total, total - h**2 * self.root / total
+        half = h * np.sqrt(np.maximum(inside, 0))
+        low, high = (np.clip((middle + side * half) / under, 0, 1) for side in (-1, 1))
+        low, high = np.where(known, low, 0), np.where(known, high, 1)
         low[-1], high[0] = 1, 0
         ends = np.minimum(low, value), np.maximum(high, value)  # a fitted share may lie outside
         lower, upper = (pd.Series(np.asarray(end), index=value.index, name=value.name) for end in ends)

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.base import Answer, Caution
-from pandas_dp.aggregates.covariance import Floats, Sums, Together, fitted, linearised
-from pandas_dp.aggregates.uncertainty import LEVEL
+from pandas_dp.aggregates.covariance import Together, fitted, linearised
+from pandas_dp.aggregates.covariance_bars import Covariances, Floats, Sums
+from pandas_dp.aggregates.uncertainty import LEVEL, Ends
 from pandas_dp.core.mechanisms.noise import Noise
 
 NEAR = 0.8  # of the least eigenvalue, which the half-width of the noise must stay below
 INTERCEPT = "intercept"
+
+
+@dataclass(frozen=True)
+class OfFew:
+    """A line on one column where the first order does not tell its error: see `Covariances.line`.
+
+    Parameters
+    ----------
+    covariances : Covariances
+        Of both columns.
+    middles : tuple of float
+        Of their bounds.
+    """
+
+    covariances: Covariances
+    middles: tuple[float, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether something is."""
+        return math.isfinite(self.covariances.line(LEVEL)[1][0])
+
+    def bounds(self, value: pd.Series[Any], level: float) -> Ends:
+        """Ends for the intercept and the slope."""
+        at, slope = self.covariances.line(level)
+        half, other = self.covariances.halves
+        slopes = [half / other * v for v in slope]
+        values = [self.middles[0] + half * y - v * self.middles[1] for y, v in product(at, slopes)]
+        low, high = np.array([min(values), slopes[0]]), np.array([max(values), slopes[1]])
+        ends = np.fmin(low, value), np.fmax(high, value)
+        lower, upper = (pd.Series(np.asarray(end), index=value.index, name=value.name) for end in ends)
+        return lower, upper
 
 
 @dataclass(frozen=True)
@@ -35,7 +71,7 @@ class LinearRegression(Together):
     """
 
     mixed = True
-    version = 2
+    version = 3
     by_data = "over how much the explanatory columns vary"
 
     def from_sums(self, sums: Sums, noise: Noise) -> Answer:
@@ -56,6 +92,11 @@ class LinearRegression(Together):
             notes.append(
                 "the explanatory columns vary too little, or too much alike, for this noise: slopes are pulled towards 0"
             )
+        if noise.combined(LEVEL) > most and d == 2:
+            cells = tuple(lattice.cells for lattice in self.lattices)
+            few = OfFew(Covariances(sums, self.columns, tuple(self.halves.tolist()), cells, 0), self._middles)
+            if few.known:
+                return Answer(found, noise.name, few, tuple(map(Caution, notes)))
         if noise.combined(LEVEL) > most:
             notes.append(
                 "no interval is known, the noise is too large for one: take more rows, a larger epsilon, narrower bounds or "
@@ -69,11 +110,15 @@ class LinearRegression(Together):
         )
         return Answer(found, noise.name, replace(error, breaks=breaks), tuple(map(Caution, notes)))
 
+    @property
+    def _middles(self) -> tuple[float, ...]:
+        """Of the bounds."""
+        return tuple(float(lattice.lower + lattice.width / 2) for lattice in self.lattices)
+
     def _in_units(self, sums: Sums, inverse: Floats, slopes: Floats) -> tuple[Floats, list[Floats]]:
         """Coefficients in the columns' units, intercept first, and how each moves with the sums."""
         d, halves = len(self.columns), self.halves
-        middles = np.array([float(lattice.lower + lattice.width / 2) for lattice in self.lattices])
-        means = middles + halves * sums.means
+        means = np.array(self._middles) + halves * sums.means
         ratios = halves[0] / halves[1:]
         residual = []  # how dc - dC b moves with the sums, for each explanatory column
         for k in range(1, d):

@@ -54,7 +54,7 @@ from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAnd
 from pandas_dp.core.partition import Keys, Partition
 from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockResults, BlockVotes
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -139,7 +139,7 @@ class GroupsOfBlocks(Aggregate):
 
     def plan(self, terms: Terms, rows: int) -> tuple[BlockMeans | BlockResults, str, Measurement]:
         """What the blocks give, the aggregator, and the look at them, where a group has about so many rows."""
-        most = MOST_IN_ALL // self.by.count
+        most = MOST_IN_ALL // max(self.by.count, 1)
         blocks, aggregator = self._choose(self.blocks, terms, rows)
         if blocks > most:
             blocks, aggregator = self._choose(most, terms, rows)
@@ -156,7 +156,7 @@ class GroupsOfBlocks(Aggregate):
 
     def steps(self, terms: Terms) -> Steps:
         """Sizes first, then one look at the blocks."""
-        first = noised(Count(self.column, self.by, units=True), terms.price.share(SIZES_SHARE), terms.unit)
+        first = noised(RowCounts(self.column, self.by, units=True), terms.price.share(SIZES_SHARE), terms.unit)
         noisy = yield first
         values, aggregator, look = self.plan(terms, max(int(median(noisy)), 0))
         found, how = self.read(values, aggregator, look, (yield look))

@@ -312,7 +312,8 @@ def error_of(answer: Answer) -> Error:
 
 def noted(call: str, answer: Answer) -> list[str]:
     """What an answer says beside its number, with the question that it belongs to."""
-    notes: list[str] = [answer.found] if answer.found is not None else []
+    found = answer.found
+    notes: list[str] = [] if found is None or any(note.startswith(found) for note in answer.notes) else [found]
     if isinstance(answer.error, Guarantee):
         notes.append(Caution(answer.error.at(LEVEL)))
     notes += answer.notes

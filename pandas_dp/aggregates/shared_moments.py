@@ -16,7 +16,6 @@ from pandas_dp.aggregates.base import (
     AT,
     IN_ROWS,
     OF_GROUP,
-    PLAIN,
     Answer,
     ExpectedError,
     SingleLook,
@@ -70,6 +69,7 @@ class RotatedMean:
     rounding: float = 0.0  # of each row
     features: tuple[Features, ...] = ()
     row: int = 0
+    kind: Kind = NUMBER
 
     def bounds(self, value: Any, level: float) -> Ends:
         """Ends inside the bounds."""
@@ -78,11 +78,17 @@ class RotatedMean:
         features = np.stack([(total + difference) / 2, (total - difference) / 2, np.zeros(len(total))], axis=-1)
         low, high = self.middle + self.half * mean_of_three(features, self.noise).bounds(level)
         whole = self.middle - self.half, self.middle + self.half
-        lower, upper = np.clip(low - self.rounding, *whole).tolist(), np.clip(high + self.rounding, *whole).tolist()
+        lower, upper = (shown(np.clip(end, *whole), self.kind) for end in (low - self.rounding, high + self.rounding))
         scalar = isinstance(self.total, int)
-        values = [value] if scalar else value.tolist()
-        ends = [around(*each, whole) for each in zip(lower, upper, values, strict=True)]
+        values, (least, most) = [value] if scalar else value.tolist(), shown(np.array(whole), self.kind)
+        ends = [around(*each, (least, most)) for each in zip(lower, upper, values, strict=True)]
         return ends[0] if scalar else series_of(ends, value)
+
+
+def shown(numbers: Any, kind: Kind) -> list[Any]:
+    """Numbers as values of a kind: of dates and durations a number is so many nanoseconds."""
+    found: list[Any] = numbers.tolist()
+    return found if kind.name in ("number", "bool") else [kind.value(Fraction(x)) for x in found]
 
 
 @dataclass(frozen=True)
@@ -215,7 +221,7 @@ class SharedMoments(SingleLook):
         middle, rounding = self.lattice.lower + half, self.lattice.step / 2
         differences, totals = tuple(f[0] - f[1] for f in parts), tuple(map(sum, parts))
         difference, total = (differences[0], totals[0]) if scalar else (differences, totals)
-        known = tuple(map(tuple, parts)), row
+        known = tuple(map(tuple, parts)), row, self.kind
         return RotatedMean(noise, difference, total, float(middle), float(half), float(rounding), *known)
 
     def expected(self, terms: Terms, rows: int | None) -> ExpectedError:
@@ -241,7 +247,7 @@ class SharedMoments(SingleLook):
         # a quotient of three sums, with the noise of `RotatedMean`, which is largest at an end
         size = half_width((0.0, 2.0, 1.0), law, LEVEL) / form.row * float(self.lattice.width / 2)
         known, of = (rows, OF_GROUP) if grouped else (terms.about(rows), "")
-        return over_rows(noise.name, None, size, known, PLAIN, of, "at most about")
+        return over_rows(noise.name, None, size, known, unit_of(self.kind), of, "at most about")
 
     def _shaped(self, values: list[Any]) -> Any:
         """One number, or a Series by group."""

@@ -22,6 +22,7 @@ from pandas_dp.core.lattice import Lattice
 from pandas_dp.facts.kinds import Kind
 
 LEVEL = 0.95  # of what is said of an answer, unless another one is wanted
+ENOUGH = 6  # standard deviations of a noisy number of rows, from which something is told of the population
 Ends = tuple[Any, Any]
 NUMBER = Kind("number")
 MOST_NANOSECONDS = Fraction(9 * 10**18)  # dates and durations beyond it do not fit into pandas' 64 bits

@@ -32,7 +32,7 @@ from pandas_dp.aggregates.uncertainty import LEVEL, Additive, HalfWidth
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.privacy import PrivacyLoss, show
 from pandas_dp.core.statistics.blocks import BlockMeans
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.facts.kinds import Kind
 
@@ -110,7 +110,7 @@ class WinsorizedMean(Aggregate):
         rest, least = self._rest(terms), self._needed(terms)
         if self._known(terms):
             return (yield from self._winsorized(terms, terms.public_rows or 0, ()))
-        size = noised(Count(self.column, units=True), terms.price.share(SIZE_SHARE), terms.unit)
+        size = noised(RowCounts(self.column, units=True), terms.price.share(SIZE_SHARE), terms.unit)
         (noisy,) = yield size
         rows, what = noisy - noise_of(size).half_width(LEVEL), "rows" if terms.unit.column is None else "units"
         bought = f"{show(100 * SIZE_SHARE)} % of the price bought the number of {what}"

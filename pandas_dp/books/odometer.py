@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
@@ -72,6 +73,30 @@ def spent(rule: Filter, state: State, unit: PrivacyUnit) -> Odometer:
         together = f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
         words = together if state == State.zero() else f"{together}{COUNTED}{words}"
     return _told(words, epsilon, delta, ROUND_CEILING, promise(rule, unit, state), rule.budget.delta)
+
+
+def goes_on(rule: Filter, state: State, unit: PrivacyUnit, name: str, path: str | None) -> str:
+    """The call that puts a frame on a budget that is open, with the terms that it has, and how much of it is spent."""
+    budget, whole = rule.budget, unit.rows
+    plan = {show(price): count for price, count in budget.plan}
+    near = path and os.path.relpath(path)
+    terms = {
+        "epsilon": show(budget.epsilon),
+        "delta": show(budget.delta) if budget.delta else "",
+        "unit": repr(unit.column) if unit.column else "",
+        "max_rows": str(whole) if unit.column else "",
+        "max_groups": str(unit.groups) if unit.groups != whole else "",
+        "max_rows_per_group": str(unit.rows_per_group) if unit.rows_per_group != whole else "",
+        "neighbors": "" if unit.add_remove else "'replace_one'",
+        "accountant": "" if plan or budget == Budget.of(budget.epsilon, budget.delta) else repr(budget.accountant),
+        "delta_reserved": "" if budget.delta_reserved in (0, budget.delta / 10) else show(budget.delta_reserved),
+        "plan": f"{{{', '.join(f'{price}: {count}' for price, count in plan.items())}}}" if plan else "",
+        "ledger": "" if not path else repr(path if near is None or near.startswith(os.pardir) else near),
+        "name": "" if name == "data" else repr(name),
+    }
+    typed = ", ".join(f"{term}={text}" for term, text in terms.items() if text)
+    known = show(three_digits(_proved(rule, state)[0], ROUND_CEILING))
+    return f"df.dp.protect({typed})  # goes on: {known} of {show(budget.epsilon)} spent"
 
 
 def is_over(rule: Filter, state: State) -> bool:

@@ -1,6 +1,6 @@
 """The one door: reserve the price durably, drive the recipe, debit each look, compute, draw, forget.
 
-Everything that touches data runs inside `release` or `Stream.ask`. Whatever goes wrong there becomes one fixed text
+Everything that touches data runs inside `release` or `OpenRecipe.ask`. Whatever goes wrong there becomes one fixed text
 without cause, context or data, and the price stays spent.
 """
 

@@ -23,7 +23,7 @@ from pandas_dp.core.partition import Bins, Cross, Partition, cross_coded, decode
 from pandas_dp.core.randomness import Fill, random_bytes
 from pandas_dp.engines.arrow import rows_at
 from pandas_dp.engines.cells import Foreign, copied, forms, shallow
-from pandas_dp.engines.encode import MISSING, NANOSECONDS, SECONDS_A_DAY, ArrowValues, Coded, Numbers, Stored, stored
+from pandas_dp.engines.encode import MISSING, NANOSECONDS, ArrowValues, Coded, Numbers, Stored, stored
 from pandas_dp.engines.numeric import dense, hashable_floats
 from pandas_dp.facts.kinds import is_missing, kind_or_none
 
@@ -42,8 +42,7 @@ def found_keys(column: Stored) -> Found:
     Numbers, the whole ones as integers whatever the dtype, bools as 0 and 1, dates and durations in nanoseconds, decimals as
     float64; text. Of objects and categories text and whole numbers are keys, and all else is none, whatever other rows hold:
     1.0 and True are the key 1. Of categories the forms are looked at, which the list decides as little (see `canonical`).
-    Dates and durations that int64 cannot hold in nanoseconds are none: they would all become one key that no row holds. So are
-    dates of the first and the last day that it holds: they have no label in some time zones.
+    Dates and durations that have no label are none, see `labelled`.
     """
     if isinstance(column, Coded):
         return _of_objects(column)
@@ -70,17 +69,21 @@ def combined(columns: Sequence[Found]) -> Found:
 
 
 def _of_numbers(column: Numbers) -> Found:
-    values, mask = column.raw()
-    present = present_mask(values, mask)
+    values, present, factor = column.values, column.present(), NANOSECONDS.get(column.unit or "", 1)
     if column.unit is not None:
-        last = np.iinfo(np.int64).max - (SECONDS_A_DAY * NANOSECONDS["s"] if column.kind.name == "datetime" else 0)
-        within: NDArray[np.bool_] = np.less(values, last) & np.greater(values, -last - 1)
+        first, last = column.kind.labelled(column.unit)
+        within: NDArray[np.bool_] = np.greater_equal(values, -(-first // factor)) & np.less_equal(
+            values, last // factor
+        )
         present = within if present is None else present & within
     codes, count = dense(hashable_floats(values), present)
 
     def names(wanted: Places) -> list[Any]:
         # whole ones as integers: a column of these is one of floats as soon as a row misses its own
-        return [int(n) if n % 1 == 0 and abs(n) < 2**64 else n for n in values[_rows(codes, count)[wanted]].tolist()]
+        return [
+            int(n) * factor if n % 1 == 0 and abs(n) < 2**64 else n
+            for n in values[_rows(codes, count)[wanted]].tolist()
+        ]
 
     return codes, count, names
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, closest, did_you_mean
+from pandas_dp.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    PandasDPError,
+    UnverifiedFrameError,
+    closest,
+    did_you_mean,
+)
 from pandas_dp.facts.call import Call, safe
 from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
-from pandas_dp.facts.written import as_written, corrected, is_expression, rewritten
+from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, rewritten, with_delta
 
 _OTHER_NAMES = {
     "epsilon": "eps budget total privacy_budget",
@@ -45,11 +53,16 @@ def show_line(
     error: PandasDPError, name: str, parameters: Parameters, asked: Any, args: tuple[Any, ...], given: dict[str, Any]
 ) -> None:
     """Make an error of a question show the call as it was written, with what it lacks or should have."""
-    if not isinstance(error, ArgumentTypeError | ArgumentValueError):
+    if isinstance(error, UnverifiedFrameError):
+        _name_frame(error, as_written(name, args, given))
+    if not isinstance(error, ArgumentTypeError | ArgumentValueError) or not hasattr(asked, "_before"):
         return
     placed = tuple(parameters)
     values = dict(zip(placed, args, strict=False)) | given
     written = as_written(name, args, given)
+    if error._priced is not None and written is not None and (dear := with_delta(written, error._priced[1])):
+        _replace(error, error._priced[0], dear)
+        error._priced = None
     if error._slip is not None:
         line = written and corrected(written, *error._slip)
         wrong = str(error).partition(": ")[0]
@@ -65,6 +78,25 @@ def show_line(
     line = written and rewritten(written, placed, values, more, renamed)
     line = line or asked._before + Call(name, args, given).needing(placed, more)
     error.args = (f"{why}: {line}{otherwise}",)
+
+
+def _replace(error: PandasDPError, text: str, line: str) -> None:
+    """Show a line in place of another one."""
+    error.args = (str(error).replace(text, line),)
+    if error._needs is not None:
+        why, needs, otherwise = error._needs
+        error._needs = why, needs, otherwise.replace(text, line)
+
+
+def _name_frame(error: UnverifiedFrameError, written: ast.Call | None) -> None:
+    """Put the frame, as it is written in a call, into the lines that protect it."""
+    frame = None if written is None else asked_frame(written)
+    if frame is None:
+        return
+    named = frame if frame.isidentifier() else "frame"
+    first = "" if named == frame else f"frame = {frame}; "
+    for line in error._lines:
+        error.args = (str(error).replace(line, f"{first}{named}{line.removeprefix('df')}"),)
 
 
 def _named_in(text: str, parameters: Parameters) -> tuple[str, tuple[tuple[str, str], ...], str] | None:

@@ -36,11 +36,13 @@ class Line(NamedTuple):
     text: str
     needs: tuple[tuple[str, str], ...] = ()
     otherwise: str = ""
+    priced: tuple[str, str] | None = None  # what of that is the call with a delta, and that delta
 
     def refuse(self, why: str, kind: type[PandasDPError] = ArgumentTypeError) -> PandasDPError:
         """An error that says why and shows the line; `explain` has it show the one that was typed, and what it lacks."""
         error = kind(f"{why}: {self.text}{self.otherwise}")
         error._needs = (why, self.needs, self.otherwise) if self.needs else None
+        error._priced = self.priced
         return error
 
 
@@ -106,7 +108,7 @@ def _explained(method: Callable[P, R], line: str, typed: bool = False, public: b
                 return method(_twin(args[0], Call(method.__name__, args[1:], kwargs), own), *args[1:], **kwargs)  # type: ignore[arg-type]
             return method(*args, **kwargs)
         except PandasDPError as error:
-            if args and hasattr(args[0], "_before"):
+            if args and hasattr(args[0], "_frame"):
                 show_line(error, method.__name__, own, args[0], args[1:], kwargs)
             if error._unknown is not None and args and (late := getattr(args[0], "_late", None)) is not None:
                 error.args = (late(error._unknown) or str(error),)

@@ -77,10 +77,9 @@ def ends(bounds: Any, kind: Kind, facts: ColumnFacts, call: str, line: Line) -> 
         otherwise = ", or let part of this epsilon estimate them: bounds='private'" if bought else ""
         line = line._replace(otherwise=otherwise)
         raise line.refuse(f"{call}() needs public bounds, which must not come from the data")
-    if not listed(bounds) or not isinstance(bounds, Sequence):
-        raise line.refuse("bounds must be a pair of numbers")
-    if len(bounds) != 2:
-        raise line.refuse("bounds must be a pair of numbers", ArgumentValueError)
+    pair = listed(bounds) and isinstance(bounds, Sequence)
+    if not pair or len(bounds) != 2:
+        raise line.refuse("bounds must be a pair of numbers", ArgumentValueError if pair else ArgumentTypeError)
     if any(bound is None for bound in bounds):
         raise line.refuse(f"{call}() needs both bounds; median() and quantile() take None for an end")
     return _ends(bounds, kind, line)
@@ -155,8 +154,8 @@ def keys(
     if given is None:
         natural = (False, True) if kind.name == "bool" else None
         if natural is None and call == "histogram" and kind.name != "key":
-            binned = Line(f"{call}({column!r}, bins={BINS[kind.name]})", (("bins", BINS[kind.name]),))
-            binned = binned._replace(otherwise="; keys=[...] counts single values")
+            shown, more = f"{call}({column!r}, bins={BINS[kind.name]})", "; keys=[...] counts single values"
+            binned = Line(shown, (("bins", BINS[kind.name]),), more)
             raise binned.refuse(f"{call}() of numbers or dates needs public bins")
         if natural is None:
             raise line.refuse(f"{call}() needs the public list of keys, which must not come from the data")
@@ -199,7 +198,7 @@ def plain(key: Any, kind: Kind) -> Hashable:
             "keys=['A', 'B']: those of df['x'].unique() would give the data away"
         )
     if kind.name in ("datetime", "timedelta"):
-        return kind.value(kind.number(key, "keys"))  # type: ignore[no-any-return]
+        return kind.key(key, "keys")  # type: ignore[no-any-return]
     if kind.name != "key" and isinstance(key, str):
         wanted = "True and False" if kind.name == "bool" else "numbers"
         raise ArgumentTypeError(f"keys of this column must be {wanted}, not text: keys={KEYS[kind.name]}")
@@ -235,12 +234,11 @@ def bins(
     """Bins between edges, or those that are the index of an answer; `line` is what to type instead."""
     other, null = flag(other, "other"), flag(null, "null")
     example = BINS.get(kind.name, BINS["number"])
-    alone, line = line is None, line or Line(f"{call}({column!r}, bins={example})", (("bins", example),))
     if not kind.numeric:
-        keyed = Line(
-            f"{call}({column!r}, keys=[...])", (("bins", ""), ("keys", "=bins")) if alone else (), of_text(kind, column)
-        )
+        moved = (("bins", ""), ("keys", "=bins")) if line is None else ()
+        keyed = Line(f"{call}({column!r}, keys=[...])", moved, of_text(kind, column))
         raise keyed.refuse("bins need a column of numbers or dates, others have keys")
+    line = line or Line(f"{call}({column!r}, bins={example})", (("bins", example),))
     if isinstance(edges, pd.PeriodIndex):
         raise ArgumentTypeError(f"periods are bins of groups: groupby({column!r}, bins=pd.period_range(...)).size()")
     edges = edges_of(edges)

@@ -27,6 +27,9 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPErro
 
 FARTHEST = 2**62
 DAY = 86_400 * 10**9
+YEARS = -719_162 * DAY, 2_932_897 * DAY - 1  # from the first to the last nanosecond of Python's calendar
+NEAR = 2**63 - DAY  # nanoseconds since 1970 that 64 bits count in every time zone
+DAY = 86_400 * 10**9
 PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300
 DATE = re.compile(  # 03/04/2013 is in March or in April
@@ -90,7 +93,31 @@ class Kind:
             pass
         raise ArgumentTypeError(f"{argument} must be durations with their unit: {DURATIONS.get(argument, DURATION)}")
 
-    def _timestamp(self, value: Any, argument: str) -> pd.Timestamp:
+    def key(self, value: Any, argument: str) -> Any:
+        """A public key among dates or durations: also of a year that nanoseconds do not count, in microseconds."""
+        if self.name == "timedelta":
+            return self.value(self.number(value, argument))
+        return self._timestamp(value, argument, far=True)
+
+    def labelled(self, unit: str) -> tuple[int, int]:
+        """First and last dates or durations of a unit that have a label, as counts of nanoseconds.
+
+        Of nanoseconds those that have one in every time zone, of coarser units the years 1 to 9999, of those with a time zone
+        but for the first and the last day.
+        """
+        if self.name == "timedelta" or unit == "ns":
+            return (1 - 2**63, 2**63 - 1) if self.name == "timedelta" else (-NEAR, NEAR)
+        around = DAY if self.tz else 0
+        return YEARS[0] + around, YEARS[1] - around
+
+    def moment(self, nanoseconds: int) -> pd.Timestamp:
+        """The date at a count of nanoseconds, which need not be one of 64 bits, by the clocks of the zone."""
+        near = abs(nanoseconds) < NEAR
+        count = np.datetime64(nanoseconds if near else nanoseconds // 1000, "ns" if near else "us")
+        stamp = pd.Timestamp(count, tz="UTC" if self.tz else None)
+        return stamp.tz_convert(self.tz) if self.tz else stamp
+
+    def _timestamp(self, value: Any, argument: str, far: bool = False) -> pd.Timestamp:
         if isinstance(value, pd.Period):
             raise ArgumentTypeError(
                 f"{argument} must be single dates; periods are bins; type bins=pd.period_range('2013-01', '2013-12', freq='M')"
@@ -101,7 +128,9 @@ class Kind:
         try:
             if DATE.fullmatch(value) if isinstance(value, str) else not bare:
                 with told(f"{argument}: "):
-                    stamp = placed(pd.Timestamp(value).as_unit("ns"), self.tz)
+                    known = pd.Timestamp(value)
+                    beyond = far and abs(int(known.asm8.astype("M8[s]").astype(np.int64))) * 10**9 >= NEAR
+                    stamp = placed(known.as_unit("us" if beyond else "ns"), self.tz)
         except PandasDPError:
             raise
         except pd.errors.OutOfBoundsDatetime:

@@ -45,7 +45,7 @@ class Labels:
             # pandas' text columns hold no lone surrogate, which cannot be written as UTF-8
             texts = "".join(value for value in self.values if isinstance(value, str))
             dtype = None if legible(texts) and not _rounded(self.values) else object
-            plain: pd.Index[Any] = pd.Index(list(self.values), dtype=dtype, tupleize_cols=False)
+            plain: pd.Index[Any] = pd.Index(_in_one_unit(self.values), dtype=dtype, tupleize_cols=False)
             return plain
         binned: pd.Index[Any] = pd.IntervalIndex.from_breaks(list(self.edges), closed="left")
         return pd.Index([*binned, *self.values], dtype=object) if self.values else binned
@@ -98,3 +98,10 @@ def _rounded(values: tuple[Any, ...]) -> bool:
     """Whether pandas, which makes floats of whole numbers beside floats or a missing one, could round two labels to one."""
     whole = [v for v in values if isinstance(v, int)]
     return len(whole) < len(values) and any(abs(v) > 1 << 53 for v in whole)
+
+
+def _in_one_unit(values: tuple[Any, ...]) -> list[Any]:
+    """Dates of years that nanoseconds do not count make one dtype with others in microseconds."""
+    stamps = [v for v in values if isinstance(v, pd.Timestamp)]
+    coarse = any(v.unit == "us" for v in stamps) and not any(v.nanosecond for v in stamps)
+    return [v.as_unit("us") if coarse and isinstance(v, pd.Timestamp) else v for v in values]

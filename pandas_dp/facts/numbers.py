@@ -70,17 +70,19 @@ def planned_prices(plan: Any) -> list[tuple[Fraction, int]]:
             raise ArgumentTypeError(
                 f"plan takes queries with a plain epsilon, without delta=, rho= and within=: {line}"
             )
-        return list(Counter(_planned(positive_epsilon, price, "a price", line) for price in prices).items())
+        return list(Counter(typed(line, positive_epsilon, price, "a price of plan") for price in prices).items())
     counts = Counter[Fraction]()
     for price, times in plan.items():
-        counts[_planned(positive_epsilon, price, "a price", line)] += _planned(positive_int, times, "a count", line)
+        counts[typed(line, positive_epsilon, price, "a price of plan")] += typed(
+            line, positive_int, times, "a count of plan"
+        )
     return list(counts.items())
 
 
-def _planned(check: Callable[[Any, str], Checked], value: Any, what: str, line: str) -> Checked:
-    """A price or a count of a plan, checked."""
+def typed(line: str, check: Callable[..., Checked], *arguments: Any) -> Checked:
+    """Check an argument; what is refused is told with the whole line to type instead."""
     try:
-        return check(value, f"{what} of plan")
+        return check(*arguments)
     except (ArgumentTypeError, ArgumentValueError) as error:
         raise type(error)(f"{str(error).split(', such as')[0]}: {line}") from None
 

@@ -93,8 +93,31 @@ def rewritten(
             words = [word for word in words if word.arg != name] + ([ast.keyword(name, typed)] if typed else [])
         else:
             words = [ast.keyword(name, typed) if word.arg == name else word for word in words]
-    line = ast.unparse(ast.Call(call.func, placed, words))
+    line = _typed(ast.Call(call.func, placed, words))
     return line if len(line) <= LONGEST_LINE else None
+
+
+def asked_frame(call: ast.Call) -> str | None:
+    """What stands before ``.dp`` in a chain of calls."""
+    node: ast.expr = call
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute) and node.attr == "dp" and ast.unparse(node.value) != "pandas_dp":
+            return ast.unparse(node.value)
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return None
+
+
+def with_delta(call: ast.Call, delta: str) -> str | None:
+    """A call whose price has this delta, too; None where its price stands elsewhere, or is no epsilon."""
+    made = ast.parse(ast.unparse(call), mode="eval").body
+    for node in ast.walk(made):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("dp", "preview"):
+            if len(node.args) > 1 or any(word.arg in ("rho", None) for word in node.keywords):
+                return None
+            words = [word for word in node.keywords if word.arg != "delta"]
+            node.keywords = [*words, ast.keyword("delta", ast.parse(delta, mode="eval").body)]
+            return _typed(made)
+    return None
 
 
 def corrected(call: ast.Call, wrong: str, right: str) -> str:
@@ -102,7 +125,19 @@ def corrected(call: ast.Call, wrong: str, right: str) -> str:
     for node in ast.walk(call):
         if isinstance(node, ast.Constant) and node.value == wrong:
             node.value = right
-    return ast.unparse(call)
+    return _typed(call)
+
+
+class _Plain(ast.NodeTransformer):
+    """Numbers as one types them: 1e-6 for 1e-06."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """Write it without a zero."""
+        return ast.Name(repr(node.value).replace("e-0", "e-")) if type(node.value) is float else node
+
+
+def _typed(call: ast.expr) -> str:
+    return ast.unparse(_Plain().visit(call))
 
 
 def _merged(known: ast.expr, more: ast.Dict, given: Mapping[Any, Any]) -> ast.expr:

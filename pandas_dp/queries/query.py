@@ -180,10 +180,10 @@ class Query:
             made = priced(dp)
             for call in self._calls:
                 made = made[call.args[0]] if call.name == ITEM else getattr(made, call.name)(*call.args, **call.options)
-        except UnverifiedFrameError:
+        except UnverifiedFrameError as error:
             if not isinstance(frame, pd.DataFrame):  # the files of a scan were changed
                 raise
-            raise UnverifiedFrameError(f"{UnverifiedFrameError.TEXT}. {PIPED}") from None
+            raise UnverifiedFrameError(f"{error.TEXT}: {PIPED}", error._lines) from None
         return made
 
     @property

@@ -9,9 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from pandas_dp.aggregates.keys import ByFoundKey, KeyColumn, labels_of
 from pandas_dp.aggregates.sample_and_aggregate import GroupsOfBlocks, SampleAndAggregate, VoteOfBlocks
 from pandas_dp.aggregates.vectors import MOST_FOR_CENTRE, Estimates, KMeans
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
+from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
@@ -19,6 +21,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind, of_text
 from pandas_dp.facts.public_only import legible
 from pandas_dp.facts.schema import ColumnFacts
+from pandas_dp.questions.found import finds
 from pandas_dp.questions.function_trial import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING
@@ -53,7 +56,8 @@ class BlockQuestions(PreparedFrame):
         ----------
         by, column : str
         keys : list, optional
-            Listed groups; from the schema if left out.
+            Listed groups; from the schema if left out. Without any, and with a ``delta`` in the price, half of epsilon and
+            the whole delta find them as in ``unique``.
         bounds : (lower, upper), optional
             Of the block means, and of each value; from the schema if left out.
         blocks : int, optional
@@ -96,6 +100,14 @@ class BlockQuestions(PreparedFrame):
         """
         count = numbers.blocks(blocks, aggregator, ("auto", "median", "mean", "smooth"))
         bar = numbers.flag(error_bar, "error_bar")
+        if finds(self, "groupby_mean_sa", by, keys):
+            key, (kind, lattice) = (
+                KeyColumn(by, self._kind(by)),
+                self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS),
+            )
+            none = BlockMeans(column, lattice, Keys(by, ()), 1)
+            groups = GroupsOfBlocks(none, kind, labels_of((key,), ()), count, aggregator, (), bar)
+            return self._ask(self._text(blocks=blocks, aggregator=aggregator), ByFoundKey((key,), groups), (by, column))
         keyed, labels = self._keys("groupby_mean_sa", by, keys, False, False)
         kind, lattice = self._lattice("groupby_mean_sa", column, bounds, None, RANK_BITS)
         aggregate = GroupsOfBlocks(BlockMeans(column, lattice, keyed, 1), kind, labels, count, aggregator, (), bar)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.aggregates.choices import SelectByFrame, SelectByRows, TopK
+from pandas_dp.aggregates.keys import FoundTop, KeyColumn
 from pandas_dp.aggregates.prices import GRID, MOST_PRICES, BestPrice, on_one_unit
 from pandas_dp.aggregates.quantiles import Mode
 from pandas_dp.core.lattice import SUM_BITS, Lattice
@@ -24,6 +25,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
 from pandas_dp.facts.kinds import exact_number, is_missing, of_text
 from pandas_dp.facts.public_only import listed, python
+from pandas_dp.questions.found import finds
 from pandas_dp.questions.function_trial import ZERO, made_up, no_number, rehearse
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import Release
@@ -50,12 +52,14 @@ class ChoiceQuestions(PreparedFrame):
         ----------
         column : str
         keys : list, optional
-            Listed values; from the schema if left out. Never from the data: see ``unique``. Others are ignored.
+            Listed values; from the schema if left out. Never from the data: see ``unique``. Others are ignored. Without
+            any, and with a ``delta`` in the price, the keys are found: see the notes.
 
         Returns
         -------
         Release
-            The key. ``interval`` says how far its count may be below the largest.
+            The key. ``interval`` says how far its count may be below the largest; of found keys it is not known. None where
+            no key was found.
 
         Raises
         ------
@@ -65,7 +69,8 @@ class ChoiceQuestions(PreparedFrame):
         -----
         Permute-and-flip on the counts (exponential mechanism where the session has delta > 0). Under add_remove all
         counts move one way and the rate is epsilon / c, under replace_one epsilon / (2 c), c the rows of a unit in one
-        key. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
+        key. Found keys: the whole price buys the noisy counts of ``value_counts``, by the same threshold, of which the key
+        with the largest is told and nothing else. Source: McKenna, Sheldon 2020; McSherry, Talwar 2007.
 
         Examples
         --------
@@ -75,6 +80,8 @@ class ChoiceQuestions(PreparedFrame):
         >>> df.dp(epsilon=0.5).mode("city", keys=["Bonn", "Ulm"]).value
         'Bonn'
         """
+        if finds(self, "mode", column, keys):
+            return self._ask(self._text(), FoundTop((KeyColumn(column, self._kind(column)),)), (column,))
         keyed, _ = self._keys("mode", column, keys, False, False)
         return self._ask(self._text(keys=keyed.keys), Mode(keyed), (column,))
 
@@ -87,7 +94,8 @@ class ChoiceQuestions(PreparedFrame):
         k : int
             At most the number of keys.
         keys : list, optional
-            Listed values; from the schema if left out. Other values are ignored.
+            Listed values; from the schema if left out. Other values are ignored. Without any, and with a ``delta`` in
+            the price, the keys are found as by ``mode``, and may be fewer than k.
 
         Returns
         -------
@@ -114,6 +122,9 @@ class ChoiceQuestions(PreparedFrame):
         >>> df.dp(epsilon=1).top_k("state", k=2, keys=["CA", "NY", "TX", "WA"]).tolist()
         ['NY', 'CA']
         """
+        if finds(self, "top_k", column, keys):
+            most = numbers.positive_int(k, "k")
+            return self._ask(self._text(), FoundTop((KeyColumn(column, self._kind(column)),), k=most), (column,))
         keyed, labels = self._keys("top_k", column, keys, False, False)
         if numbers.positive_int(k, "k") > keyed.count:
             raise ArgumentValueError(f"k must be at most the number of keys, {keyed.count:,}: k={keyed.count}")
@@ -355,9 +366,17 @@ def _weights(given: Any, count: int) -> tuple[int, ...]:
     return tuple(weight.numerator * (bottom // weight.denominator) for weight in exact)
 
 
+def _exact(value: Any, argument: str, example: str) -> Fraction:
+    """Exact number, or what to type instead."""
+    try:
+        return exact_number(value, argument)
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        raise type(error)(f"{error}, such as {argument}={example}") from None
+
+
 def _positive(value: Any, argument: str, example: str = "1") -> Fraction:
     """Exact positive number, of a size for which float64 can say how far an answer may be off at any price."""
-    exact = exact_number(value, argument)
+    exact = _exact(value, argument, example)
     if not 1 / LARGEST <= exact <= LARGEST:
         raise ArgumentValueError(f"{argument} must be positive, between 1e-250 and 1e250, such as {argument}={example}")
     return exact
@@ -370,7 +389,7 @@ def _range(cap: Any) -> tuple[Fraction, Fraction]:
     line = "cap=(-2, 0)"
     if len(cap) != 2:
         raise ArgumentValueError(f"cap must be the largest score, or the least and the largest: {line}")
-    lower, upper = (exact_number(end, "cap") for end in cap)
+    lower, upper = (_exact(end, "cap", "(-2, 0)") for end in cap)
     if (
         not lower < upper
         or max(abs(lower), abs(upper)) > LARGEST

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pandas_dp.errors import ArgumentTypeError, did_you_mean
 from pandas_dp.facts.argument_help import explain, uncopied
-from pandas_dp.questions.several import FUNCTIONS
+from pandas_dp.questions.wanted import FUNCTIONS
 from pandas_dp.release.values import Release
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pandas as pd
 
@@ -141,17 +141,27 @@ class PricedFrame(
         name = "df.dp" if self._ahead is None else "df.dp.preview"
         return f"<{name} at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
 
-    def __getitem__(self, column: str | list[str]) -> PricedColumn:
-        """Select one column, or several by their list, as in pandas."""
-        if isinstance(column, list):
-            return PricedColumns(self, column)  # type: ignore[return-value]  # notebooks complete nothing of overloads
-        if not isinstance(column, str):
-            raise ArgumentTypeError(
-                "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "
-                "names; rows are chosen by df.dp.query('age >= 65')"
-            )
-        self._dtype(column)
-        return PricedColumn(self, column)
+    if TYPE_CHECKING:  # of overloads notebooks complete nothing
+
+        @overload
+        def __getitem__(self, column: str) -> PricedColumn: ...
+        @overload
+        def __getitem__(self, column: list[str]) -> PricedColumns: ...
+        def __getitem__(self, column: Any) -> Any: ...
+
+    else:
+
+        def __getitem__(self, column: str | list[str]) -> PricedColumn:
+            """Select one column, or several by their list, as in pandas."""
+            if isinstance(column, list):
+                return PricedColumns(self, column)
+            if not isinstance(column, str):
+                raise ArgumentTypeError(
+                    "select one column by name: df.dp(epsilon=0.5)['cost'].mean(bounds=(0, 100)), several by the list of their "
+                    "names; rows are chosen by df.dp.query('age >= 65')"
+                )
+            self._dtype(column)
+            return PricedColumn(self, column)
 
     def count(self, column: str | None = None) -> Release:
         """Count the rows, or the non-null rows of a column.
@@ -159,7 +169,8 @@ class PricedFrame(
         Parameters
         ----------
         column : str, optional
-            Rows with a missing value in it do not count; all rows count if left out.
+            Rows with a missing value in it do not count. All rows count where it is left out, and where the schema says that
+            missing values of the column are a constant.
 
         Returns
         -------
@@ -191,6 +202,8 @@ class PricedFrame(
         if isinstance(dtype, pd.ArrowDtype) and kind_or_none(dtype) is None:  # such as lists: no cell of them is read
             return self.filter(lambda d: d[column].notna()).count()
         self._kind(column)
+        if full(self, column):
+            return self._ask(self._text(), Count(), ())
         return self._ask(self._text(), Count(column), (column,))
 
     def size(self) -> Release:

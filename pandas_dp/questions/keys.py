@@ -14,10 +14,10 @@ from pandas_dp.aggregates.moments import Mean, Sum
 from pandas_dp.aggregates.population import MeanOfPopulation
 from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError
-from pandas_dp.facts import checks, numbers
-from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts import numbers
 from pandas_dp.facts.call import LEFT_OUT, columns_text
 from pandas_dp.facts.labels import Labels
+from pandas_dp.questions.found import delta_needed, finds
 from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.partition import Parts, few_columns, found_of, parts_of
 from pandas_dp.questions.rows import PreparedFrame
@@ -91,7 +91,7 @@ class GroupQuestions(PreparedFrame):
         ['Bonn', 'Ulm']
         """
         shares = numbers.flag(normalize, "normalize")
-        if self._finds("value_counts", column, keys, other, null):
+        if finds(self, "value_counts", column, keys, other, null):
             if shares:
                 raise ArgumentTypeError(
                     f"normalize= goes with listed keys: value_counts({column!r}, keys=[...], normalize=True)"
@@ -153,7 +153,7 @@ class GroupQuestions(PreparedFrame):
         few_columns(columns)
         made = tuple(KeyColumn(name, self._kind(name)) for name in columns)
         if not self._price.delta:
-            raise ArgumentTypeError(f"unique() needs a delta: df.dp(epsilon=1, delta=1e-6).unique({column!r})")
+            raise delta_needed(self, f"unique({column!r})")
         return self._ask(self._text(), FoundKeys(made), columns)
 
     def groupby(
@@ -211,7 +211,7 @@ class GroupQuestions(PreparedFrame):
         columns = by if isinstance(by, list) else [by]
         if not columns or not all(isinstance(column, str) for column in columns):
             raise ArgumentTypeError(GROUPING)
-        if len(columns) == 1 and bins is None and self._finds("groupby", columns[0], keys, other, null):
+        if len(columns) == 1 and bins is None and finds(self, "groupby", columns[0], keys, other, null):
             return FoundGroups(self._from_schema(columns), (KeyColumn(columns[0], self._kind(columns[0])),), {})
         head, asking = f"groupby({columns_text(tuple(columns))}", self._from_schema(columns, keys, bins)
         if self._price.delta and len(columns) > 1 and not isinstance(keys, pd.DataFrame):
@@ -219,26 +219,6 @@ class GroupQuestions(PreparedFrame):
             if found is not None:
                 return FoundGroups(asking, *found)
         return PricedGroups(asking, parts_of(self, head, columns, keys, bins, other, null))
-
-    def _finds(self, call: str, column: str, keys: Any, other: bool, null: bool) -> bool:
-        """Whether the keys of a column must be found: nobody listed any, and a bool column has but two.
-
-        Raises
-        ------
-        ArgumentTypeError
-            The price has no delta, or there is more to list than keys.
-        """
-        kind = self._kind(column)
-        if keys is not None or self._facts(column).keys is not None or kind.name == "bool":
-            return False
-        if not self._price.delta:
-            example = checks.KEYS.get(kind.name, checks.KEYS["key"])
-            finding = f"discover keys (needs a delta): df.dp(epsilon=1, delta=1e-6).{call}({column!r})"
-            line = Line(f"{call}({column!r}, keys={example})", (("keys", example),), f", or {finding}")
-            checks.keys(None, other, null, kind, self._facts(column), call, column, line)
-        if other or null:
-            raise ArgumentTypeError(f"other= and null= go with listed keys: {call}({column!r}, keys=[...], other=True)")
-        return True
 
 
 class FoundGroups(PricedGroups):

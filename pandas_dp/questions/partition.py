@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import argument_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
+from pandas_dp.questions.found import finding
 from pandas_dp.questions.rows import PreparedFrame
 
 MOST_COMBINATIONS = 1_000_000
@@ -25,7 +27,6 @@ MOST_NUMBERED = 1 << 62  # combinations, allowed or not
 PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
 
 Factor = tuple[Keys | Bins, Labels]
-FINDING = ", or discover keys (needs a delta): df.dp(epsilon=1, delta=1e-6).{})"
 
 
 class Parts(NamedTuple):
@@ -125,12 +126,12 @@ def factors_of(
 ) -> list[Factor | None]:
     """Parts of each column; with `finds` None for those whose keys are unknown. See `parts_of`."""
     kinds = kinds_of(frame, head, columns)
-    line = _line(frame, head, kinds)
+    line = partial(_line, frame, head, kinds)
     listed, binned = _by_column(keys, "keys", kinds, line), _by_column(bins, "bins", kinds, line)
     both = [column for column in listed if column in binned]
     if both:
-        raise line.refuse(f"give either bins= or keys= of {both[0]!r}, not both")
-    call, alone, line = head.partition("(")[0], len(columns) == 1, _line(frame, head, kinds, listed, binned)
+        raise line().refuse(f"give either bins= or keys= of {both[0]!r}, not both")
+    call, alone, wanted = head.partition("(")[0], len(columns) == 1, partial(line, listed, binned)
     factors: list[Factor | None] = []
     for column, kind in kinds.items():
         unlisted = column not in listed | binned and frame._facts(column).keys is None and kind.name != "bool"
@@ -138,15 +139,16 @@ def factors_of(
             if unlisted and finds:
                 factors.append(None)
             elif column in binned:
-                factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else line))
+                factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else wanted()))
             else:
                 facts, given = frame._facts(column), listed.get(column)
-                factors.append(checks.keys(given, other, null, kind, facts, call, column, None if alone else line))
-        except (ArgumentTypeError, ArgumentValueError):
+                factors.append(checks.keys(given, other, null, kind, facts, call, column, None if alone else wanted()))
+        except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
-            finding = FINDING.format(head) if unlisted and call == "groupby" else ""
-            with told(f"{column!r}: ", finding):
+            found = finding(frame, "", f"{head})") if unlisted and call == "groupby" else Line("")
+            error._priced = found.priced
+            with told(f"{column!r}: ", found.otherwise):
                 raise
     return factors
 
@@ -211,7 +213,7 @@ def _line(frame: PreparedFrame, head: str, kinds: dict[str, Kind], listed: Any =
     return Line(f"{', '.join([head, *(f'{name}={typed}' for name, typed in needs if typed)])})", needs)
 
 
-def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Line) -> dict[str, Any]:
+def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[], Line]) -> dict[str, Any]:
     """What an argument says of each column."""
     if given is None:
         return {}
@@ -219,10 +221,10 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Line) -> dic
         for column in given:
             if column not in kinds:
                 close = did_you_mean(column, kinds) if isinstance(column, str) else ""
-                raise line.refuse(f"{name}= names a column that is not grouped by{close}", ArgumentValueError)
+                raise line().refuse(f"{name}= names a column that is not grouped by{close}", ArgumentValueError)
         return {column: entry for column, entry in given.items() if entry is not None}
     if len(kinds) > 1:
-        raise line.refuse(f"{name}= of several columns is a dict by column")
+        raise line().refuse(f"{name}= of several columns is a dict by column")
     return {next(iter(kinds)): given}
 
 

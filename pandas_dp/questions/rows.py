@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import pandas as pd
 
-from pandas_dp.aggregates.above_threshold import Stream
 from pandas_dp.aggregates.asked import AskedQuery
-from pandas_dp.aggregates.base import Aggregate, Caution, ExpectedError, Terms, left_out
-from pandas_dp.books.odometer import first_gaussian, left_text
-from pandas_dp.core.budget import Charge
-from pandas_dp.core.filters import PureFilter
+from pandas_dp.aggregates.base import Aggregate, Caution
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import Price
@@ -27,8 +22,8 @@ from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, of_text, unit_of,
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
+from pandas_dp.questions.preview_request import Ahead
 from pandas_dp.questions.unknown_names import missing_question
-from pandas_dp.release.preview import Preview
 from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
 from pandas_dp.steps.changes import Step, applied
@@ -48,6 +43,21 @@ class Known(NamedTuple):
     steps: int
     empty: pd.DataFrame  # names and dtypes
     schema: Schema
+
+
+class Unprotected:
+    """Facts of a column of a frame that no session answers for, which is told once a call needs what a schema says.
+
+    So what is wrong with an argument is told first.
+    """
+
+    dtype = step = None
+
+    def __init__(self, frame: PreparedFrame, column: str) -> None:
+        self._frame, self._column = frame, column
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._frame._of(table_of(self._frame._frame)).schema[self._column], name)
 
 
 @explain
@@ -183,6 +193,8 @@ class PreparedFrame(RowSteps["PricedFrame"]):
     def _facts(self, column: str) -> ColumnFacts:
         if not isinstance(column, str):
             self._kind(column)  # which says so
+        if frames.lookup(self._frame) is None:
+            return cast("ColumnFacts", Unprotected(self, column))
         return self._of(table_of(self._frame)).schema[column]
 
     def _unit(self, column: str) -> Fraction | None:
@@ -230,10 +242,11 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
         Beside a delta that is a caution: it could have found keys.
         """
-        taken = {name: facts.keys for name in columns if (facts := self._facts(name)).keys is not None}
+        left = list(columns)
         for each in given:
             named = each if isinstance(each, Mapping) else dict.fromkeys(columns, each)
-            taken = {name: keys for name, keys in taken.items() if named.get(name) is None}
+            left = [name for name in left if named.get(name) is None]
+        taken = {name: keys for name in left if (keys := self._facts(name).keys) is not None}
         notes = [f"keys of {name!r} taken from the schema or a step: {listing(keys)}" for name, keys in taken.items()]
         if self._price.delta:
             finding = "; none were discovered; unique({!r}) finds common ones"
@@ -279,67 +292,3 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             preview: Release = self._ahead(table, query, columns, self._fresh)
             return preview
         return table.session._ask(query, table, columns, self._fresh)
-
-
-NOTHING = Charge(Fraction(0), Fraction(0), Fraction(0))
-NOTEWORTHY = 1.1  # an error less than so many times that of one row per unit is no reason to lower the bound
-
-
-@dataclass(frozen=True)
-class Ahead:
-    """What a priced frame does with a query instead of asking it.
-
-    Parameters
-    ----------
-    rows : int or None
-        About how many rows count, as the caller says.
-    wanted : str or None
-        The wanted error that the price was found for.
-    """
-
-    rows: int | None = None
-    wanted: str | None = None
-
-    def __call__(self, table: Table, query: AskedQuery, columns: tuple[str, ...], fresh: bool) -> Any:
-        """Preview a query: the very request that the gate would get is made, and its view never opened."""
-        session = table.session
-        request = table.request(query, columns, fresh)
-        ledger, name, loss = request.ledger, request.name, request.loss
-        rule, state = ledger.rule(name), ledger.state(name)
-        stored = request.key is not None and not fresh and ledger.stored(name, request.key) is not None
-        charge = rule.charge(loss)
-        after = state if stored else rule.admit(state, charge)
-        typical = session._typical
-        if loss.parts and after is not None and not isinstance(query.aggregate, Stream):
-            typical = request.price, loss
-        switch = None if stored or after is None else first_gaussian(rule, state, charge)
-        known = self._expected(query, table.terms(query.steps, query.price, request.unit))
-        return Preview(
-            call=request.query,
-            price=request.price,
-            wanted=self.wanted,
-            charge=NOTHING if stored else charge,
-            currency=None if isinstance(rule, PureFilter) else rule.currency,
-            limit=None if isinstance(rule, PureFilter) else rule.limit,
-            stored=stored,
-            refusal=None if after is not None else str(rule.refusal(state, request.price, charge)),
-            left=left_text(rule, state if after is None else after, typical),
-            outlook=known if switch is None else replace(known, notes=(switch, *known.notes)),
-        )
-
-    def _expected(self, query: AskedQuery, terms: Terms) -> ExpectedError:
-        """The noise of the answer, and what the bound on the rows of a unit costs in it and leaves out."""
-        known, unit = query.aggregate.expected(terms, self.rows), terms.unit
-        known = replace(known, notes=(*known.notes, *query.notes))
-        if unit.column is None or not query.aggregate.bounded:
-            return known
-        notes = (*known.notes, *map(str, left_out(unit, query.aggregate)))
-        if unit.rows > 1 and known.half_width is not None and not isinstance(known.half_width, dict):
-            single = replace(terms, unit=replace(unit, rows=1, groups=1, rows_per_group=1))
-            least = query.aggregate.expected(single, self.rows).half_width
-            times = float(known.half_width / least) if least else 0.0
-            if times > NOTEWORTHY:  # where max_rows_per_group is 1, many an error is that of a single row already
-                notes += (
-                    f"with max_rows=1 the error would be {times:.2g} times smaller; rows_per_unit() tells what it leaves out",
-                )
-        return replace(known, notes=notes)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -19,7 +18,7 @@ from pandas_dp.aggregates.summary import Summary, SummaryWithBars
 from pandas_dp.aggregates.uncertainty import LEVEL
 from pandas_dp.core.lattice import RANK_BITS, SUM_BITS
 from pandas_dp.core.privacy import Price, show
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, closest
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, bounds_text, value_text
@@ -27,6 +26,7 @@ from pandas_dp.facts.kinds import of_text
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import full
+from pandas_dp.questions.wanted import AGG, BARRED, BOUNDED, MOST_PARTS, Wanted, wanted_of
 from pandas_dp.release.values import Release
 from pandas_dp.session.registry import table_of
 
@@ -70,24 +70,6 @@ def prices_for(total: Fraction, least: Callable[[float], list[Fraction]], line: 
     step = total / MILLION
     prices = [max(step * (price * MILLION // sum(found)), price) for price in found]
     return [prices[0] + total - sum(prices), *prices[1:]]
-
-
-BOUNDED = ("sum", "mean", "var", "std", "median", "min", "max")
-FUNCTIONS = ("count", "nunique", *BOUNDED)
-BARRED = ("median", "min", "max")  # whose error bars are bought
-MOST_PARTS = 100
-OPTIONS = ("bounds", "weights", "within", "error_bar")
-AGG = "agg({'income': ['mean', 'std'], 'age': 'median'}, bounds={'income': (0, 100_000), 'age': (0, 120)})"
-SIZE = "; 'count' is of the rows with a value in the column, all rows are a question of their own, .size()"
-NAMED = "agg(typical=('income', 'median'), bounds={'income': (0, 100_000)})"
-
-
-class Wanted(NamedTuple):
-    """One cell of an answer: its row, its column and the function that fills it."""
-
-    row: str
-    column: str
-    function: str
 
 
 class SeveralQuestions(PreparedFrame):
@@ -328,62 +310,6 @@ def _alone(frame: PreparedFrame, on: Callable[[Any], Any], cell: Wanted, bounds:
             error._needs = why, (("bounds", f"{{{cell.column!r}: {needs[0][1]}}}"),), otherwise
         raise
     return found[0]
-
-
-def wanted_of(
-    frame: PreparedFrame, func: Any, named: dict[str, Any], functions: tuple[str, ...] = FUNCTIONS
-) -> tuple[list[Wanted], bool]:
-    """Cells in the order written, and whether each column has one function that is no list."""
-    if func is None and not named:
-        raise ArgumentTypeError(f"func must be a dict of functions by column: {AGG}, or names: {NAMED}")
-    if func is not None and named:
-        if closest(first := next(iter(named)), OPTIONS):
-            raise _misnamed(frame, first)
-        raise Line(AGG, tuple((name, "") for name in named)).refuse("func is a dict by column, or answers are named")
-    if named:
-        for name, pair in named.items():
-            if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(of, str) for of in pair):
-                raise _misnamed(frame, name)
-        wanted = [Wanted(name, *pair) for name, pair in named.items()]
-        single = False
-    else:
-        if not isinstance(func, Mapping) or not func:
-            raise ArgumentTypeError(f"func must be a dict of functions by column: {AGG}")
-        lists = {column: [names] if isinstance(names, str) else names for column, names in func.items()}
-        if any(not isinstance(names, Sequence) or not names for names in lists.values()):
-            raise ArgumentTypeError(f"func must name functions by text, one or a list for each column: {AGG}")
-        wanted = [Wanted(name, column, name) for column, names in lists.items() for name in names]
-        single = all(isinstance(names, str) for names in func.values())
-    for cell in wanted:
-        if not isinstance(cell.column, str):
-            raise ArgumentTypeError(f"func must name columns by their text: {AGG}")
-        if not isinstance(cell.function, str) or cell.function not in functions:
-            text = cell.function if isinstance(cell.function, str) else ""
-            near = closest(text, functions)
-            close = SIZE if text == "size" else f"; did you mean {near!r}?" if near else ""
-            if named and (not near or cell.column not in frame._empty()):
-                raise _misnamed(frame, cell.row)
-            error = ArgumentValueError(f"func may be {', '.join(functions)}{close}: {AGG}")
-            error._slip = (text, near) if near and text != "size" else None
-            raise error
-    if len(set(wanted)) != len(wanted):
-        raise ArgumentValueError(f"func must ask each function of a column once: {AGG}")
-    if len(wanted) > MOST_PARTS:
-        raise ArgumentValueError(f"agg() gives at most {MOST_PARTS} answers for one price")
-    return wanted, single
-
-
-def _misnamed(frame: PreparedFrame, name: str) -> PandasDPError:
-    """What a named answer takes, or what the option is called that it was meant for."""
-    option = closest(name, OPTIONS)
-    if option:
-        return Line(f"agg(..., {option}=...)", ((name, ""), (option, f"={name}"))).refuse(
-            f"agg() takes {option}=, not {name}="
-        )
-    columns = [*itertools.chain(*frame._examples())]
-    return Line(NAMED, ((name, f"({columns[0]!r}, 'count')"),)).refuse(
-        f"a named answer takes a column and a function: {', '.join(FUNCTIONS)}"
-    )
 
 
 def _shares(weights: Any, count: int) -> list[Fraction]:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from pandas_dp.aggregates.count import CountBy
 from pandas_dp.aggregates.cross_tables import ALL, CrossTable
+from pandas_dp.aggregates.keys import FoundCounts, KeyColumn
 from pandas_dp.aggregates.moments import Mean, Sum
 from pandas_dp.aggregates.ranges import Ecdf, RangeCounts
 from pandas_dp.core.lattice import SUM_BITS
@@ -17,6 +18,7 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, argument_text
 from pandas_dp.facts.labels import CrossLabels, Labels
+from pandas_dp.questions.found import finds
 from pandas_dp.questions.partition import Parts, parts_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import bounded, is_private
@@ -60,7 +62,8 @@ class TableQuestions(PreparedFrame):
             ``pandas.cut(..., right=False)``; values at the last edge lie outside. A number makes so many equal bins between
             ``bounds``.
         keys : list, optional
-            Listed values, in the order wanted; from the schema if left out. Never from the data: see ``unique``.
+            Listed values, in the order wanted; from the schema if left out. Never from the data: see ``unique``. Of text,
+            without any and with a ``delta`` in the price, the keys are found as in ``value_counts``.
         other, null : bool
             One more part for values outside the bins or keys, and for missing ones.
         workload : {"bins", "ranges"}
@@ -107,6 +110,11 @@ class TableQuestions(PreparedFrame):
             raise Line("leave range= out", (("range", ""),)).refuse("bounds= and range= are two names of one argument")
         edges = self._edges("histogram", column, bins, range if bounds is None else bounds)
         if edges is None:
+            if self._kind(column).name == "key" and finds(self, "histogram", column, keys, other, null):
+                question: FoundCounts | RangeCounts | CountBy = FoundCounts(
+                    (KeyColumn(column, self._kind(column)),), sort=False
+                )
+                return self._ask(self._text(), question, (column,))
             keyed, labels = self._keys("histogram", column, keys, other, null)
             return self._ask(
                 self._text(keys=keyed.keys, bounds=LEFT_OUT), CountBy(keyed, labels, name="count"), (column,)

@@ -62,16 +62,16 @@ def asked(frame: PreparedFrame, question: Sum | Mean | Variance | QuantileOf, bo
 def mean_asked(
     frame: PreparedFrame, question: Callable[..., Mean], column: str, bounds: Any, population: Any
 ) -> Aggregate:
-    """A mean, of numbers with the squares that an interval for the population needs where they are wanted."""
+    """A mean, but of bools with the squares that an interval for the population needs where they are wanted."""
     wanted = numbers.flag(population, "population")
     kind, lattice = bounded(frame, "mean", column, bounds, SUM_BITS)
-    if wanted and (is_private(bounds) or kind.name not in ("number", "bool")):
+    if wanted and is_private(bounds):
         raise ArgumentTypeError(
-            "an interval for the population goes with public bounds of numbers: "
+            "an interval for the population goes with public bounds: "
             f"mean({column!r}, bounds=(lower, upper), population=True), or leave population= out"
         )
     found = asked(frame, question(column, lattice, kind), bounds, SUM_BITS)
-    return MeanOfPopulation(found) if wanted and kind.name == "number" and isinstance(found, Mean) else found
+    return MeanOfPopulation(found) if wanted and kind.name != "bool" and isinstance(found, Mean) else found
 
 
 def full(frame: PreparedFrame, column: str) -> bool:

@@ -10,43 +10,41 @@ BOUNDED = "sample_and_aggregate(function, bounds=(lower, upper))"
 LACKING = (("bounds", "(lower, upper)"),)
 
 _ROWS = "rows are never released; ask about them, such as `.count()` or `.mean({column}bounds=(lower, upper))`"
-_BEFORE = (
-    "prepare the columns before df.dp.protect(...), or with `.assign(z=lambda d: d.x - d.y)` and `.query('x > 3')`"
-)
+_BEFORE = "prepare the columns before df.dp.protect(...), or with `.assign(z=lambda d: d.cost / d.age)`"
 _OWN = f"ask one question a call, or give your own function: `.{BOUNDED}`"
-_COLUMN = "name one column, or make one: `.assign(z=lambda d: d.x - d.y)`"
-_LABELS = "names are fixed; `.rename(columns={'x': 'z'})` changes that of a column"
+_COLUMN = "name one column, or make one: `.assign(z=lambda d: d.cost / d.age)`"
+_LABELS = "names are fixed; `.rename(columns={'age': 'years'})` changes that of a column"
 # what stands between backticks can be typed, after df.dp(epsilon=0.5) where it begins with a point
 _HINTS = {
     "histogram2d hist2d pivot": (
-        "count two columns together: `.crosstab('x', 'y', bins={'x': range(0, 101, 10), 'y': range(0, 81, 20)})`"
+        "count two columns together: `.crosstab('age', 'hours', bins={'age': range(0, 101, 10), 'hours': range(0, 81, 20)})`"
     ),
     "hist plot boxplot": "ask `.histogram({column}bins=[0, 50, 100])` and type .plot() after the answer",
     "head tail iloc loc iat at sample values to_numpy iterrows itertuples nlargest nsmallest sort_values shape T transpose "
     "to_clipboard to_csv to_dict to_excel to_feather to_hdf to_html to_iceberg to_json to_latex to_markdown to_orc to_parquet "
     "to_pickle to_records to_sql to_stata to_string to_xarray to_xml style info memory_usage copy items squeeze equals": _ROWS,
     "agg aggregate": (
-        "several answers for one price: `df.dp(epsilon=0.5).agg({'x': ['mean', 'std']}, bounds={'x': (lower, upper)})`"
+        "several answers for one price: `df.dp(epsilon=0.5).agg({'cost': ['mean', 'std']}, bounds={'cost': (lower, upper)})`"
     ),
     "pipe": (
         "hand the priced frame to your function yourself: function(df.dp(epsilon=0.5)); `df.dp.pipe(lambda d: d.dp)` "
         "hands it df"
     ),
     "apply transform map applymap": _OWN,
-    "dropna": "missing values are left out of every answer; `.fillna({'x': 0})` replaces them",
+    "dropna": "missing values are left out of every answer; `.fillna({'age': 0})` replaces them",
     "join concat melt combine combine_first update stack unstack compare align corrwith": _BEFORE,
     "explode": "it is a step with a public limit and comes first: `df.dp(epsilon=0.5).explode('tags', max=5)`",
     "resample asfreq to_period to_timestamp": (
-        "months are public bins: `.groupby('when', bins=pd.period_range('2013-01', '2013-12', freq='M')).size()`"
+        "months are public bins: `.groupby('visit', bins=pd.period_range('2013-01', '2013-12', freq='M')).size()`"
     ),
     "isna isnull notna notnull": (
-        "`.count('x')` counts the rows that have a value, `.count()` all of them; null=True makes missing values a key"
+        "`.count('age')` counts the rows that have a value, `.count()` all of them; null=True makes missing values a key"
     ),
     "rank shift diff cumsum rolling ffill bfill interpolate drop_duplicates duplicated sort_index pct_change cumprod cummax "
     "cummin expanding ewm asof": _BEFORE,
     "astype str dt cat where mask case_when cut replace round isin insert isetitem between": (
-        "make a column first, as in `.assign(month=lambda d: d.when.dt.month)` or "
-        "`.assign(band=lambda d: d.x.cut([0, 18, 65]))`"
+        "make a column first, as in `.assign(month=lambda d: d.visit.dt.month)` or "
+        "`.assign(band=lambda d: d.age.cut([0, 18, 65]))`"
     ),
     "abs add sub subtract mul multiply div divide truediv floordiv mod pow radd rsub rmul rdiv rtruediv rfloordiv rmod rpow eq "
     "ne lt le gt ge dot": _COLUMN,
@@ -54,16 +52,16 @@ _HINTS = {
         "names and dtypes of columns are public, and df.columns and df.dtypes tell them"
     ),
     "convert_dtypes infer_objects": "dtypes come from the table as it was protected; a step names one: "
-    "`.assign(x=lambda d: d.x.astype('float64'))`",
-    "pop": "leave a column out by `.drop(columns='x')`",
+    "`.assign(age=lambda d: d.age.astype('float64'))`",
+    "pop": "leave a column out by `.drop(columns='age')`",
     "add_prefix add_suffix set_axis": _LABELS,
     "index set_index reset_index reindex reindex_like droplevel reorder_levels swaplevel rename_axis tz_convert tz_localize "
     "first_valid_index last_valid_index xs truncate take get": (
-        "row labels are not used here: choose rows by `.query('x > 3')`"
+        "row labels are not used here: choose rows by `.query('age >= 65')`"
     ),
-    "at_time between_time": "row labels are not used here: choose rows by `.query('when.dt.hour < 12')`",
+    "at_time between_time": "row labels are not used here: choose rows by `.query('visit.dt.hour < 12')`",
     "idxmax idxmin kurt kurtosis skew sem prod product": _OWN,
-    "any all empty": "count the rows for which it holds: `.query('x > 3').count()`",
+    "any all empty": "count the rows for which it holds: `.query('age >= 65').count()`",
     "from_dict from_records from_arrow": "make the table first, then `df.dp.protect(epsilon=3)`",
     "sparse": "a table of any dtypes is asked as it is, as in `.count()`",
     "dp": "the price is there already: ask, as in `.count()`",
@@ -104,7 +102,7 @@ def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | 
         hint = hint.replace("{name}", name).replace("{column}", column)
         return f".dp groups have no {name!r}: {hint}"
     questions = [known for known in dir(asked) if not known.startswith("_")]
-    if name in HINTS:
+    if by is None and name in HINTS:
         return f".dp has no {name!r}: {HINTS[name].replace('{column}', column).replace('`', '')}"
     close = did_you_mean(name, questions) or "."
     return f".dp has no {name!r}{close} There are: {', '.join(questions)}"

@@ -95,7 +95,8 @@ def columns_of(sampled: Any, columns: Any) -> list[Any]:
         if isinstance(sampled.step, Unstacked):
             return list(columns)
         sampled = sampled.error
-    return [name for name, _ in sampled.models]
+    own = getattr(sampled, "columns", None)  # of the cells of two columns
+    return list(own) if own is not None else [name for name, _ in sampled.models]
 
 
 class FirstSteps:

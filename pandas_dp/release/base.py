@@ -57,6 +57,8 @@ class Provenance:
     content : tuple or None
         Public names of the rows that were asked: two answers with equal ones are about the same rows. Not in files. None of
         answers that were pickled by an earlier version.
+    entry : int or None
+        Number of the ledger's entry that paid for it. Not in files.
     """
 
     query: AskedQuery
@@ -71,22 +73,16 @@ class Provenance:
     found: str | None = None
     stored: bool = False
     content: tuple[Any, ...] | None = None
+    entry: int | None = None
 
     @classmethod
     def of(
-        cls,
-        answer: Answer,
-        query: AskedQuery,
-        unit: PrivacyUnit,
-        lineage: str,
-        spent: str,
-        stored: bool = False,
-        content: tuple[Any, ...] | None = None,
+        cls, answer: Answer, query: AskedQuery, unit: PrivacyUnit, lineage: str, spent: str, stored: bool = False
     ) -> Provenance:
         """Put together what an answer says of itself and where it comes from."""
         left = left_out(unit, query.aggregate) if query.aggregate.bounded else ()
         notes = (*answer.notes, *query.notes, *left)
-        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored, content)
+        known = (answer.error, notes, answer.extras, spent, answer.assumes, answer.found, stored)
         return cls(query, answer.mechanism, unit, lineage, *known)
 
 
@@ -97,6 +93,7 @@ ROWS_FROM = {  # by lineage
 }
 BESIDE = ("population_lower", "population_upper")  # columns of the ends for the population
 OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: population)"), (" of the noise", "")
+NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 HIGHEST_LEVEL = 1 - 1e-12
 
@@ -198,7 +195,13 @@ class Release:
         return self._charged(self.query.price.rho)
 
     def _charged(self, amount: Fraction | None) -> float | None:
-        return None if amount is None else 0.0 if self.spent == "nothing" else as_float(amount)
+        return (
+            None
+            if amount is None or self.spent.startswith(NO_MORE)
+            else 0.0
+            if self.spent == "nothing"
+            else as_float(amount)
+        )
 
     def interval(self, level: float = LEVEL, of: str = "noise") -> Any:
         """Return what is known of the error.
@@ -209,8 +212,8 @@ class Release:
             Confidence, between 0 and 1.
         of : {"noise", "population"}
             Where the exact answer about these rows lies, or that about the population of which they are a random sample: for
-            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, and for quantiles with error
-            bars.
+            means of ``mean(..., population=True)``, of ``agg`` with "std" or "var", and of bools, for shares, and for
+            quantiles with error bars.
 
         Returns
         -------
@@ -362,7 +365,8 @@ class Release:
         -----
         Digits that noise made are left out; ``.table().to_csv()`` has all of them and no comments. A single answer is a row
         named by its question. ``pandas.read_csv(path, comment="#", keep_default_na=False, na_values="")`` reads it, whatever
-        the keys are. A text that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
+        the keys are; where they are texts that look like numbers, its head has that line with their ``dtype=``. A text
+        that a spreadsheet would take for a formula, such as ``=A1``, has an apostrophe before it.
 
         Examples
         --------

@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates import consistent
-from pandas_dp.aggregates.consistent import Fit, Law, Noisy, half_width
+from pandas_dp.aggregates.consistent import CellNoise, Fit, Law, Noisy, half_width
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.cross_tables import CrossTable
 from pandas_dp.aggregates.uncertainty import Additive, Ends, NoError
-from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.release.base import Release
+from pandas_dp.release.values import Vector
 
 LINE = "pandas_dp.reconcile([by_sex, by_sex_and_income])"
 TABLES = "count(), histogram(...), value_counts(keys=[...]), groupby(..., keys=...).size(), crosstab(...)"
 OTHER, NULL = ("other",), ("null",)  # parts of a column beside its keys or bins
 MOST_CELLS = 1500  # of tables whose parts differ, which are solved as a whole
-MOST_COLUMNS = 12  # of one table: all sets of them are gone through
+MOST_COLUMNS = 8  # of one table: all sets of them are gone through
 Floats = NDArray[np.float64]
 
 
@@ -59,19 +59,22 @@ class Table:
     by: dict[str, Keys | Bins]
     labels: dict[str, Labels]
     counts: Floats
-    variance: float
-    laplace: bool
+    noise: CellNoise
 
     @property
     def draw(self) -> tuple[Any, ...]:
         """The same for two answers that hold one draw of noise: a question asked again, or shown in another way."""
-        query = self.release.query
-        return repr(query.aggregate), query.price, self.counts.tobytes()
+        origin = self.release._provenance
+        return origin.entry, repr(origin.query.aggregate), self.counts.tobytes()
 
     def incomplete(self, complete: Iterable[str]) -> frozenset[tuple[Any, ...]]:
         """Columns by which rows may count nowhere, with the parts in which they count."""
+        filled = {
+            name for name, _ in (self.release._provenance.content or ((),))[-1]
+        }  # what is missing counts as a value
         every = {name: by for name, by in self.by.items() if name not in complete}
-        return frozenset((name, frozenset(_parts(by))) for name, by in every.items() if not (by.other and by.null))
+        some = {name: by for name, by in every.items() if not (by.other and (by.null or name in filled))}
+        return frozenset((name, frozenset(_parts(by))) for name, by in some.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,14 @@ class Group:
     used: list[tuple[NDArray[np.intp], ...]]  # by axis, where rows can count at all: there are no others in the fit
     fit: Fit
     cells: list[Floats]
+    zero: list[tuple[Floats, CellNoise]]  # the others
+    apart: int  # columns by which rows may count nowhere
+    found: bool  # whether tables without negative cells were, where these were asked for
+
+    @property
+    def moved(self) -> bool:
+        """Whether cells were moved so that none is negative."""
+        return self.cells is not self.fit.fitted
 
     def margin(self, table: Table, kept: Sequence[str]) -> tuple[Floats, list[Settled]]:
         """Values by some columns, one axis for each, and the errors of the cells in their order."""
@@ -93,15 +104,16 @@ class Group:
         order = [rising.index(self.columns.index(name)) for name in kept]
         beside = tuple(axis for axis, column in enumerate(own) if column not in rising)
         fitted, unbiased = (made[place].sum(axis=beside) for made in (self.cells, self.fit.fitted))
-        moved = self.cells is not self.fit.fitted
+        moved = self.moved
         laws, around = self.fit.laws(place, rising), unbiased.ravel().tolist()
         shape = [len(table.labels[self.columns[column]]) for column in rising]
         every = np.arange(np.prod(shape, dtype=int)).reshape(shape)
         counted = every[np.ix_(*(self.used[place][own.index(column)] for column in rising))].ravel().tolist()
         values, errors = np.zeros(every.size), [Settled(Law())] * every.size
         values[counted] = fitted.ravel()
+        made = {id(law): Settled(law) for law in laws}  # often all cells have one
         for at, law, x in zip(counted, laws, around, strict=True):
-            errors[at] = Settled(law, x if moved else None)
+            errors[at] = Settled(law, x) if moved else made[id(law)]
         return values.reshape(shape).transpose(order), [errors[at] for at in every.transpose(order).ravel()]
 
 
@@ -124,12 +136,9 @@ def table_of(place: int, release: Release) -> Table:
     names = [factor.column for factor in by]
     if len({*names}) < len(names) or len(names) > MOST_COLUMNS:
         raise ArgumentTypeError(f"answer {place} must be by at most {MOST_COLUMNS} columns, each once: {LINE}")
-    laplace = isinstance(noise, DiscreteLaplace)
-    variance = 0.0 if noise is None else noise.standard_deviation**2 + (0.0 if laplace else consistent.ROUNDING)
     shaped = np.asarray(counts, dtype=np.float64).reshape([factor.count for factor in by])
-    return Table(
-        release, dict(zip(names, by, strict=True)), dict(zip(names, labels, strict=True)), shaped, variance, laplace
-    )
+    factors, known = dict(zip(names, by, strict=True)), dict(zip(names, labels, strict=True))
+    return Table(release, factors, known, shaped, CellNoise.of(noise))
 
 
 def _factors(by: Any) -> Any:
@@ -143,6 +152,8 @@ def _factors(by: Any) -> Any:
 def _cells(release: Release, asked: Any, error: Any) -> tuple[Any, Any]:
     """The noisy counts of an answer in the order of its parts, and their noise: None for none."""
     value = release.value
+    if isinstance(release, Vector) and release._changed():
+        return None, None
     if isinstance(asked, CrossTable):
         return asked.cells(value, error) or (None, None)
     if isinstance(error, NoError):
@@ -225,7 +236,7 @@ def group_of(tables: list[Table], promised: frozenset[str], nonnegative: bool) -
     columns = tuple(dict.fromkeys(name for table in tables for name in table.by))
     finest = {name: _finest(name, tables, promised) for name in columns}
     draws = list(dict.fromkeys(table.draw for table in tables))
-    fitted, used = [], []
+    fitted, used, zero = [], [], []
     for table in (next(t for t in tables if t.draw == draw) for draw in draws):
         names = sorted(table.by, key=columns.index)
         counts = table.counts.transpose([[*table.by].index(name) for name in names])
@@ -236,9 +247,13 @@ def group_of(tables: list[Table], promised: frozenset[str], nonnegative: bool) -
             np.argsort(mine)[np.searchsorted(np.sort(mine), group)] for mine, group in zip(own, groups, strict=True)
         ]
         numbers = tuple(columns.index(name) for name in names)
-        fitted.append(Noisy(numbers, counts[np.ix_(*own)], tuple(groups), table.variance, table.laplace))
+        fitted.append(Noisy(numbers, counts[np.ix_(*own)], tuple(groups), table.noise))
+        rest = np.ones(counts.shape, dtype=bool)
+        rest[np.ix_(*own)] = False
+        if rest.any():
+            zero.append((counts[rest], table.noise))
         used.append(tuple(own))
-    exact = {float(one.counts.sum()) for one in fitted if not one.variance}
+    exact = {float(one.counts.sum()) for one in fitted if not one.noise.variance}
     if len(exact) > 1:
         raise ArgumentValueError("two public numbers of rows differ: leave one out")
     fit = consistent.fit(fitted, [len(finest[name]) for name in columns])
@@ -247,5 +262,7 @@ def group_of(tables: list[Table], promised: frozenset[str], nonnegative: bool) -
             f"tables with different keys or bins of one column can have {MOST_CELLS:,} cells together: reconcile fewer, or ask "
             "them with the same keys and bins"
         )
-    cells = consistent.without_negative(fit) if nonnegative else fit.fitted
-    return Group(columns, tables, [draws.index(table.draw) for table in tables], used, fit, cells)
+    cells, found = consistent.without_negative(fit) if nonnegative else (fit.fitted, True)
+    apart = len(tables[0].incomplete(promised))
+    places = [draws.index(table.draw) for table in tables]
+    return Group(columns, tables, places, used, fit, cells, zero, apart, found)

@@ -16,6 +16,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, DataFileErro
 
 CSV = ".to_csv(path), with intervals and cautions; .table().to_csv(path, ...) is pandas' own, with every digit"
 MARK = "# "
+READ = 'keys that look like numbers: pd.read_csv(path, comment="#", keep_default_na=False, na_values="", dtype={{{}}})'
 # what a spreadsheet takes for a formula, or for the end of the cell before it (OWASP, "CSV Injection"); numbers are none
 SIGNS, NUMBER = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"), re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE)
 
@@ -72,6 +73,25 @@ def _guarded(cell: Any) -> Any:
     return f"'{cell}"
 
 
+def _like_numbers(table: pd.DataFrame | pd.Series[Any]) -> list[int]:
+    """Places in the file of columns with texts alone, each of which a reader takes for a number or a truth value."""
+    columns: list[Any] = [table.index.get_level_values(level) for level in range(table.index.nlevels)]
+    columns += [table.iloc[:, place] for place in range(table.shape[1])] if isinstance(table, pd.DataFrame) else [table]
+    return [
+        place for place, cells in enumerate(columns) if _texts(cells.dtype) and len(cells) and all(map(_read, cells))
+    ]
+
+
+def _read(cell: Any) -> bool:
+    if not isinstance(cell, str):
+        return False
+    try:
+        float(cell)
+    except ValueError:
+        return cell.lower() in ("true", "false")
+    return True
+
+
 def write_csv(
     table: pd.DataFrame | pd.Series[Any], comments: list[str], path: Any, options: dict[str, Any]
 ) -> str | None:
@@ -102,6 +122,9 @@ def write_csv(
             f"path must be a name or a text file, without {', '.join(sorted(refused)) or 'more'}: {CSV}"
         )
     encoding = options.pop("encoding", None) or "utf-8"
+    typed = _like_numbers(table) if comments and not options else []
+    if typed:
+        comments = [*comments, READ.format(", ".join(f"{place}: str" for place in typed))]
     above = "".join(f"{MARK}{' '.join(comment.split())}\n" for comment in comments)
     try:
         text: str = table.to_csv(**options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import example
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.numbers import flag
-from pandas_dp.release.base import Release, checked_level
+from pandas_dp.release.base import NO_MORE, Release, checked_level
 from pandas_dp.release.count_tables import (
     LINE,
     Floats,
@@ -33,7 +34,11 @@ from pandas_dp.release.count_tables import (
 )
 from pandas_dp.release.values import make_release
 
-FREE = "free: reconciled with other answers that were paid for; its privacy is theirs"
+FREE = "reconciled from entries {} of the ledger: its privacy is theirs together"
+MOST_SHOWN = 12  # entries that are named
+UNFINISHED = (
+    "no tables without negative cells were found that agree exactly: they differ in the last digits that are shown"
+)
 MOVED = (
     "no negative cells: small counts are too large on average, and intervals are those of the values before, cut at 0"
 )
@@ -71,13 +76,13 @@ class Reconciled(Sequence[Release]):
 
     def __init__(self, raw: tuple[Release, ...], groups: list[Group], notes: tuple[str, ...]) -> None:
         self.raw, self.notes, self._groups = raw, notes, groups
-        sums = [consistent.misfit(group.fit)[0] for group in groups]
-        self.misfit = Misfit(sum(sums), float(sum(group.fit.freedom for group in groups)))
+        sums = [consistent.misfit(group.fit, group.zero) for group in groups]
+        self.misfit = Misfit(sum(one[0] for one in sums), sum(one[1] for one in sums))
 
     @cached_property
     def _made(self) -> list[Release]:
         found = {id(table.release): (group, table) for group in self._groups for table in group.tables}
-        return [_release(*found[id(one)], self.notes) if id(one) in found else one for one in self.raw]
+        return [_release(*found[id(one)], self.notes) for one in self.raw]
 
     def __len__(self) -> int:
         """Number of answers."""
@@ -100,11 +105,12 @@ class Reconciled(Sequence[Release]):
         Returns
         -------
         DataFrame
-            Columns ``value``, ``lower``, ``upper``; by all parts of the columns as the finest table has them.
+            Columns ``value``, ``lower``, ``upper``; by all parts of the columns as the finest table has them. Of all rows, if
+            some table with these columns counts all of them, else of those with listed keys.
 
         Raises
         ------
-        ArgumentValueError
+        ArgumentTypeError, ArgumentValueError
             Where no table has all these columns.
 
         Examples
@@ -119,15 +125,15 @@ class Reconciled(Sequence[Release]):
         (['y', 'n'], ['value', 'lower', 'upper'])
         """
         checked_level(level)
+        if not all(isinstance(name, str) for name in columns):
+            raise ArgumentTypeError(f"name columns one by one: .table({', '.join(map(repr, self._some()))})")
         have = [(group, table) for group in self._groups for table in group.tables if {*columns} <= table.by.keys()]
         if not have or len({*columns}) < len(columns):
             raise ArgumentValueError(
                 f"no table has these columns, each once: .table({', '.join(map(repr, self._some()))})"
             )
         # of all rows where there is a choice, and by the finest parts
-        group, table = min(
-            have, key=lambda one: (len(one[1].incomplete(())), -np.prod([len(one[1].labels[c]) for c in columns]))
-        )
+        group, table = min(have, key=lambda one: (one[0].apart, -math.prod(len(one[1].labels[c]) for c in columns)))
         values, errors = group.margin(table, columns)
         ends = np.array([error.bounds(x, level) for error, x in zip(errors, values.ravel(), strict=True)])
         labels = [table.labels[name] for name in columns]
@@ -156,14 +162,14 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
         Columns of which the caller promises that no row lies outside the parts of any of the tables. Other columns are
         complete with ``other=True, null=True``. A false promise makes the numbers wrong; privacy does not depend on it.
     nonnegative : bool
-        The nearest consistent tables without negative cells, with the total as it is. Small cells are too large then, on
+        The nearest consistent tables without negative cells, with the total as it is, or 0. Small cells are too large then, on
         average. Intervals are those of the values before, cut at 0, and may lie beside the value.
 
     Returns
     -------
     Reconciled
-        The answers in their order, with new values and narrower intervals; the old ones are in ``.raw``, and in the column
-        ``raw`` of the table of a vector.
+        The answers in their order, with new values and intervals; the old ones are in ``.raw``, and in the column ``raw`` of
+        the table of a vector.
 
     Raises
     ------
@@ -174,8 +180,9 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
     Notes
     -----
     Weighted least squares: of all linear estimates without bias those with the smallest variance. Intervals follow the law of
-    the weighted noise, as if it were continuous. Tables that list only some keys are about fewer rows: they are reconciled
-    with those that list the same. Privacy is that of the answers together, since only these are looked at.
+    the weighted noise. They are narrower than those before, but where the noise was 0 or 1 most of the time. Tables that list
+    only some keys are about fewer rows: they are reconciled with those that list the same. Privacy is that of the answers
+    together, since only these are looked at: an answer that is made of several has no epsilon of its own.
     Source: Barak et al. 2007; Xiao, He, Zhang, Kifer 2023; nonnegative: Dykstra 1983.
 
     Examples
@@ -211,20 +218,22 @@ def _notes(groups: list[Group]) -> tuple[str, ...]:
     notes: list[str] = []
     for group in groups:
         if len(group.fit.tables) < 2:
-            keys = ", ".join(map(repr, group.columns))
-            notes.append(f"nothing to reconcile the counts by {keys} with: only they are about these rows")
+            counted = f"the counts by {', '.join(map(repr, group.columns))}" if group.columns else "the number of rows"
+            notes.append(f"nothing to reconcile {counted} with: no other answer is about these rows")
         if len(group.fit.tables) < len(group.tables):
             notes.append("an answer that stands twice counts once")
-        found, most = consistent.misfit(group.fit)
-        if group.fit.freedom and found > most:
+        found, mean, most = consistent.misfit(group.fit, group.zero)
+        if mean and found > most:
             notes.append(Caution(APART))
+        if not group.found:
+            notes.append(Caution(UNFINISHED))
     return tuple(dict.fromkeys(notes))
 
 
 def _apart(tables: list[Table], promised: frozenset[str]) -> str:
     """Why no two tables are of the same rows, and the line."""
-    if len({*map(id, tables)}) and len({table.draw for table in tables}) < 2:
-        return f"all of these are one answer: ask another table, or fresh=True: {LINE}"
+    if len({table.draw for table in tables}) < 2:
+        return f"all of these are one answer: ask another table, or again with fresh=True: {LINE}"
     names = sorted({column for table in tables for column, _ in table.incomplete(promised)})
     return (
         "no two of these tables are about the same rows: a row outside the listed keys or bins is in one and not in the other. "
@@ -233,8 +242,10 @@ def _apart(tables: list[Table], promised: frozenset[str]) -> str:
 
 
 def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
-    """The answer with its new values."""
+    """The answer with its new values; as it was where nothing told more of it."""
     raw, asked, names = table.release, table.release.query.aggregate, [*table.by]
+    if len(group.fit.tables) < 2 and not group.moved:
+        return raw
     values, errors = group.margin(table, names)
     extras: tuple[pd.Series[Any], ...] = ()
     value: Any
@@ -245,17 +256,25 @@ def _release(group: Group, table: Table, notes: tuple[str, ...]) -> Release:
         value = pd.Series(values.ravel(), index=asked.labels.index(), name=asked.name)
         old = pd.Series(table.counts.ravel().astype(np.int64), index=value.index, name="raw")
         order = np.argsort(-values.ravel(), kind="stable") if asked.sort else np.arange(value.size)
-        value, error, extras = value.iloc[order], EachOf(tuple(errors[i] for i in order)), (old.iloc[order],)
+        one = all(each is errors[0] for each in errors)
+        error = errors[0] if one else EachOf(tuple(errors[i] for i in order))
+        value, extras = value.iloc[order], (old.iloc[order],)
     else:
         value, error = float(values), errors[0]
+    made_of = [each.release for each in group.tables]
+    kinds = " and ".join(dict.fromkeys(each.mechanism for each in made_of))
+    entries = sorted({entry for each in made_of if (entry := each._provenance.entry) is not None})
+    shown = ", ".join(map(str, entries[:MOST_SHOWN])) + f" and {len(entries) - MOST_SHOWN} more" * (
+        len(entries) > MOST_SHOWN
+    )
     origin = replace(
         raw._provenance,
-        mechanism=f"{raw.mechanism}, reconciled",
-        spent="nothing",
+        mechanism=f"{kinds}, reconciled",
+        spent=f"{NO_MORE} than entries {shown} cost together",
         stored=False,
         error=error,
         extras=extras,
-        notes=(*raw.notes, FREE, *notes),
+        notes=(*raw.notes, FREE.format(shown), *notes),
     )
     return make_release(Answer(value, origin.mechanism, error), origin)
 

@@ -73,7 +73,8 @@ def describe(
     if of_population is None:
         return f"{_with_bar(value, known, symmetric)} ({percent(known.level)})"
     lower, upper = of_population
-    beside = _with_bar(value, of_population, False).partition(" ")[2] if lower <= upper else "too few rows for the"
+    ends = _with_bar(value, of_population, False)
+    beside = ends[ends.index(" [") + 1 :] if lower <= upper else "too few rows for the"
     return f"{_with_bar(value, known, symmetric)} noise, {beside} population ({percent(known.level)})"
 
 

@@ -7,12 +7,14 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
+from pandas_dp.books.odometer import goes_on
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.gate import check_outside
 from pandas_dp.core.ledger import Ledger
@@ -20,6 +22,7 @@ from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import (
     ArgumentValueError,
     ForkedSessionError,
+    LedgerError,
     NoSessionError,
     UnknownSessionError,
     UnverifiedFrameError,
@@ -50,6 +53,7 @@ OPENED = (
 SUCCEEDED = (
     "this session ended when a budget was named for its answers; nothing was charged: protect the frame, then ask again"
 )
+MOST_LINES = 3  # budgets that a refusal names
 CARRIED = "answers given before this budget was named"
 OUTSIDE = "answers about rows ({price}) came before this budget was opened; nothing bounds what they tell of a {unit!r}"
 _carried: set[tuple[str | None, str]] = set()  # budgets that the answers of the implicit session are on record of
@@ -199,7 +203,7 @@ def table_of(frame: pd.DataFrame) -> Table:
         if frames.lookup(frame) is not None:  # by now, as another thread asked it first
             return table_of(frame)
         if _ever:
-            raise UnverifiedFrameError
+            raise unverified()
         if _refusals:
             raise NoSessionError(REFUSED)
         opened = _open_implicitly(frame)
@@ -220,8 +224,23 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     session._tables.attach(session, frame, None)
     opened = frames.lookup(frame)
     if opened is None:
-        raise UnverifiedFrameError
+        raise unverified()
     return opened
+
+
+def unverified() -> UnverifiedFrameError:
+    """What is said of an object that no session answers for: how it joins each budget that is open.
+
+    The marks of frames decide nothing here: of a few operations rows decide whether pandas hands them on.
+    """
+    lines = []
+    for session in list(_sessions.values()):
+        if not (session._closed or session._implicit or session._whole is not None):
+            with suppress(ForkedSessionError, LedgerError):
+                state, path = session._state, session._ledger.path
+                lines.append(goes_on(session._rule, state, session.unit, session.name, path))
+    first = f"df.dp.protect(epsilon={2 * EPSILON})" + ("  # with what was answered before" if implicits else "")
+    return UnverifiedFrameError(lines=lines[-MOST_LINES:] or [first])
 
 
 def session_of(frame: pd.DataFrame) -> Session | None:

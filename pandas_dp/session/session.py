@@ -253,20 +253,28 @@ class Session:
         given = gate.release(request)
         if request.loss.parts:
             self._typical = request.price, request.loss
-        release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid)
+        release = self._wrap(given.answer, query, table, request.unit, request.price, not given.paid, given.sequence)
         self._answered.keep(self._ledger, self.name, given, release)
         return release
 
     def _wrap(
-        self, answer: Answer, query: AskedQuery, table: Table, unit: PrivacyUnit, spent: str, stored: bool = False
+        self,
+        answer: Answer,
+        query: AskedQuery,
+        table: Table,
+        unit: PrivacyUnit,
+        spent: str,
+        stored: bool = False,
+        entry: int | None = None,
     ) -> Release:
         """Tell an answer where it comes from, with all steps that lead to its rows."""
         query = replace(query, steps=table.steps + query.steps) if table.steps else query
         declared = table.lineage == "source" and query.steps
         lineage = "declared" if declared else table.lineage
         answer = replace(answer, notes=(*answer.notes, *table.notes))
-        content = self.name, table.content, table.schema.null_rules
-        return make_release(answer, Provenance.of(answer, query, unit, lineage, spent, stored, content))
+        content = self.name, unit, table.content, table.schema.null_rules
+        origin = Provenance.of(answer, query, unit, lineage, spent, stored)
+        return make_release(answer, replace(origin, content=content, entry=entry))
 
     @property
     def schema(self) -> Schema:

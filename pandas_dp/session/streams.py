@@ -41,7 +41,7 @@ class Stream:
 
     def __init__(self, session: Session, query: AskedQuery, table: Table) -> None:
         aggregate = query.aggregate
-        if not isinstance(aggregate, above_threshold.Stream):
+        if not isinstance(aggregate, above_threshold.StreamRecipe):
             raise TypeError("this query is no stream")
         self.query, self._aggregate = query, aggregate
         self._session = session

@@ -1,4 +1,8 @@
-"""Dates and durations as exact counts of a unit, and the text that stands for one."""
+"""Dates and durations as exact counts of a unit, and the text that stands for one.
+
+Pandas takes the unit of a column from the finest of its cells. So what is computed is in nanoseconds, whatever the unit, and
+missing where these do not hold it; and no constant that they do not hold stands beside cells. Cells may lie anywhere.
+"""
 
 from __future__ import annotations
 
@@ -255,7 +259,18 @@ def as_time(values: Values, other: Values) -> Values:
 
 
 def alike(*values: Values) -> list[Values]:
-    """Counts in the finest of their units; see `rescale`."""
+    """Counts in the finest of their units; see `rescale`.
+
+    Raises
+    ------
+    ArgumentValueError
+        Beside a column there is a constant that one in nanoseconds could not have.
+    """
+    if any(not one.constant for one in values) and any(one.constant and rescale(one, "ns").missing for one in values):
+        raise ArgumentValueError(
+            "a date or duration beyond what nanoseconds hold can be compared with cells, and no more: type one that they hold, "
+            "such as '2262-04-10', '1677-09-22' or pd.Timedelta('106751 days')"
+        )
     unit = max((one.unit for one in values), key=PER_SECOND.__getitem__)
     return [rescale(one, unit) for one in values]
 
@@ -280,11 +295,11 @@ def result_kind(op: str, left: Kind, right: Kind) -> Kind | None:
 
 
 def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
-    """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of the unit is missing."""
+    """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of nanoseconds is missing."""
+    x, y = (rescale(one, "ns") for one in alike(left, right))
     if kind is Kind.NUMBER:
-        return _ratio(left, right)
+        return _ratio(x, y)
     zone = left.zone if left.kind is kind else right.zone
-    x, y = alike(left, right)
     second = y.data if op == "+" else -y.data
     with np.errstate(over="ignore"):
         result = np.asarray(x.data + second)  # wraps on overflow, which the signs then show
@@ -293,11 +308,11 @@ def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
 
 
 def _ratio(left: Values, right: Values) -> Values:
-    """Rounded once, where counts in the finer unit fit float64."""
-    finest = max(PER_SECOND[left.unit], PER_SECOND[right.unit])
-    x, y = (side.data.astype(np.float64) * (finest // PER_SECOND[side.unit]) for side in (left, right))
+    """One that is a whole number exactly, others as floats divide nanoseconds."""
     with np.errstate(all="ignore"):
-        result = x / y
+        whole, rest = np.divmod(left.data, np.where(right.data == 0, 1, right.data))
+        result = left.data.astype(np.float64) / right.data.astype(np.float64)
+        result = np.where((rest == 0) & (right.data != 0), whole, result)
     return numbers(np.where(left.missing | right.missing, np.nan, result), nulls_among(left, right))
 
 

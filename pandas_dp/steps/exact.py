@@ -5,7 +5,11 @@ raise; the form of a result depends on the forms of the operands and on constant
 
 Integers of up to 64 bits are those of the machine. Where signed and unsigned ones meet, and for decimals, they are Python's,
 and all cells share a power of ten. What a form cannot hold is missing where missing cells are unknown (`Nulls.NA`), in nullable
-and Arrow dtypes. NumPy's integers have no missing value: they wrap around, as in NumPy and pandas.
+and Arrow dtypes.
+
+NumPy's integers are floats as soon as some row misses its own, and unsigned as soon as one is large. So of cells below `WHOLE`
+nothing here may give another number than of the floats that they are elsewhere: sums, differences and products, which can be
+beyond, are floats, and so is what meets a constant from there on, or a column with unknown cells.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ UFUNCS: dict[str, Any] = {
     "%": np.remainder,
 }
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.uint64).max
+WHOLE = 2**53  # up to here each integer is a float
 LONGEST = 18  # digits that int64 holds, whichever they are
 
 
@@ -37,6 +42,8 @@ def alike(*values: Values, chosen: bool = False, aligned: bool = True) -> list[V
     Beside decimals a float constant is the decimal that was typed. Where values are chosen, not computed, a whole one is an
     integer. Decimals have as many places as each other, if they are to be aligned.
     """
+    if any(_numpy(value) for value in values) and not all(_numpy(value) or _beside(value) for value in values):
+        return None
     decimals = any(value.data.dtype.kind == "O" for value in values)
     forms = [_form(value, decimals, chosen) for value in values]
     whole = [value for value in forms if value is not None]
@@ -49,6 +56,16 @@ def alike(*values: Values, chosen: bool = False, aligned: bool = True) -> list[V
         return [replace(value, data=value.data.astype(np.uint64)) for value in whole]
     scale = max(value.scale for value in whole)
     return [_scaled(value, scale if aligned else value.scale) for value in whole]
+
+
+def _numpy(value: Values) -> bool:
+    """Whether these are integers of NumPy's, or what was made of some."""
+    return not value.constant and value.nulls is not Nulls.NA and value.data.dtype.kind != "b"
+
+
+def _beside(value: Values) -> bool:
+    """Whether integers of NumPy's are the same numbers beside this as the floats that they may be elsewhere."""
+    return bool(abs(value.data.item()) <= WHOLE) if value.constant else value.nulls is not Nulls.NA
 
 
 def _form(value: Values, decimals: bool, chosen: bool) -> Values | None:
@@ -91,13 +108,16 @@ def arithmetic(op: str, left: Values, right: Values) -> Values | None:
     """``left op right``; None where floats have to do."""
     if left.constant and right.constant:
         return _of_constants(op, left.data.item(), right.data.item())
-    both = alike(left, right, aligned=op != "*") if op in UFUNCS else None
+    nulls = nulls_among(left, right)
+    if op not in UFUNCS or (nulls is not Nulls.NA and op not in ("//", "%")):
+        return None
+    both = alike(left, right, aligned=op != "*")
     if both is None:
         return None
     if op == "-" and both[0].data.dtype.kind == "u":  # as that of floats, a difference may be negative
         both = [_scaled(value, 0) for value in both]
     x, y = both
-    nulls, missing = nulls_among(x, y), np.asarray(x.missing | y.missing)
+    missing = np.asarray(x.missing | y.missing)
     if op in ("//", "%"):
         return _divided(op, x, y, missing, nulls)
     scale = x.scale + y.scale if op == "*" else x.scale
@@ -105,7 +125,7 @@ def arithmetic(op: str, left: Values, right: Values) -> Values | None:
         return None
     with np.errstate(all="ignore"):
         result = np.asarray(UFUNCS[op](x.data, y.data))
-    if nulls is Nulls.NA and result.dtype.kind != "O":
+    if result.dtype.kind != "O":
         missing = missing | _wrapped(op, x.data, y.data, result)
     return _made(result, missing, nulls, scale)
 
@@ -224,17 +244,24 @@ def rounded(operand: Values, places: int) -> Values | None:
         return x
     x = _scaled(x, x.scale) if lost > LONGEST else x
     step = np.array(10**lost, dtype=x.data.dtype)
+    one = np.ones((), dtype=x.data.dtype)
     with np.errstate(all="ignore"):
         down = np.asarray(x.data // step)
-        below, half = down * step, step // 2
-        rest = x.data - below
-        up = np.asarray((rest > half) | ((rest == half) & (down & np.ones((), step.dtype) == 1))).astype(
-            bool, copy=False
-        )
-        result = np.asarray(below + up * step)
-    exact = x.nulls is not Nulls.NA or result.dtype.kind == "O"
-    wrapped = False if exact else np.where(up, result < x.data, result > x.data)
-    return _made(result, x.missing | wrapped, x.nulls, x.scale)
+        rest = np.asarray(down * step)
+        np.subtract(x.data, rest, out=rest)
+        np.add(rest, down & one, out=rest)  # of a half: what is odd is rounded up
+        np.add(down, np.asarray(rest > step // 2), out=down, casting="unsafe")
+        np.multiply(down, step, out=down)
+    exact = x.nulls is not Nulls.NA or down.dtype.kind == "O"
+    return _made(down, x.missing if exact else x.missing | _beyond(x.data, 10**lost), x.nulls, x.scale)
+
+
+def _beyond(data: Any, step: int) -> Mask:
+    """Which machine integers are rounded to a multiple that their dtype does not hold."""
+    limits = np.iinfo(data.dtype)
+    most, least = limits.max // step, -(-limits.min // step)  # multiples; a half goes to the even one
+    last, first = most * step + step // 2 - most % 2, least * step - step // 2 + least % 2
+    return np.asarray((data > min(last, limits.max)) | (data < max(first, limits.min)))
 
 
 def limited(limit: Callable[..., Any], operand: Values, bound: Values) -> Values | None:

@@ -36,7 +36,7 @@ MAX_NODES = 10_000  # a loop of x = x + x would double the tree at every turn
 MOST_PAIRS = 50  # a longer map is written as its digest
 _NO_COLUMN = "needs a column, not a constant: change the constant itself"
 Option = ConstantValue | None | tuple[ConstantValue, ...]
-VERSION = 2  # part of what a node is stored by: raised where the same tree comes to compute something else
+VERSION = 3  # part of what a node is stored by: raised where the same tree comes to compute something else
 
 
 def shorten(text: str, limit: int = 120) -> str:
@@ -104,8 +104,9 @@ class Expression:
         Returns
         -------
         Series, shape (n,)
-            A column by itself comes back as it is. Whole numbers are int64 or uint64, other computed ones float64,
-            conditions bool, dates and durations datetime64 and timedelta64, or nullable where a column is. The dtype
+            A column by itself comes back as it is. Whole numbers are int64 or uint64, other computed ones float64, as are
+            sums, differences and products of NumPy's integers, conditions bool, dates and durations datetime64 and
+            timedelta64, or nullable where a column is. The dtype
             depends on the dtypes of the columns only.
 
         Raises

@@ -128,8 +128,9 @@ def round_half_even(operand: Values, decimals: Values) -> Values:
     x = operand.floats()
     with np.errstate(all="ignore"):
         result = np.round(x, int(decimals.data)) + 0.0
-    # numpy multiplies by 10**decimals first; where that overflows, the number has no such decimals to round.
-    return numbers(np.where(np.isfinite(result), result, x), operand.nulls)
+    # numpy multiplies by 10**decimals first; where that overflows or is rounded itself, there may be no such decimals to round
+    kept = ~np.isfinite(result) | ((x == np.floor(x)) & (decimals.data >= 0))
+    return numbers(np.where(kept, x + 0.0, result), operand.nulls)
 
 
 COMPARISONS: dict[str, Callable[..., Any]] = {

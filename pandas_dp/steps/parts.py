@@ -22,8 +22,6 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.text import as_text, found_texts, python_text
 from pandas_dp.steps.values import Kind, Nulls, Values, booleans, numbers, read_column
 
-_LISTS = (list, tuple)  # by exact type: another one could run code of its own
-
 
 def split(operand: Values, right: bool = False, **options: Any) -> Values:
     """Text as lists of its parts: values that only `element` and `length` take.
@@ -59,8 +57,14 @@ def element(operand: Values, i: int) -> Values:
         return found_texts([_at(cell, i) for cell in python_text(operand)], operand)
     texts = python_text(operand)
     cells = np.empty(len(texts), dtype=object)
-    cells[:] = [_at(cell if type(cell) in _LISTS else text, i) for cell, text in zip(operand.data, texts, strict=True)]
+    cells[:] = [_at(cell if _is_list(cell) else text, i) for cell, text in zip(operand.data, texts, strict=True)]
     return read_column(pd.Series(cells, dtype=object))
+
+
+def _is_list(cell: Any) -> bool:
+    """By exact type, and by identity: another class, or the class of a class, could run code of its own."""
+    kind = type(cell)
+    return kind is list or kind is tuple
 
 
 def _at(cell: Any, i: int) -> Any:
@@ -83,7 +87,7 @@ def length(operand: Values) -> Values:
     listed = operand.data if operand.kind in (Kind.OBJECT, Kind.OTHER) else python_text(operand)
     texts = listed if operand.kind is Kind.OTHER else python_text(operand)
     found = (
-        len(cell) if type(cell) in _LISTS else np.nan if gone else len(text)
+        len(cell) if _is_list(cell) else np.nan if gone else len(text)
         for cell, text, gone in zip(listed, texts, operand.incomparable, strict=True)
     )
     return numbers(np.fromiter(found, np.float64, len(operand.missing)), operand.nulls)

@@ -240,7 +240,8 @@ def _int(operand: Values) -> Values:
     floats = _float(operand).floats()
     with np.errstate(all="ignore"):  # a signalling NaN is one like others
         fits = np.abs(floats) < 2.0**63
-    return Values(Kind.NUMBER, np.where(fits, floats, 0).astype(np.int64), ~fits, nulls=max(operand.nulls, Nulls.NAN))
+        whole_ones = floats.astype(np.int64)  # anything where one does not fit
+    return Values(Kind.NUMBER, whole_ones, ~fits, nulls=max(operand.nulls, Nulls.NAN))
 
 
 def _bool(operand: Values) -> Values:

@@ -180,7 +180,7 @@ def _cat(operand: Expression, others: Any = None, sep: Any = None, na_rep: Any =
         raise ArgumentTypeError(
             "str.cat: joins two columns, as in d.x.str.cat(d.y, sep='-'); all rows of one would make one text of them"
         )
-    parts = [operand, *([] if sep is None else [lift(text("str.cat", sep))]), others]
+    parts = [operand, lift("" if sep is None else text("str.cat", sep)), others]  # beside a text numbers are refused
     if na_rep is not None:
         filled = lift(text("str.cat", na_rep))
         parts = [part if isinstance(part, Constant) else Operation("fillna", (part, filled)) for part in parts]

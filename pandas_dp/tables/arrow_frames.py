@@ -25,7 +25,9 @@ UNNAMED = re.compile(r"__index_level_\d+__")  # what pandas calls labels of rows
 
 
 def taken(held: pa.DataType) -> bool:
-    """Whether columns of a type are read: those that can be answered, those of nothing, and lists of these for `explode`."""
+    """Whether columns of a type are read: those that can be answered, those of nothing, lists of these, and structs of such."""
+    if pa.types.is_struct(held):
+        return all(taken(field.type) and not pa.types.is_dictionary(field.type) for field in held)
     coded = pa.types.is_dictionary(held)
     one = held.value_type if coded or _is_list(held) else held
     if pa.types.is_dictionary(one) or (coded and pa.types.is_string_view(one)):  # of which Arrow makes no plain column
@@ -69,6 +71,8 @@ def _bare(held: pa.DataType) -> pa.DataType:
     if _is_list(held):
         inner = held.value_field.with_type(_bare(held.value_type))
         return pa.list_(inner) if types.is_list(held) else pa.large_list(inner)
+    if types.is_struct(held):
+        return pa.struct([field.with_type(_bare(field.type)) for field in held])
     if types.is_decimal(held):
         return pa.binary(held.bit_width // 8)
     if types.is_date(held):
@@ -113,7 +117,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _dtype(held: pa.DataType) -> Any:
     """The dtype of a column: that of Arrow where pandas would make objects, None for what pandas makes one of NumPy's of."""
-    if _is_list(held) or pa.types.is_date(held) or pa.types.is_decimal(held):
+    if _is_list(held) or pa.types.is_struct(held) or pa.types.is_date(held) or pa.types.is_decimal(held):
         return pd.ArrowDtype(held)
     dtype = of_pandas(held)
     return None if isinstance(dtype, np.dtype) else dtype

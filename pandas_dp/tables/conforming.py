@@ -73,7 +73,7 @@ def fitted(rows: Any, empty: pd.DataFrame) -> pd.DataFrame:
 
 def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     """A column in a settled dtype, on a plain index."""
-    column, kind = column.reset_index(drop=True), kind_or_none(dtype)
+    column, kind = _plain_column(column.reset_index(drop=True)), kind_or_none(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         return _categories(column)
     if column.dtype == dtype and dtype != np.dtype(object) and not _misnamed(column):
@@ -90,6 +90,14 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
     if kind.name != "key":
         return _times(column, dtype, kind.name)
     return _texts(column, dtype) if isinstance(dtype, pd.StringDtype) else _objects(column)
+
+
+def _plain_column(column: pd.Series[Any]) -> pd.Series[Any]:
+    """The same values, where a dictionary of others than text is how they are stored."""
+    held = getattr(column.dtype, "pyarrow_dtype", None)
+    if held is None or not pa.types.is_dictionary(held) or is_text(held.value_type):
+        return column
+    return pd.Series(pd.arrays.ArrowExtensionArray(column.array.__arrow_array__().cast(held.value_type)))
 
 
 def _misnamed(column: pd.Series[Any]) -> bool:

@@ -441,21 +441,21 @@ def test_progress_follows_from_no_row(tmp_path, monkeypatch):
 
 MEMORY = """
 import sys, time, tracemalloc, pyarrow, pandas_dp
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 
 def held():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.reset_peak()
     return pyarrow.default_memory_pool().max_memory() + peak  # what Arrow and what numpy ever held
 
-def slow(self, view, unit, original=Count.compute):
+def slow(self, view, unit, original=RowCounts.compute):
     time.sleep(0.02)
     return original(self, view, unit)
 
 scan = pandas_dp.scan_parquet(sys.argv[1])
 scan.dp.protect(100, name="memory")
 scan.dp(epsilon=1).count("b")  # loads what is loaded once
-Count.compute = slow
+RowCounts.compute = slow
 tracemalloc.start()
 scan.dp(epsilon=1).histogram("a", bins=[0, 1, 2])
 print(held())

@@ -69,19 +69,19 @@ def few_draws(monkeypatch):
 
 
 @pytest.mark.one_in(12)
-@pytest.mark.parametrize("law", ["Laplace", "Gaussian"])
 @pytest.mark.parametrize(
-    ("rows_of", "columns_of", "rows", "scale"),
-    [
-        (even(2), even(2), 100, 2),
-        (RARE, RARE, 100, 5),
-        (RARE, RARE, 1000, 10),
-        (even(2), halving(5), 1000, 10),
-        (even(4), even(5), 1000, 1),
-        (halving(5), halving(5), 500, 5),
-        (halving(5), halving(5), 10_000, 10),
-        (halving(10), halving(10), 700, 2),
-        (halving(10), halving(10), 5000, 10),
+    ("rows_of", "columns_of", "rows", "scale", "law"),
+    [  # laws by turns
+        (even(2), even(2), 100, 2, "Laplace"),
+        (RARE, RARE, 100, 5, "Gaussian"),
+        (RARE, RARE, 1000, 10, "Laplace"),
+        (even(2), halving(5), 1000, 10, "Gaussian"),
+        (even(4), even(5), 1000, 1, "Laplace"),
+        (halving(5), halving(5), 500, 5, "Gaussian"),
+        (halving(5), halving(5), 10_000, 10, "Laplace"),
+        (halving(10), halving(10), 700, 2, "Gaussian"),
+        (halving(10), halving(10), 5000, 10, "Laplace"),
+        (halving(10), halving(10), 5000, 10, "Gaussian"),
     ],
     ids=str,
 )

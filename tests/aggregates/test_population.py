@@ -20,6 +20,8 @@ from support.frames import fresh
 
 import pandas_dp
 from pandas_dp.aggregates import population
+from pandas_dp.aggregates.cross_tables import Share
+from pandas_dp.aggregates.distinct import Proportions
 from pandas_dp.aggregates.forms import Made
 from pandas_dp.aggregates.population import Sampled, erfcx, of_population, student, with_normal
 from pandas_dp.aggregates.shared_moments import RotatedMean
@@ -42,6 +44,93 @@ SHAPES = {
     "zeros": lambda rng, size: np.where(rng.random(size) < 0.8, 0, rng.random(size)),
 }
 SETTINGS = [(500, 1 / 3, "Laplace"), (500, 1, "Gaussian"), (2000, 2, "Laplace"), (2000, 1 / 5, "Laplace")]
+
+
+# ------------------------------------------------------------------------------------------------------------------ shares
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [0.9, 0.08, 0.02], [0.05] * 20], ids=len)
+@pytest.mark.parametrize(("rows", "scale"), [(100, 0.2), (500, 1), (500, 5), (5000, 1)])
+def test_shares_of_a_population(shares, rows, scale):
+    """Fresh samples and noise: those of listed parts, and of a cell in its column; that of the noise alone does not hold."""
+    rng, draws, noise = np.random.default_rng(4), 1000, DiscreteLaplace(Fraction(str(scale)))
+    held, alone, of_cell, asked = np.zeros(len(shares)), 0, 0, 0
+    for _ in range(draws):
+        counts = rng.multinomial(rows, shares) + np.rint(rng.laplace(0, scale, len(shares))).astype(int)
+        value, error = pd.Series(counts / max(counts.sum(), 1)).clip(0, 1), Proportions(noise, tuple(counts.tolist()))
+        lower, upper = error.population.bounds(value, LEVEL)
+        cell = Share(int(counts[0]), int(counts.sum()), (1, len(shares)), noise)
+        low, high = cell.population.bounds(cell.value, LEVEL)
+        least, most = error.bounds(value, LEVEL)
+        if not lower.isna().any():
+            asked += 1
+            held += (lower <= shares) & (shares <= upper)
+            alone += bool(least[0] <= shares[0] <= most[0])
+            of_cell += bool(low <= shares[0] <= high)
+            assert ((lower <= least) & (most <= upper)).all()
+    assert asked > 0.9 * draws or (rows, scale) == (500, 5)
+    assert held.min() >= enough(asked, LEAST)
+    assert of_cell >= enough(asked, LEAST)
+    assert scale > 1 or alone < enough(asked, LEAST)
+
+
+def test_of_few_rows_and_of_units_no_share_is_told():
+    noise = DiscreteLaplace(Fraction(5))
+    error = Proportions(noise, (10, 20))
+    assert all(end.isna().all() for end in error.population.bounds(pd.Series([1 / 3, 2 / 3]), LEVEL))
+    assert all(map(math.isnan, Share(10, 30, (1, 2), noise).population.bounds(1 / 3, LEVEL)))
+    assert Share(30, 30, (2, 2), noise).population.bounds(1.0, LEVEL) == (1.0, 1.0)
+    df = pd.DataFrame({"u": np.arange(400) // 2, "g": ["x", "y"] * 200})
+    df.dp.protect(epsilon=10, name=fresh(), unit="u", max_rows=2)
+    shares = df.dp(epsilon=1).value_counts("g", keys=["x", "y"], normalize=True)
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="no independent draws"):
+        shares.interval(of="population")
+    assert shares.table().columns.tolist() == ["value", "lower", "upper"]
+
+
+def test_shares_are_told_with_both():
+    df = pd.DataFrame({"g": ["x", "y"] * 200, "h": ["p"] * 300 + ["q"] * 100})
+    df.dp.protect(epsilon=1000, name=fresh())
+    shares = df.dp(epsilon=100).value_counts("g", keys=["x", "y"], normalize=True)
+    assert shares.table().columns.tolist() == ["value", "lower", "upper", "population_lower", "population_upper"]
+    lower, upper = shares.interval(of="population").loc["x"]
+    assert (lower, upper) == pytest.approx((0.451, 0.549), abs=0.002)  # Wilson's, of 400 rows
+    keys = {"g": ["x", "y"], "h": ["p", "q"]}
+    table = df.dp(epsilon=100).crosstab("g", "h", keys=keys, normalize="columns", margins=True)
+    lower, upper = table.interval(of="population")["p"].loc["x"]
+    assert (lower, upper) == pytest.approx((0.444, 0.556), abs=0.003)  # of 300
+    assert df.dp(epsilon=100).crosstab("g", "h", keys=keys).table().columns.nlevels == 2
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="how far rows spread"):
+        df.dp(epsilon=100).crosstab("g", "h", keys=keys).interval(of="population")
+
+
+# ------------------------------------------------------------------------------------------------------------------- dates
+def test_means_of_dates_and_durations_for_the_population():
+    """The same numbers as those of hours, to the second; by group, in text and tables; no difference of dates is told."""
+    hours = np.random.default_rng(5).uniform(0, 100, 2000)
+    start = pd.Timestamp("2024-01-01")
+    df = pd.DataFrame({"h": hours, "w": pd.to_timedelta(hours, unit="h"), "g": ["x", "y"] * 1000})
+    df["t"] = start + df["w"]
+    df.dp.protect(epsilon=10**6, name=fresh())
+    ask = df.dp(epsilon=10**4)
+    asked = {"h": (0, 100), "w": ("0h", "100h"), "t": (start, start + pd.Timedelta("100h"))}
+    ends = {}
+    for column, bounds in asked.items():
+        answer = ask.mean(column, bounds=bounds, population=True)
+        assert " noise, [" in repr(answer)
+        ends[column] = list(answer.interval(of="population"))
+        assert answer.table().columns.tolist()[-2:] == ["population_lower", "population_upper"]
+        groups = ask.groupby("g", keys=["x", "z"])[column].mean(bounds=bounds, population=True)
+        found = groups.interval(of="population")
+        assert found.loc["z"].isna().all()
+        assert found.loc["x", "lower"] < groups["x"] < found.loc["x", "upper"]
+        if column != "h":
+            with pytest.raises(pandas_dp.ArgumentTypeError, match="means of numbers by group"):
+                groups.difference("x", "z")
+    in_hours = {"h": ends["h"], "w": [x / pd.Timedelta("1h") for x in ends["w"]]}
+    in_hours["t"] = [(x - start) / pd.Timedelta("1h") for x in ends["t"]]
+    assert in_hours["w"] == pytest.approx(in_hours["h"], abs=0.01)
+    assert in_hours["t"] == pytest.approx(in_hours["h"], abs=0.01)
+    assert in_hours["h"] == pytest.approx(stats.t.interval(0.95, 1999, hours.mean(), stats.sem(hours)), abs=0.01)
 
 
 # ------------------------------------------------------------------------------------------------------------------- laws

@@ -149,7 +149,7 @@ pandas_dp.__main__.main()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.parametrize("words", [["show"], ["verify"], ["export"], ["report", "--out", "-"]])
+@pytest.mark.parametrize("words", [["show"], ["verify"], ["export"]])
 def test_somebody_else_looks_at_a_ledger_in_a_folder_of_its_owner(files, tmp_path_factory, words):
     import tempfile
 
@@ -173,8 +173,11 @@ def test_somebody_else_looks_at_a_ledger_in_a_folder_of_its_owner(files, tmp_pat
 
 
 def command(*words, shell, folder):
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     line = " ".join([sys.executable, "-m", "pandas_dp", *words]) + " " + shell
-    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=folder, timeout=100)
+    return subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, cwd=folder, timeout=100, env=environment
+    )
 
 
 LOST = "pandas-dp: standard output is closed or full: not all was written"

@@ -46,8 +46,7 @@ ADVICE = [
     (lambda d: d.histogram("sex", keys="f"), "d.histogram('sex', keys=['A', 'B'])"),
     (
         lambda d: d["sex"].value_counts(),
-        "d['sex'].value_counts(keys=['A', 'B']), or discover keys (needs a delta): "
-        "df.dp(epsilon=1, delta=1e-6).value_counts('sex')",
+        "d['sex'].value_counts(keys=['A', 'B']), or discover keys, which needs a delta in the budget: df.dp.session.extend(",
     ),
     (lambda d: d["age"].ecdf(), "d['age'].ecdf(bins=range(0, 101, 10))"),
     (lambda d: d["age"].ecdf([0, 9]), "d['age'].ecdf(bins=[0, 9])"),

@@ -59,8 +59,21 @@ REFUSED = {
     "odd candidate": (lambda d: d.select([1, [2]], score=PER_ROW), TypeError, "numbers, texts, dates or tuples"),
     "cap of 0": (lambda d: d.select(CANDIDATES, score=PER_ROW, cap=0), ValueError, "cap must be positive"),
     "cap below 0": (lambda d: d.select(CANDIDATES, score=PER_ROW, cap=-1), ValueError, "cap must be positive"),
-    "cap of nan": (lambda d: d.select(CANDIDATES, score=PER_ROW, cap=np.nan), ValueError, "cap must be a finite"),
-    "cap as text": (lambda d: d.select(CANDIDATES, score=PER_ROW, cap="1"), TypeError, "cap must be a number"),
+    "cap of nan": (
+        lambda d: d.select(CANDIDATES, score=PER_ROW, cap=np.nan),
+        ValueError,
+        "a finite number, such as cap=1,",
+    ),
+    "cap as text": (
+        lambda d: d.select(CANDIDATES, score=PER_ROW, cap="1"),
+        TypeError,
+        "cap must be a number, such as cap=1,",
+    ),
+    "an end of cap as text": (
+        lambda d: d.select(CANDIDATES, score=PER_ROW, cap=(-1, "x")),
+        TypeError,
+        r"cap must be a number, such as cap=\(-2, 0\)",
+    ),
     "sensitivity of 0": (
         lambda d: d.select([1], score=mean_of, sensitivity=0),
         ValueError,

@@ -121,7 +121,7 @@ def test_the_true_size_is_read_in_the_measurement_alone(function):
     for sizes in ([500, 0, 104], [0, 500, 105], [155, 154, -5]):
         recipe = question.steps(terms)
         first = next(recipe)
-        assert type(first.statistic).__name__ == "Count"
+        assert type(first.statistic).__name__ == "RowCounts"
         unsure = first.mechanism.half_width(0.95)
         recipe.send(sizes)
         with pytest.raises(StopIteration) as end:

@@ -252,13 +252,13 @@ def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
     cases = [
         (
             lambda q: q.value_counts("x"),
-            r"keys=\['A', 'B'\]\), or discover .*: df.dp\(epsilon=1, delta=1e-6\).value_counts\('x'\)",
+            r"keys=\['A', 'B'\]\), or discover .*: df.dp\(epsilon=1, delta=1e-5\).value_counts\('x'\)",
         ),
-        (lambda q: q.groupby("x"), r"groupby\('x', keys=\['A', 'B'\]\), or discover .* delta=1e-6\).groupby\('x'\)"),
+        (lambda q: q.groupby("x"), r"groupby\('x', keys=\['A', 'B'\]\), or discover .* delta=1e-5\).groupby\('x'\)"),
         (lambda q: q.groupby("cost"), r"keys=\[0, 1, 2\]"),
         (
             lambda q: q.unique("x"),
-            r"unique\(\) needs a delta: df.dp\(epsilon=1, delta=1e-6\).unique\('x'\)",
+            r"unique\(\) needs a delta: df.dp\(epsilon=1, delta=1e-5\).unique\('x'\)",
         ),
     ]
     for ask, line in cases:
@@ -325,3 +325,61 @@ def test_a_table_that_joins_has_the_schema_before_it_unless_it_brings_one():
         other = pd.DataFrame({"sex": ["f", "m"] * 400})
         other.dp.protect(session=first.dp.session, schema=schema)
         assert sorted(other.dp(epsilon=1, delta=1e-6).value_counts("sex").index) == listed
+
+
+def wards():
+    return protected(
+        pd.DataFrame({"x": ["A"] * 900 + ["B"] * 500 + ["C"] * 200 + ["rare"], "n": 1.0}), 10**5, delta=1e-4
+    )
+
+
+def test_the_most_common_of_keys_that_nobody_listed():
+    df = wards()
+    asking = df.dp(epsilon=100, delta=1e-7)
+    assert asking.mode("x").value == "A"
+    assert asking.top_k("x", 2).tolist() == ["A", "B"]
+    assert asking.top_k("x", 2).index.tolist() == [1, 2]
+    assert asking["x"].top_k(9).tolist() == ["A", "B", "C"]
+    assert any("fewer than 9" in note for note in asking.top_k("x", 9).notes)
+    assert asking.histogram("x").to_dict() == {"A": 900, "B": 500, "C": 200}
+
+
+def test_no_key_is_found():
+    df = protected(pd.DataFrame({"x": ["A", "B"]}), 10**5, delta=1e-4)
+    asking = df.dp(epsilon=1, delta=1e-7)
+    assert asking.mode("x").value is None
+    assert asking.top_k("x", 3).tolist() == []
+    assert asking.histogram("x").tolist() == []
+    assert any("no key has" in note for note in asking.mode("x").notes)
+
+
+def test_a_found_mode_costs_what_found_counts_cost():
+    df = wards()
+    ahead = df.dp.preview(epsilon=0.5, delta=1e-7)
+    assert ahead.mode("x").charge == ahead.top_k("x", 3).charge == ahead.value_counts("x").charge
+
+
+def test_block_means_of_found_groups():
+    df = wards()
+    means = df.dp(epsilon=1000, delta=1e-7).groupby_mean_sa("x", "n", bounds=(0, 2), blocks=20)
+    assert means.index.tolist() == ["A", "B", "C"]
+    assert means.round(3).tolist() == [1, 1, 1]
+
+
+def test_a_delta_that_the_reserve_still_pays_is_named():
+    df = protected(pd.DataFrame({"x": ["A"] * 90}), 10**5, delta=1e-6)
+    for most in ("1e-7", "1e-8"):
+        with pytest.raises(ArgumentTypeError, match=rf"df\.dp\(epsilon=1, delta={most}\)\.mode\('x'\)"):
+            df.dp(epsilon=1).mode("x")
+        df.dp(epsilon=1, delta=5e-8).mode("x")
+    assert df.dp(epsilon=1, delta=1e-8).mode("x").value == "A"
+
+
+def test_a_budget_without_delta_is_told_how_it_gets_one():
+    df = protected(pd.DataFrame({"x": ["A"] * 90}), 10)
+    with pytest.raises(ArgumentTypeError, match=r"df\.dp\.session\.extend\(to_delta=1e-6, reason='\.\.\.'\)"):
+        df.dp(epsilon=1).mode("x")
+    df.dp.session.extend(to_delta=1e-6, reason="...")
+    with pytest.raises(ArgumentTypeError, match=r"df\.dp\(epsilon=1, delta=1e-7\)\.mode\('x'\)"):
+        df.dp(epsilon=1).mode("x")
+    assert df.dp(epsilon=1, delta=1e-7).mode("x").value == "A"

@@ -157,7 +157,7 @@ def test_a_misspelt_column_is_told_the_closest(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("aggregate", r"\.agg\(\{'x': \['mean', 'std'\]\}"),
+        ("aggregate", r"\.agg\(\{'cost': \['mean', 'std'\]\}"),
         ("hist", r"\.histogram\('column', bins=\[0, 50, 100\]\)"),
         ("head", "rows are never released"),
         ("iloc", "rows are never released"),
@@ -165,9 +165,9 @@ def test_a_misspelt_column_is_told_the_closest(monkeypatch):
         ("apply", r"sample_and_aggregate\(function"),
         ("join", r"before df\.dp\.protect"),
         ("shift", r"before df\.dp\.protect"),
-        ("dt", r"\.assign\(month=lambda d: d\.when\.dt\.month\)"),
-        ("cut", r"\.assign\(band=lambda d: d\.x\.cut\("),
-        ("skewed", "There are: .*count, .*mean, .*median"),
+        ("dt", r"\.assign\(month=lambda d: d\.visit\.dt\.month\)"),
+        ("cut", r"\.assign\(band=lambda d: d\.age\.cut\("),
+        ("skew", r"your own function: \.sample_and_aggregate\(function"),
         ("value_count", r"did you mean 'value_counts'\?"),
         ("age", r"'age' is a column; select it: df\.dp\(epsilon=0\.5\)\['age'\]"),
     ],

@@ -74,6 +74,33 @@ def test_a_release_as_csv_is_what_is_shown_below_its_cautions(releases, name, tm
     assert path.read_bytes().decode() == text
 
 
+KEYS = {
+    "numbers": ["01", "1", "1e3", " 7"],
+    "truth values": ["True", "false"],
+    "texts": ["01", "x", "#1", "NA"],
+    "signs": ["+1", "-01"],
+    "whole numbers": [1, 2, 3],
+}
+
+
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("several", [False, True])
+def test_keys_are_read_back_as_they_were(keys, several):
+    """By the line of the README, or by the one in the head of the file where there is one."""
+    df = pd.DataFrame({"k": keys * 60, "g": (["a"] * len(keys) + ["b"] * len(keys)) * 30})
+    df.dp.protect(epsilon=1000, name=fresh())
+    ask = df.dp(epsilon=1)
+    answer = (
+        ask.groupby(["g", "k"], keys={"g": ["a", "b"], "k": keys}).size() if several else ask.histogram("k", keys=keys)
+    )
+    text = answer.to_csv()
+    lines = [line for line in text.splitlines() if "pd.read_csv(" in line]
+    assert bool(lines) == (keys in (KEYS["numbers"], KEYS["truth values"], KEYS["signs"]))
+    line = lines[0].partition("pd.")[2] if lines else 'read_csv(path, comment="#", keep_default_na=False, na_values="")'
+    back = eval(f"pd.{line}", {"pd": pd, "path": io.StringIO(text), "str": str})
+    assert back["k"].tolist() == (keys * 2 if several else keys)
+
+
 NUMBERS = {
     "count": lambda d: d.count(),
     "mean": lambda d: d.mean("age", bounds=(0, 1000)),

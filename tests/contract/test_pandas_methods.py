@@ -30,6 +30,10 @@ TABLE = pd.DataFrame(
         "tags": pd.Series([["u"], [], None] * (ROWS // 3), dtype=pd.ArrowDtype(pa.list_(pa.string()))),
         "place": pd.Series([{"city": "p"}] * ROWS, dtype=pd.ArrowDtype(pa.struct([("city", pa.string())]))),
         "person": np.arange(ROWS),
+        "age": np.arange(ROWS) % 90,
+        "hours": np.arange(ROWS) % 60,
+        "cost": np.arange(ROWS) * 1.5,
+        "visit": pd.date_range("2013-01-01", periods=ROWS, freq="D"),
     }
 )
 LOOKUP = {"g": ["a", "b"], "label": ["first", "second"]}

@@ -279,6 +279,25 @@ def test_seeds_change_nothing():
     assert len(answers) == 4
 
 
+def test_rows_of_a_column_whose_missing_values_are_a_constant_are_public():
+    """Each row holds a value then; after a step that makes others missing that is not known any more."""
+    df = pd.DataFrame({"b": [1.0, 2, None, 4] * 250, "c": 1.0})
+    df.dp.protect(
+        epsilon=1000,
+        name=fresh(),
+        neighbors="replace_one",
+        rows=True,
+        schema={"b": {"nulls": 0.0, "bounds": (0, 10)}},
+    )
+    assert (df.dp(epsilon=1).count("b"), df.dp.session.spent) == (1000, "epsilon=0")
+    assert "exact" in repr(df.dp(epsilon=1)["b"].count())
+    assert "±" in repr(df.dp(epsilon=1).count("c"))
+    fewer = df.dp.assign(b=lambda d: d.b.where(d.b > 1))
+    assert (fewer.dp(epsilon=100).count("b"), fewer.dp(epsilon=1).count()) == (500, 1000)
+    noisy = df.dp.query("b > 1").dp(epsilon=1).count("b")
+    assert "±" in repr(noisy)
+
+
 def test_rows_of_a_frame_filtered_by_hand_are_not_public():
     df = pd.DataFrame({"name": ["bob", "carl"] * 50})
     name = fresh()

@@ -351,3 +351,11 @@ def test_queries(asked):
     restored = type(asked).from_dict(asked.to_dict())
     assert restored(df).equals(answer)
     assert df.dp.session.spent == "epsilon=1"
+
+
+@pytest.mark.parametrize("name", ["mean", "median", "sum"])
+def test_bounds_that_were_found_are_told_once(name):
+    df = protected(pd.DataFrame({"v": [1, 2, 3, 1000] * 250}), epsilon=100)
+    notes = df.dp(epsilon=5).agg({"v": [name]}, bounds={"v": "private"}).notes
+    assert sum("of values cut to [" in note for note in notes) == 1
+    assert any("that 15 % of the price found" in note for note in notes)

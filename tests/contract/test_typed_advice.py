@@ -131,7 +131,7 @@ class Session:
 
 def advised(text: str, typed: str) -> str | None:
     """The line of a refusal that begins as the one that was typed, and is another."""
-    for found in re.finditer(re.escape(typed.partition(")")[0]), text):
+    for found in re.finditer(r"df\.dp\.preview\(", text):
         for end in range(len(text), found.end(), -1):
             try:
                 line = ast.unparse(ast.parse(text[found.start() : end], mode="eval"))

@@ -20,7 +20,7 @@ from support.looks import plain
 from pandas_dp.core.measurement import AddsUp, Batched, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics.centred import Centred
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.products import Products
@@ -99,8 +99,8 @@ def test_units_are_spread_over_the_buckets():
 
 
 NEVER_DRAWN = [
-    Count(),
-    Count("age"),
+    RowCounts(),
+    RowCounts("age"),
     *(statistic for statistic in ADDITIVE if isinstance(statistic, CountWhere | Products | UnitSizes)),
     Total("cost", COST),
     Moments("cost", COST, 1),

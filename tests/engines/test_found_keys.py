@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from support.columns import STR_ARROW, STR_PYTHON, arrow, arrow_slice, view
+from support.frames import fresh
 
 TEXT = ["b", None, "a", "b", "", "Zürich", None, "a", "b\0", "b"]
 NUMBERS = [3, None, 1, 3, 0, -7, None, 1, 120, 3]
@@ -159,3 +160,24 @@ def test_texts_that_utf8_cannot_hold():
         pa.string(), 2, [None, pa.py_buffer(np.array([0, 2, 3], dtype=np.int32)), pa.py_buffer(b"\xff\xfea")]
     )
     assert counted(pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([broken])))) == {"\udcff\udcfe": 1, "a": 1}
+
+
+FAR = ["0001-01-01", "9999-12-31 23:59:59", "2024-02-29"]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["M8[s]", "M8[us]", pd.ArrowDtype(pa.timestamp("ms")), pd.ArrowDtype(pa.date32())], ids=str
+)
+def test_dates_of_every_year_are_keys(dtype):
+    """Also those that nanoseconds do not count."""
+    far = [day[:10] for day in FAR] if "date32" in str(dtype) else FAR
+    df = pd.DataFrame({"d": pd.Series(np.array(far * 40, dtype="M8[s]")).astype(dtype)})
+    df.dp.protect(epsilon=1e4, delta=1e-6, name=fresh())
+    stamps = sorted(map(pd.Timestamp, far))
+    found = df.dp(epsilon=100, delta=1e-9).value_counts("d").value.sort_index()
+    assert (found.index.tolist(), found.tolist(), found.index.dtype.kind) == (stamps, [40] * 3, "M")
+    assert sorted(df.dp(epsilon=100, delta=1e-9).unique("d").value) == stamps
+    counted = df.dp(epsilon=100).value_counts("d", keys=far[:2]).value
+    assert (counted.index.tolist(), counted.tolist()) == ([*map(pd.Timestamp, far[:2])], [40, 40])
+    by_day = df.dp(epsilon=100).groupby("d", keys=far).size().value
+    assert by_day.tolist() == [40] * 3

@@ -25,7 +25,7 @@ import pandas_dp.dask  # noqa: F401 - for the accessor
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.measurement import computed
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.scores import RowScores
 from pandas_dp.core.statistics.strategies import Haar, Tree
@@ -171,7 +171,7 @@ def test_a_secret_is_asked_of_the_system_for_each_question(monkeypatch):
         return [3]
 
     view = PartitionedView(lambda: iter(()), {}, add)
-    assert [computed(Count(), view, PrivacyUnit()).open() for _ in range(2)] == [[3], [3]]
+    assert [computed(RowCounts(), view, PrivacyUnit()).open() for _ in range(2)] == [[3], [3]]
     assert len({*asked}) == 2
     assert {*map(len, asked)} == {32}
 
@@ -181,8 +181,8 @@ def test_rows_of_one_unit_are_never_added_up_by_the_partitions_they_came_in():
     frame = pd.DataFrame({"uid": [1, 1, 1, 2], "cost": [1.0, 1.0, 1.0, 1.0]})
     source = dask_chunks.Partitions.of(cut(frame, (1, 2, 3)))
     unit, view = PrivacyUnit("uid", 1, 1, 1), source.view(frozenset({"uid", "cost"}), {})
-    assert computed(Count(), view, unit).open() == [2]
-    assert summed(Count(), unit, [frame.iloc[[row]] for row in range(4)], {}) == [4]
+    assert computed(RowCounts(), view, unit).open() == [2]
+    assert summed(RowCounts(), unit, [frame.iloc[[row]] for row in range(4)], {}) == [4]
 
 
 def test_a_shuffle_and_a_join_before_the_table_is_protected(looks):

@@ -33,7 +33,7 @@ from support.questions import ROW_BY_ROW, table
 import pandas_dp
 from pandas_dp.core.measurement import AddsUp, computed
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.core.statistics.scores import CountWhere, DistanceFrom
 from pandas_dp.core.statistics.smooth import SmoothOrder
@@ -146,8 +146,8 @@ def test_rows_of_one_unit_are_never_added_up_by_parts(passes):
     """The twin: each part would keep max_rows of a unit's rows, and the sum more of them."""
     frame = pd.DataFrame({"uid": [1, 1, 1, 2], "cost": [1.0, 1.0, 1.0, 1.0]})
     unit, view = PrivacyUnit("uid", 1, 1, 1), ScannedView(lambda: (frame.iloc[i : i + 1] for i in range(4)), {}, passes)
-    assert computed(Count(), view, unit).open() == [2]
-    twin = Count().merge(Count().compute(batch, unit) for batch in view.batches(None))
+    assert computed(RowCounts(), view, unit).open() == [2]
+    twin = RowCounts().merge(RowCounts().compute(batch, unit) for batch in view.batches(None))
     assert twin.open() == [4]
 
 

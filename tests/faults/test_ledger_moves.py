@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this
 ALONE = """
 import shutil
 from contextlib import suppress
-total, seen = 10**6, {"whole": 0, "refused": 0, "moved": 0, "copied": 0, "away": 0}
+total, seen = 10**6, {"whole": 0, "refused": 0, "moved": 0, "copied": 0, "away": 0, "tried": 0}
 home = os.path.dirname(path)
 
 def ask(ledger):
@@ -88,8 +88,12 @@ for kill in range(KILLS):
     pid = child(work)
     while confirmed() == before:
         time.sleep(0.001)
-    if kill % 3 == 0:  # while it is in use
-        alone(confirmed(), "copied")
+    if kill % 3 == 0:  # while it is in use; how many of these copies are torn follows from what else the machine does
+        whole = seen["copied"]
+        for _ in range(20):
+            if seen["copied"] == whole:
+                seen["tried"] += 1
+                alone(confirmed(), "copied")
     time.sleep(random.uniform(0, 0.03))
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
@@ -115,11 +119,11 @@ print(out, charged, *seen.values())
 
 @pytest.mark.parametrize("kills", [20, pytest.param(1000, marks=pytest.mark.nightly)])
 def test_the_file_alone_has_every_charge_after_kills_moves_and_copies(tmp_path, kills):
-    out, charged, whole, refused, moved, copied, away = map(
+    out, charged, whole, refused, moved, copied, away, tried = map(
         int, script(tmp_path, KILLS.replace("KILLS", str(kills)).replace("FAULT", "")).split()
     )
     assert kills <= out <= charged <= out + kills
-    assert whole + copied + refused == kills + (kills + 2) // 3
+    assert whole + copied + refused == kills + tried
     assert whole > kills / 3
     assert moved == (kills + 1) // 3
     assert away > kills / 10

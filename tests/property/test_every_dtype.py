@@ -20,7 +20,7 @@ from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.distinct import Distinct, DistinctBy
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.products import Products
@@ -48,13 +48,13 @@ def statistics(dtype: object):
 
 def _statistics(dtype: object):
     kind = kind_of(column([1], dtype).dtype)
-    yield Count("x")
+    yield RowCounts("x")
     yield Distinct("x")
     yield Distinct("u")
     yield DistinctBy("x", Keys("g", (2, 0), other=True))
     if not kind.numeric:
-        yield Count(by=Keys("x", ("k1", "k2", "k3"), other=True, null=True))
-        yield Count("x", by=Keys("x", ("k1", "k2")))
+        yield RowCounts(by=Keys("x", ("k1", "k2", "k3"), other=True, null=True))
+        yield RowCounts("x", by=Keys("x", ("k1", "k2")))
         return
     fine, coarse = lattice_of(kind, 30), lattice_of(kind, 6)
     yield Total("x", fine)
@@ -65,8 +65,8 @@ def _statistics(dtype: object):
     yield Moments("x", fine, 1, by=Keys("g", (0, 1)))
     edges = (coarse.lower, (coarse.lower + coarse.upper) / 2, coarse.upper)
     bins = Bins("x", tuple(int(e) for e in edges), other=True, null=True)
-    yield Count(by=bins)
-    yield Count(by=Cross((Keys("g", (2, 0), other=True), bins)))
+    yield RowCounts(by=bins)
+    yield RowCounts(by=Cross((Keys("g", (2, 0), other=True), bins)))
     yield Moments("x", fine, 1, by=Cross((Keys("g", (0, 1, 2)), bins), (7, 0, 2)))
 
 

@@ -23,7 +23,7 @@ from pandas_dp.core import bounding
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.distinct import Distinct
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.sums import Moments, Total
@@ -36,10 +36,10 @@ from pandas_dp.tables import protected
 TAGS = Keys("tags", ("a", "b"), other=True, null=True)
 LATTICE = Lattice.between(Fraction(-3), Fraction(5), 4)
 STATISTICS = [
-    Count(),
-    Count("tags"),
-    Count(by=TAGS),
-    Count("x", by=TAGS),
+    RowCounts(),
+    RowCounts("tags"),
+    RowCounts(by=TAGS),
+    RowCounts("x", by=TAGS),
     Total("x", LATTICE),
     Total("x", LATTICE, by=TAGS),
     Moments("x", LATTICE, 2),
@@ -146,5 +146,5 @@ def test_rows_bounded_too_early_or_of_other_units_are_found(broken, bound, relat
         assert all(within(s, [opened(f, (Explode("tags", 3),)) for f in frames], privacy) for s in STATISTICS)
         views = [broken(frame, privacy) for frame in frames]
         found = [statistic for statistic in STATISTICS if not within(statistic, views, privacy, bound)]
-    assert Count() in found
+    assert RowCounts() in found
     assert Total("x", LATTICE) in found

@@ -11,7 +11,7 @@ import pytest
 from support.looks import record_looks
 
 from pandas_dp.core.privacy import PrivacyUnit
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.engines.arrow import rows_at
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError
@@ -130,4 +130,4 @@ def test_all_rows_of_one_object_are_one_unit_whatever_its_hash(beside):
     lists = np.fromiter(([0] * 50 for _ in cells), object, 4)
     made = Explode("l", 50).apply(pd.DataFrame({"u": pd.Series(cells, dtype=object), "l": lists}))
     others = 3 if beside == beside else 0  # a missing unit does not count
-    assert Count().compute(PandasView(made, {}), PrivacyUnit("u", 3, 3, 3)).open() == [3 + others]
+    assert RowCounts().compute(PandasView(made, {}), PrivacyUnit("u", 3, 3, 3)).open() == [3 + others]

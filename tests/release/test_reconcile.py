@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import math
 import pickle
 import re
@@ -50,6 +51,11 @@ def by(frame, columns, epsilon=0.5, **options):
     return frame.dp(epsilon=epsilon).groupby(list(columns), keys=keys, **options).size()
 
 
+def edited(answer):
+    answer.iloc[0] = 5
+    return answer
+
+
 def test_tables_agree_and_nothing_is_charged(frame):
     answers = [
         by(frame, ["sex"]),
@@ -73,11 +79,13 @@ def test_tables_agree_and_nothing_is_charged(frame):
     assert sex.name == answers[0].name
     narrow, wide = (x.interval().upper - x.interval().lower for x in (both, answers[1]))
     assert (narrow < wide).all()
-    assert sex.epsilon == 0
-    assert sex.spent == "nothing"
+    assert sex.epsilon is None
+    assert sex.delta is None
+    assert sex.spent == "nothing more than entries 2, 3, 4, 5 cost together"
+    assert json.loads(sex.to_json())["price"]["epsilon"] is None
     assert sex.table().columns.tolist() == ["value", "lower", "upper", "raw"]
     assert sex.table()["raw"].tolist() == answers[0].tolist()
-    assert "free: reconciled" in sex.to_csv()
+    assert "reconciled from entries 2, 3, 4, 5 of the ledger" in sex.to_csv()
     assert "discrete Laplace, reconciled" in repr(sex)
     assert pickle.loads(pickle.dumps(sex)).table().equals(sex.table())
     assert copy.copy(sex).interval().equals(sex.interval())
@@ -185,10 +193,80 @@ def test_nonnegative_tables(frame):
     assert (made[1] >= 0).all()
     np.testing.assert_allclose(made[0].groupby("ward").sum(), made[1], atol=0.05)
     assert made[0].sum() == pytest.approx(plain[0].sum(), abs=0.05)
+    np.testing.assert_allclose(made[0].groupby("ward").sum(), made[1], atol=1e-3)
     ends, before = made[0].interval(), plain[0].interval()
     np.testing.assert_allclose(ends.lower, before.lower.clip(lower=0))
     np.testing.assert_allclose(ends.upper, before.upper.clip(lower=0))
     assert "small counts are too large" in repr(made[0])
+
+
+def test_margins_are_of_all_rows_where_some_table_counts_all(frame):
+    """A table of one ward alone has them, too: of that ward."""
+    some = [by(frame, ["ward"], fresh) for fresh in (1, 2)]
+    part = [frame.dp(epsilon=e).groupby("ward", keys=["A"]).size() for e in (1, 2)]
+    both = by(frame, ["sex", "paid"], 1)
+    made = pandas_dp.reconcile([*part, both], complete=["sex", "paid"])
+    assert made.table().value.iloc[0] == pytest.approx(both.sum(), abs=1e-6)
+    with_wards = frame.dp(epsilon=1).groupby(["ward", "sex"], keys={"ward": ["A"], "sex": KEYS["sex"]}).size()
+    made = pandas_dp.reconcile([with_wards, part[0], both], complete=["sex", "paid"])
+    np.testing.assert_allclose(made.table("sex").value, both.groupby("sex").sum(), atol=1e-6)
+    assert len(pandas_dp.reconcile(some, complete=["ward"])) == 2
+    with pytest.raises(ArgumentTypeError, match="name columns one by one"):
+        made.table(["sex", "paid"])
+
+
+def test_a_promise_that_the_tables_disprove_is_told(frame):
+    wards = frame.dp(epsilon=1).groupby("ward", keys=["A", "B"], **WHOLE).size()
+    both = frame.dp(epsilon=1).groupby(["ward", "sex"], keys={"ward": ["A", "B"], "sex": KEYS["sex"]}).size()
+    made = pandas_dp.reconcile([wards, both], complete=["ward", "sex"])  # 800 rows are in neither
+    assert any("farther apart than noise" in note for note in made.notes)
+
+
+def test_what_nothing_is_known_of_stays_as_it_was(frame):
+    alone = frame.dp(epsilon=1).groupby("ward", keys=["A", "B"]).size()
+    made = pandas_dp.reconcile([alone, by(frame, ["sex"], 0.3), frame.dp(epsilon=0.2).count()], complete=["sex"])
+    assert made[0] is alone
+    assert any(note.startswith("nothing to reconcile the counts by 'ward' with") for note in made.notes)
+
+
+def test_missing_values_that_count_as_a_number_are_no_part():
+    frame = people()
+    session = opened(frame, epsilon=100, schema={"age": {"nulls": 0, "bounds": (0, 100)}})
+    ages = frame.dp(epsilon=1).histogram("age", bins=[0, 50, 90], other=True)
+    made = pandas_dp.reconcile([ages, frame.dp(epsilon=1).count()])
+    assert made[0].sum() == pytest.approx(made[1])
+    session.close()
+
+
+def test_of_two_relations_none_is_claimed(tmp_path):
+    answers = []
+    for relation in ("add_remove", "replace_one"):
+        frame = people()
+        terms = {"name": "people", "table": "people", "version": "1", "neighbors": relation}
+        session = frame.dp.protect(epsilon=9, ledger=tmp_path / f"{relation}.dpledger", **terms)
+        answers.append(by(frame, ["sex"] if not answers else ["sex", "ward"]))
+        session.close()
+    with pytest.raises(ArgumentTypeError, match="not about the same rows"):
+        pandas_dp.reconcile(answers, complete=["sex", "ward"])
+
+
+def test_two_draws_that_are_equal_by_chance_are_two():
+    frame = people()
+    session = opened(frame, epsilon=1000)
+    first = frame.dp(epsilon=30).count()
+    again = frame.dp(epsilon=30, fresh=True).count()  # as good as exact
+    assert first == again
+    assert pandas_dp.reconcile([first, again])[0].interval() is not None
+    session.close()
+
+
+def test_mechanisms_of_all_are_named():
+    frame = people()
+    session = opened(frame, epsilon=50, delta=1e-6)
+    made = pandas_dp.reconcile([by(frame, ["sex"]), frame.dp(rho=0.05).count()], complete=["sex"])
+    assert {one.mechanism for one in made} == {"discrete Laplace and discrete Gaussian, reconciled"}
+    assert all(one.delta is None for one in made)
+    session.close()
 
 
 REFUSED = {  # what does not belong together, and what the error names
@@ -216,6 +294,7 @@ REFUSED = {  # what does not belong together, and what the error names
         ],
         "not as it was released",
     ),
+    "edited": (lambda f: [by(f, ["sex"]), edited(by(f, ["sex", "ward"]))], "not as it was released"),
     "other steps": (
         lambda f: [by(f, ["sex"]), f.dp.query("age < 50").dp(epsilon=1).groupby("sex", keys=KEYS["sex"]).size()],
         "behind other steps",

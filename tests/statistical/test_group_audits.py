@@ -30,7 +30,7 @@ from support.neighbours import (
 
 from pandas_dp.core.mechanisms.selection import PartByPart
 from pandas_dp.core.privacy import NeighboringRelation
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 
 ALPHA, SAMPLES = 1e-6, 4000
 
@@ -80,24 +80,24 @@ def test_pair(ask, relation, pair):
 
 def one_side(patch: pytest.MonkeyPatch) -> None:
     """The sensitivity of add_remove, whatever the relation."""
-    original = Count.sensitivity
+    original = RowCounts.sensitivity
     patch.setattr(
-        Count,
+        RowCounts,
         "sensitivity",
         lambda self, unit: original(self, replace(unit, relation=NeighboringRelation.ADD_REMOVE)),
     )
 
 
 def one_row_a_unit(patch: pytest.MonkeyPatch) -> None:
-    original = Count.sensitivity
-    patch.setattr(Count, "sensitivity", lambda self, unit: original(self, replace(unit, rows=1)))
+    original = RowCounts.sensitivity
+    patch.setattr(RowCounts, "sensitivity", lambda self, unit: original(self, replace(unit, rows=1)))
 
 
 def one_group(patch: pytest.MonkeyPatch) -> None:
     """Every group pays, but as if the others cost nothing."""
     patch.setattr(PartByPart, "loss", lambda self, s, of=PartByPart.loss: of(self, replace(s, l1=1)))
-    original = Count.sensitivity
-    patch.setattr(Count, "sensitivity", lambda self, unit: replace(original(self, unit), l1=1))
+    original = RowCounts.sensitivity
+    patch.setattr(RowCounts, "sensitivity", lambda self, unit: replace(original(self, unit), l1=1))
 
 
 MOVED = replaced("to another group", several(LOW, 1, "a"), several(HIGH, 1, "b"), [])

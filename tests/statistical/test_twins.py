@@ -34,7 +34,7 @@ from pandas_dp.core.mechanisms.quantiles import Quantile
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics import blocks, counts
 from pandas_dp.core.statistics.blocks import BlockMeans
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.sums import Moments, Total, _coded_offsets
 
 ALPHA = 1e-6
@@ -134,7 +134,7 @@ TO_THE_END = replaced("end", several(LOW, 1), several(HIGH, 1), several(1, 1))
 
 TWINS = [
     Twin("count", "half the noise", half_the_noise, ADD_REMOVE, HIGH_ROW),
-    Twin("count", "one row per unit", assumes(Count, rows=1), ADD_REMOVE, FIVE_ROWS),
+    Twin("count", "one row per unit", assumes(RowCounts, rows=1), ADD_REMOVE, FIVE_ROWS),
     Twin(
         "count column",
         "half the noise",
@@ -156,11 +156,11 @@ TWINS = [
     Twin("var", "half the noise", half_the_noise, ADD_REMOVE, LOW_ROW),
     Twin("var", "sensitivity of add_remove", added_only(Moments), REPLACE_ONE, LOW_TO_HIGH),
     Twin("histogram bins", "half the noise", half_the_noise, ADD_REMOVE, HIGH_ROW),
-    Twin("histogram bins", "sensitivity one", added_only(Count), REPLACE_ONE, LOW_TO_HIGH),
-    Twin("histogram keys", "sensitivity one", added_only(Count), REPLACE_ONE, ONE_TO_OTHER),
+    Twin("histogram bins", "sensitivity one", added_only(RowCounts), REPLACE_ONE, LOW_TO_HIGH),
+    Twin("histogram keys", "sensitivity one", added_only(RowCounts), REPLACE_ONE, ONE_TO_OTHER),
     Twin("histogram keys", "rows beyond the bound", keeps_all_rows, ADD_REMOVE, FIVE_ROWS),
     Twin("median", "no factor 2", without_the_factor_two, REPLACE_ONE, TO_THE_END, coarse_median),
-    Twin("mode", "one way only", added_only(Count), REPLACE_ONE, ONE_TO_OTHER, two_keys),
+    Twin("mode", "one way only", added_only(RowCounts), REPLACE_ONE, ONE_TO_OTHER, two_keys),
     Twin("mode", "rows beyond the bound", keeps_all_rows, ADD_REMOVE, FIVE_ROWS, two_keys),
     Twin("groupby mean", "sensitivity of add_remove", added_only(Moments), REPLACE_ONE, LOW_TO_HIGH),
     Twin("groupby mean", "rows beyond the bound", keeps_all_rows, ADD_REMOVE, FIVE_ROWS),

@@ -36,7 +36,7 @@ EMPTY = TABLE.iloc[:0]
         (ArgumentTypeError, "condition", lambda e: steps.filter_(pd.col("ward"), e)),
         (ArgumentTypeError, "condition", lambda e: steps.query("city", e)),
         (ArgumentValueError, r"query: \.iloc takes rows by position", lambda e: steps.query("age.iloc[0] > 3", e)),
-        (ArgumentValueError, r"query: \.str\.cat is not", lambda e: steps.query("ward.str.cat() > 3", e)),
+        (ArgumentTypeError, r"query: str\.cat: joins two columns", lambda e: steps.query("ward.str.cat() > 3", e)),
         (
             ArgumentTypeError,
             r"query: .*str\.len needs text, not numbers",

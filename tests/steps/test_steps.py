@@ -231,7 +231,7 @@ def test_equal_questions_are_equal_steps_and_others_are_not():
 def test_later_columns_use_earlier_ones_and_see_the_table_as_it_is_by_then():
     done = steps.assign(EMPTY, twice=lambda d: d.age * 2, age=lambda d: d.twice + 1, thrice=lambda d: d.age)
     result = applied(done, table())
-    expected = table().age * 2
+    expected = table().age * 2.0
     pd.testing.assert_series_equal(result.twice, expected, check_names=False)
     pd.testing.assert_series_equal(result.thrice, expected + 1, check_names=False)
     lines = applied(steps.eval_("twice = age * 2\n\n age = twice + 1 \nthrice = age", EMPTY), table())

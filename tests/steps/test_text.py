@@ -63,7 +63,12 @@ def test_cells_that_are_no_text_count_as_missing():
     cells = pd.Series(["a", 3, NAN, None, Name("b"), b"c", ["d"], np.str_("e"), "\ud800f"], dtype=object)
     assert evaluated("x.str.upper()", cells).dropna().tolist() == ["A", "E", "\ud800F"]
     assert evaluated("x.str.contains('')", cells).tolist() == [True, *[False] * 6, True, True]
-    assert evaluated("x.str.len()", cells).dropna().tolist() == [1.0, 1.0, 2.0]
+    assert evaluated("x.str.len()", cells).dropna().tolist() == [
+        1.0,
+        1.0,
+        1.0,
+        2.0,
+    ]  # of a list its entries, as in pandas
     mixed = pd.Categorical(["a", 3, None, 3.5, "b"])
     assert evaluated("x.str.upper()", pd.Series(mixed)).dropna().tolist() == ["A", "B"]
 

@@ -14,7 +14,7 @@ from support.questions import BY_UNIT, EVERY, FEW_BLOCKS, FOUND, FROM_BLOCKS, RO
 from pandas_dp.core.lattice import Lattice
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.statistics.centred import Centred
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.lattice_counts import Grid, LatticeCounts
 from pandas_dp.core.statistics.products import Products
 from pandas_dp.core.statistics.scores import CountWhere, RowScores
@@ -64,9 +64,9 @@ FEW = Lattice.between(F(0), F(40), 4, F(1))
 HOLDS = parse_expression("cost > 3 and age != 20", ["cost", "age"])
 RANKS = LatticeCounts("cost", Lattice.between(F(0), F(100), 16))
 ADDITIVE = [
-    Count(),
-    Count("age"),
-    Count("cost", Cross((WARDS, AGES))),
+    RowCounts(),
+    RowCounts("age"),
+    RowCounts("cost", Cross((WARDS, AGES))),
     CountWhere(HOLDS),
     Total("cost", COST),
     Total("cost", Lattice.between(F(-(10**9)), F(1), 30), WARDS),

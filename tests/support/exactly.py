@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime
 import math
+import operator
 import re
 import unicodedata
 from collections.abc import Callable
@@ -103,11 +104,17 @@ def exact(number: Any, form: str) -> Any:
     return Fraction(Decimal(repr(number))) if form == "f" else number
 
 
-def common(*operands: Cells, chosen: bool = False) -> str:
+def common(*operands: Cells, chosen: bool = False, compared: bool = False) -> str:
     """The form in which numbers meet."""
     forms = [operand.form for operand in operands]
     if set(forms) - set("iuwfb"):
         raise Refused
+    numpy = [
+        not o.constant and o.nulls != NA and o.form != "b" for o in operands
+    ]  # integers that may be floats elsewhere
+    beside = [abs(o.cells[0]) <= 2**53 if o.constant else o.nulls != NA for o in operands]
+    if not compared and any(numpy) and not all(map(operator.or_, numpy, beside)):
+        return "f"
     wide = any(o.form == "w" for o in operands)
     for place, operand in enumerate(operands):
         if operand.form == "f":
@@ -164,6 +171,7 @@ def arithmetic(op: str, left: Cells, right: Cells) -> Cells:
         x, y = left.cells[0], right.cells[0]
         return constant(x**y if op == "**" else PYTHON[op](x, y))
     nulls = max(left.nulls, right.nulls)
+    form = "f" if op in "+-*" and nulls != NA else form
     found: list[Any] = []
     if form == "f":
         with np.errstate(all="ignore"):
@@ -210,11 +218,11 @@ def of_one(whole: Callable[[Any], Any]) -> Callable[[Cells], Cells]:
 
 
 def negative(operand: Cells) -> Cells:
-    if operand.form == "T":
+    if operand.form in "Tf":
         return each(lambda x: -x, operand)
-    if operand.form == "f":
-        return each(lambda x: -x, operand)
-    return arithmetic("-", Cells([0], "i", constant=True), operand)
+    form = common(operand).replace("u", "w")
+    found = each(lambda x: held(-x, form, operand.nulls, operand.scale), operand, form, NAN if form == "w" else NEVER)
+    return replace(found, scale=operand.scale)
 
 
 def absolute(operand: Cells) -> Cells:
@@ -239,6 +247,8 @@ def rounded(operand: Cells, places: Cells) -> Cells:
     lost = places.cells[0]
 
     def to_even(x: Any) -> Any:
+        if operand.form == "f" and lost >= 0 and float(x).is_integer():
+            return x
         if operand.form == "f":
             with np.errstate(all="ignore"):
                 found = float(np.round(np.float64(x), lost))
@@ -281,7 +291,7 @@ def compared(op: str, left: Cells, right: Cells) -> Cells:
         raise Refused
     if listed and not (left.constant or right.constant) and not kinds <= {"text", "c"}:
         raise Refused
-    floats = kinds == {"number"} and common(left, right) == "f"
+    floats = kinds == {"number"} and common(left, right, compared=True) == "f"
     nulls = max(left.nulls, right.nulls)
     found = []
     for x, y in rows(left, right):
@@ -600,19 +610,20 @@ def of_times(op: str, left: Cells, right: Cells) -> Cells:
         form = "T"
     if form is None:
         raise Refused
-    unit = min(left.unit, right.unit, key=UNITS.__getitem__)
     found: list[Any] = []
     for x, y in rows(left, right):
-        if form == "f":
-            scale = UNITS[unit]
-            counts = None if x is None or y is None else (x // scale, y // scale)
+        x, y = within(x, "ns"), within(y, "ns")
+        if x is None or y is None:
+            found.append(None)
+        elif form != "f":
+            found.append(within(x + y if op == "+" else x - y, "ns"))
+        elif y and not x % y:
+            found.append(float(x // y))
+        else:
             with np.errstate(all="ignore"):
-                found.append(None if counts is None else of_float(np.float64(counts[0]) / np.float64(counts[1])))
-            continue
-        x, y = within(x, unit), within(y, unit)
-        found.append(None if x is None or y is None else within(x + y if op == "+" else x - y, unit))
+                found.append(of_float(np.float64(x) / np.float64(y)))
     zone = left.zone if left.form == form else right.zone
-    return made(found, form, left, right, nulls=NAN, zone=zone if form in "DZ" else None, unit=unit)
+    return made(found, form, left, right, nulls=NAN, zone=zone if form in "DZ" else None)
 
 
 CYCLE = 146_097 * 86_400  # seconds of 400 years, after which the calendar repeats itself

@@ -221,8 +221,8 @@ LITTLE = {"l1": 0.3, "l2_squared": 0.1, "linf": 0.3}
 SMOOTH = {"S": 0.5, "beta": 0.3, "linf": 0.5, "l1": 0.5}
 
 STATISTICS: dict[type, list[Case]] = {
-    counts.Count: [
-        Case(counts.Count(column, by, **once), integers)
+    counts.RowCounts: [
+        Case(counts.RowCounts(column, by, **once), integers)
         for column in (None, "x")
         for by in (None, GROUPS)
         for once in ({}, {"once": True}, {"units": True})

@@ -34,7 +34,7 @@ UNREAD = {
     "bytes": [pa.array([b"a", last]) for last in (b"b", b"\xff")],
     "two bytes": [pa.array([b"aa", last], pa.binary(2)) for last in (b"bb", b"\xff\xff")],
     "time": TIMES,
-    "structure": [pa.StructArray.from_arrays([text], ["a"]) for text in TEXTS],
+    "structure of times": [pa.StructArray.from_arrays([times], ["a"]) for times in TIMES],
     "map": [pa.MapArray.from_arrays(OFFSETS, text, text) for text in TEXTS],
     "lists of times": [pa.ListArray.from_arrays(OFFSETS, times) for times in TIMES],
     "lists of lists": [pa.ListArray.from_arrays(OFFSETS, pa.ListArray.from_arrays(OFFSETS, text)) for text in TEXTS],

@@ -118,6 +118,26 @@ def test_columns_of_which_nothing_can_be_asked_are_refused_whatever_they_hold(na
 
 
 @pytest.mark.parametrize("form", ["parquet", "feather"])
+def test_a_field_of_a_structure_is_a_column_of_a_step(form, tmp_path):
+    """Also beside text that is none, which Arrow does not look for."""
+    texts = pa.array([b"a", b"\xff", None], pa.binary()).view(pa.string())
+    fields = pa.StructArray.from_arrays([texts, pa.array([2**53 + 1, None, 3])], ["t", "n"])
+    path = write(pa.table({"s": fields, "v": [1, 2, 3]}), tmp_path / f"a.{form}")
+    held = [eval(f"pandas_dp.read_{form}({str(path)!r}{backend})") for backend in ("", ", dtype_backend='pyarrow'")]
+    session = held[0].dp.protect(epsilon=10**6, name=fresh())
+    for frame in [*held, *([pandas_dp.scan_parquet(path)] if form == "parquet" else [])]:
+        frame.dp.protect(session=session)
+        for text, count in (
+            ("s.struct.field('n') == 9007199254740993", 1),
+            ("s.struct.field('t') == 'a'", 1),
+            ("s.isna()", 0),
+        ):
+            assert frame.dp.query(text).dp(epsilon=1000, fresh=True).count() == count
+        named = frame.dp.assign(n=lambda d: d.s.struct.field("n"))
+        assert named.dp(epsilon=1000).value_counts("n", keys=[3, 2**53]).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather"])
 def test_columns_that_are_chosen_are_there(form, tmp_path):
     """Of a structure Arrow also takes a field, and without any field it reads all."""
     read = getattr(pandas_dp, f"read_{form}")

@@ -15,7 +15,7 @@ from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
 
 
 @dataclass(frozen=True)
-class Count(AddsUp):
+class RowCounts(AddsUp):
     """Number of rows, or of non-null rows of a column, in all or in each part of a partition.
 
     Notes

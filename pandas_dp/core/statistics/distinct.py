@@ -11,7 +11,7 @@ from pandas_dp.core import bounding
 from pandas_dp.core.measurement import AddsUp, Exact, View
 from pandas_dp.core.partition import Partition
 from pandas_dp.core.privacy import PrivacyUnit, Sensitivity
-from pandas_dp.core.statistics.counts import Count, rows_in_parts
+from pandas_dp.core.statistics.counts import RowCounts, rows_in_parts
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class DistinctBy(AddsUp):
     Notes
     -----
     Rows are sampled as for counts by part, so a unit's rows hold at most v_i distinct values in part i, where v has the
-    bounds that `Count` states for its contribution. The answer of a part is the size of the union of the sets of all units.
+    bounds that `RowCounts` states for its contribution. The answer of a part is the size of the union of the sets of all units.
     Add/remove: it grows by 0 to v_i. Replace-one: it changes by d_i with -v_i <= d_i <= v'_i, so |d_i| <= v_i + v'_i,
     d_i^2 <= v_i^2 + v'_i^2 and no |d_i| exceeds the largest v_i. These are the bounds of counts by part, under both relations.
     Numbers of units add up over parts of the table that hold whole units; those of other values do not.
@@ -77,7 +77,7 @@ class DistinctBy(AddsUp):
 
     def sensitivity(self, unit: PrivacyUnit) -> Sensitivity:
         """That of counts by part; see the class notes."""
-        return Count(self.column, self.by).sensitivity(unit)
+        return RowCounts(self.column, self.by).sensitivity(unit)
 
     def compute(self, view: View, unit: PrivacyUnit) -> Exact:
         """Exact numbers: a list of one int for each part."""

@@ -21,7 +21,7 @@ from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PartByPart, PermuteAndFlip
 from pandas_dp.core.partition import Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, Sensitivity
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.scores import FrameScores, Revenue, RowScores
 from pandas_dp.engines.pandas import PandasView
 from pandas_dp.steps.parse import parse_expression
@@ -138,8 +138,8 @@ def spread(frame: pd.DataFrame, candidate: int) -> float:
 
 
 CHOICES = {
-    "mode": (Count(by=KEYS), 1, None),
-    "top two": (Count(by=KEYS), 2, None),
+    "mode": (RowCounts(by=KEYS), 1, None),
+    "top two": (RowCounts(by=KEYS), 2, None),
     "price": (Revenue("x", (1, 2, 3), Fraction(1)), 1, None),
     "price, one for sale": (Revenue("x", (1, 2, 3), Fraction(1), 1), 1, None),
     "condition": (score("x == candidate", 1), 1, None),
@@ -253,7 +253,7 @@ def test_a_million_equal_rows_answer(epsilon):
 
 
 # ------------------------------------------------------------------------------------------------ one pick of each group
-GROUPED = Count(by=Cross((Keys("g", ("a", "b")), Keys("x", (1.0, 2.0)))))
+GROUPED = RowCounts(by=Cross((Keys("g", ("a", "b")), Keys("x", (1.0, 2.0)))))
 PAIRS = list(product("ab", (1.0, 2.0)))
 
 

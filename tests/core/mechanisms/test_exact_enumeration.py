@@ -19,7 +19,7 @@ from pandas_dp.core.mechanisms.quantiles import Quantile
 from pandas_dp.core.mechanisms.selection import ExponentialMechanism, PermuteAndFlip
 from pandas_dp.core.partition import Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 
 BASE = Fraction(1, 2)  # exp(-rate)
@@ -82,7 +82,7 @@ KEYS = Keys("g", ("a", "b", "c"))
 
 
 def mode_law(law, unit):
-    return lambda rows: law(Count(by=KEYS).compute(view(rows), unit).open())
+    return lambda rows: law(RowCounts(by=KEYS).compute(view(rows), unit).open())
 
 
 @pytest.mark.one_in(2)
@@ -90,7 +90,7 @@ def mode_law(law, unit):
 @pytest.mark.parametrize(("family", "law"), [(PermuteAndFlip, permute_and_flip_law), (ExponentialMechanism, softmax)])
 def test_mode(relation, family, law):
     unit = PrivacyUnit(relation=relation)
-    sensitivity = Count(by=KEYS).sensitivity(unit)
+    sensitivity = RowCounts(by=KEYS).sensitivity(unit)
     claim = BASE ** -int(family(Fraction(1)).loss(sensitivity).epsilon)
     worst = worst_ratio(mode_law(law, unit), relation, ["a", "b", "c", "d", None])
     assert 1 < worst <= claim

@@ -15,7 +15,7 @@ from pandas_dp.core.lattice import CHUNK, Lattice
 from pandas_dp.core.partition import LEAST_CODE, Cross, Keys, code_counts, cross_coded, decoded
 from pandas_dp.core.privacy import PrivacyUnit
 from pandas_dp.core.statistics import sums
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.sums import Moments, Total
 
 RNG = np.random.default_rng(5)
@@ -88,7 +88,7 @@ def test_sums_by_part_are_those_of_the_rows(rows, table, dtype, masked, lattice)
         rows_ = [[features(v, lattice, degree) for v in own] or [[0] * (degree + 1)] for own in lists]
         assert found == [sum(column) for own in rows_ for column in zip(*own, strict=True)]
     counted = part if mask is None else part[mask]
-    assert Count("x", FIVE).compute(view, unit).open() == [np.count_nonzero(counted == place) for place in range(5)]
+    assert RowCounts("x", FIVE).compute(view, unit).open() == [np.count_nonzero(counted == place) for place in range(5)]
 
 
 @pytest.mark.parametrize("cells", [(1 << 31) - 1, 1 << 31])

@@ -22,7 +22,7 @@ from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit
 from pandas_dp.core.statistics import blocks as blocks_module
 from pandas_dp.core.statistics.blocks import BlockMeans, BlockSums
-from pandas_dp.core.statistics.counts import Count
+from pandas_dp.core.statistics.counts import RowCounts
 from pandas_dp.core.statistics.lattice_counts import LatticeCounts
 from pandas_dp.core.statistics.sums import Moments, Total
 
@@ -45,13 +45,13 @@ def coupled(monkeypatch):
 
 
 def statistics(lattice: Lattice):
-    yield Count()
-    yield Count("x")
-    yield Count(by=KEYS)
-    yield Count("x", by=KEYS)
-    yield Count(by=BINS)
-    yield Count(by=CROSS)
-    yield Count("x", by=SOME)
+    yield RowCounts()
+    yield RowCounts("x")
+    yield RowCounts(by=KEYS)
+    yield RowCounts("x", by=KEYS)
+    yield RowCounts(by=BINS)
+    yield RowCounts(by=CROSS)
+    yield RowCounts("x", by=SOME)
     yield Total("x", lattice)
     yield Total("x", lattice, by=KEYS)
     yield Total("x", lattice, by=SOME)
@@ -108,7 +108,7 @@ def test_units_of_several_rows(others, unit, other, lattice, bounds, relation):
     before, after = rows_of([*others, unit]), rows_of([*others, second])
     for statistic in statistics(lattice):
         # an absent unit and one whose only row is null in every column count alike, except in Count() of all rows
-        if statistic in (Count(), Count(by=KEYS), Count(by=BINS), Count(by=CROSS)):
+        if statistic in (RowCounts(), RowCounts(by=KEYS), RowCounts(by=BINS), RowCounts(by=CROSS)):
             before_, after_ = ([r for r in t if r[1:] != (None, None)] for t in (before, after))
             if not before_ or not after_:
                 continue
@@ -179,15 +179,15 @@ def test_sensitivities_are_attained(relation):
     other = [(1, "c", -4)] * 2 + [(1, "d", -4)] * 2 if replace else [(1, None, None)]
     base = [(0, "a", 1)]
     for make in (
-        lambda g: Count("x"),
-        lambda g: Count("x", by=KEYS),
+        lambda g: RowCounts("x"),
+        lambda g: RowCounts("x", by=KEYS),
         lambda g: Total("x", g),
         lambda g: Total("x", g, by=KEYS),
         lambda g: Moments("x", g, 1),
         lambda g: Moments("x", g, 2),
         lambda g: Moments("x", g, 1, by=KEYS),
     ):
-        after = [(1, None, None)] if isinstance(make(lattice), Count) and make(lattice).by is None else other
+        after = [(1, None, None)] if isinstance(make(lattice), RowCounts) and make(lattice).by is None else other
         moved, stated = tightest(make, lattice, privacy, base + heavy, base + after)
         assert moved == stated, (make(lattice), moved, stated)
 

@@ -1,0 +1,139 @@
+"""One missing cell makes floats of NumPy's integers, one from 2**63 on makes them unsigned: what steps say of other rows stays.
+
+Every operation, and every two in a row, of columns whose cells are below 2**53: the result has the same value in all three.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import protected
+
+from pandas_dp.steps.expression import Column, Constant, Expression, Method, Operation
+
+CELLS = [0, 1, 2, 3, 5, 10, 511, 2**26, 2**31 + 1, 2**40, 2**52 + 1, 2**53 - 1]
+CONSTANTS = [
+    0,
+    1,
+    2,
+    3,
+    -1,
+    -7,
+    10**6,
+    2**31 + 1,
+    2**40,
+    2**53,
+    2**53 + 1,
+    2**60 + 1,
+    2**62,
+    2**63 - 1,
+    2**63 + 5,
+    2**64 - 1,
+]
+CONSTANTS += [-(2**53) - 1, -(2**60) - 1, -(2**63), 2.0, 0.5, 1e18, -1e300]
+X, Y = Column("x"), Column("y")
+BINARY = ["+", "-", "*", "/", "//", "%", "**", "at_least", "at_most", "fillna"]
+
+
+def made(x: Expression, constants: list) -> list[Expression]:
+    """Each operation of a column, with each constant on either side and with another column."""
+    found: list[Expression] = [Operation(name, (x,)) for name in ("negative", "abs", "floor", "ceil")]
+    found += [Operation("round", (x, Constant(places))) for places in (0, 2, -1, -3, -9, -17)]
+    found += [Method("astype", (x,), (("dtype", kind),)) for kind in ("int64", "float64")]
+    for op, constant in itertools.product(BINARY, map(Constant, constants)):
+        found.append(Operation(op, (x, constant)))
+        if op in ("+", "-", "*", "/", "//", "%", "**"):
+            found.append(Operation(op, (constant, x)))
+    for constant in map(Constant, constants):
+        small = Operation("<", (X, Constant(100)))
+        found += [Operation("where", (x, small, constant)), Operation("where", (constant, small, x))]
+    found += [Operation(op, (x, Y)) for op in ("+", "-", "*", "/", "//", "%")]
+    found += [Operation(op, (Operation(">", (x, Constant(2))), x)) for op in ("+", "*", "-")]
+    found += [Operation(op, (x, Column("n"))) for op in ("+", "-", "*", "//", "%")]
+    return [*found, Operation("where", (x, Operation(">", (X, Constant(7))), Column("n")))]
+
+
+def frame(kind: str) -> pd.DataFrame:
+    """All pairs of cells, and below them a row that makes this of two columns."""
+    pairs = [*itertools.product(CELLS, CELLS)]
+    last = {"int64": 0, "float64": None, "uint64": 2**63}[kind]
+    x, y = (pd.Series([*(pair[place] for pair in pairs), last]) for place in (0, 1))
+    assert x.dtype == y.dtype == kind
+    n = pd.array([7, 2**40, 2**60 + 1] * (len(x) // 3 + 1), dtype="Int64")[: len(x)]
+    return pd.DataFrame({"x": x, "y": y, "n": n})
+
+
+FRAMES = {kind: frame(kind) for kind in ("int64", "float64", "uint64")}
+
+
+def cells(expression: Expression, kind: str) -> list | str:
+    """What each row but the last gets, as Python's numbers, which are compared exactly; None for what is missing."""
+    try:
+        column = expression.evaluate(FRAMES[kind]).iloc[:-1]
+    except Exception as error:
+        return type(error).__name__
+    return [None if missing else cell for missing, cell in zip(column.isna().tolist(), column.tolist(), strict=True)]
+
+
+def differing(expressions: list[Expression]) -> list[str]:
+    found = []
+    for expression in expressions:
+        one, *others = (cells(expression, kind) for kind in FRAMES)
+        if any(one != other for other in others):
+            found.append(str(expression))
+    return found
+
+
+def test_every_operation_says_the_same_of_integers_that_are_floats_or_unsigned():
+    assert differing(made(X, CONSTANTS)) == []
+
+
+SECOND = [3, -1, 2**60 + 1, 2**63 - 1]
+
+
+@pytest.mark.one_in(60)
+@pytest.mark.parametrize("part", range(120))
+def test_every_two_operations_say_the_same(part):
+    first = made(X, CONSTANTS)[part::120]
+    assert differing([second for one in first for second in made(one, SECOND)]) == []
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("part", range(4))
+def test_three_operations_say_the_same(part):
+    """A few of the many, spread over all."""
+    first = made(X, CONSTANTS)[5 * part :: 37]
+    second = [two for one in first for two in made(one, SECOND)[part::29]]
+    assert differing([three for two in second for three in made(two, SECOND)[part::17]]) == []
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda d: d.x * d.x > 0,
+        lambda d: (d.x + 2**60 + 1) % 2 == 1,
+        lambda d: (d.x * 2**40) > 0,
+        lambda d: (d.x + d.x + d.x) % 2 == 0,
+        lambda d: d.x * 3000000000 * 3000000000 > 0,
+        lambda d: d.x + 2**62 + 2**62 > 0,
+    ],
+)
+@pytest.mark.parametrize("more", [None, 2**63])
+def test_one_cell_moves_no_count_by_more_than_one(step, more):
+    counts = []
+    for last in (1, more):
+        asked = protected(pd.DataFrame({"x": [*[2**40] * 1000, last]}), epsilon=10**4)
+        counts.append(float(asked.dp(epsilon=10**3).filter(step).count()))
+    assert math.isclose(*counts, abs_tol=1.5)
+
+
+def test_integers_are_exact_where_floats_are():
+    df = pd.DataFrame({"x": [2**60 + 1, 2**53 + 1, 7]})
+    assert Operation("%", (X, Constant(10))).evaluate(df).tolist() == [7, 3, 7]
+    assert Operation("//", (X, Constant(10))).evaluate(df).tolist() == [(2**60 + 1) // 10, (2**53 + 1) // 10, 0]
+    assert Operation("+", (X, Constant(1))).evaluate(df.astype("Int64")).tolist() == [2**60 + 2, 2**53 + 2, 8]
+    assert Operation("+", (X, Constant(1))).evaluate(df).dtype == np.float64

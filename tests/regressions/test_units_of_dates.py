@@ -1,0 +1,122 @@
+"""Pandas takes the unit of dates from the finest of all cells: what steps say of the others does not follow from it."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.frames import protected
+
+from pandas_dp.errors import ArgumentValueError
+from pandas_dp.steps.expression import Column, Constant, Expression, Operation
+
+UNITS = ["s", "ms", "us", "ns"]
+STAMPS = [
+    "1677-09-22",
+    "1700-01-01",
+    "1969-12-31 23:59:59",
+    "1970-01-01",
+    "2024-02-27 02:13:20",
+    "2200-01-01",
+    "2262-04-11",
+]
+SPANS = ["0 days", "1 day", "-1 day", "36525 days", "3 s", "-106751 days", "106751 days"]
+CONSTANTS: list[Any] = [*map(pd.Timestamp, ("1678-01-01", "1970-01-01", "2020-01-01 00:00:00.000000001", "2262-04-11"))]
+CONSTANTS += [*map(pd.Timedelta, ("1ms", "1D", "36525D", "-7us", "106751D", "1ns", "3s", "0s"))]
+T, S, U = Column("t"), Column("s"), Column("u")
+KINDS = {"numpy": "", "zoned": "UTC", "arrow": "arrow"}
+
+
+def frame(unit: str, kind: str) -> pd.DataFrame:
+    pairs = [*itertools.product(STAMPS, SPANS)]
+    t = pd.Series(pd.to_datetime([pair[0] for pair in pairs], format="ISO8601").astype(f"M8[{unit}]"))
+    s = pd.Series(pd.to_timedelta([pair[1] for pair in pairs]).astype(f"m8[{unit}]"))
+    u = pd.Series(t.to_numpy()[::-1].copy())
+    if kind == "zoned":
+        t, u = t.dt.tz_localize("UTC"), u.dt.tz_localize("UTC")
+    made = pd.DataFrame({"t": t, "u": u, "s": s})
+    return made if kind != "arrow" else made.convert_dtypes(dtype_backend="pyarrow")
+
+
+def made(x: Expression) -> list[Expression]:
+    found: list[Expression] = []
+    for op, other in itertools.product("+-/", [*map(Constant, CONSTANTS), T, S, U]):
+        found += [Operation(op, (x, other)), Operation(op, (other, x))]
+    small = Operation(">", (S, Constant(pd.Timedelta("0s"))))
+    for other in [*map(Constant, CONSTANTS), T, S, U]:
+        found += [Operation("where", (x, small, other)), Operation("fillna", (Operation("where", (x, small)), other))]
+    found += [Operation(f"dt.{name}", (x,)) for name in ("year", "second", "day")]
+    found += [Operation(op, (x, y)) for op in ("<", "==", ">=") for y in (T, U, S, *map(Constant, CONSTANTS))]
+    return [*found, *(Operation(name, (x,)) for name in ("negative", "abs"))]
+
+
+def cells(expression: Expression, table: pd.DataFrame) -> list[Any] | str:
+    try:
+        column = expression.evaluate(table)
+    except Exception as error:
+        return type(error).__name__
+    return [None if gone else cell for gone, cell in zip(column.isna().tolist(), column.tolist(), strict=True)]
+
+
+def differing(expressions: list[Expression], kind: str) -> list[str]:
+    tables = [frame(unit, kind) for unit in UNITS]
+    return [str(one) for one in expressions if any(cells(one, tables[0]) != cells(one, table) for table in tables[1:])]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_operation_says_the_same_in_every_unit(kind):
+    assert differing([*made(T), *made(S)], kind) == []
+
+
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("part", range(24))
+def test_every_two_operations_say_the_same(part):
+    first = [*made(T), *made(S)][part::24]
+    assert differing([two for one in first for two in [*made(one)][part % 3 :: 3]], "numpy") == []
+
+
+FINE = "2020-01-01 00:00:00.123456789"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda d: d.t + pd.Timedelta("36525D") > pd.Timestamp("2250-01-01"),
+        lambda d: (d.t - pd.Timestamp("1800-01-01")).isna(),
+        lambda d: ((d.t - pd.Timestamp("1970-01-01")) / pd.Timedelta("1ms")) % 1 == 0,
+    ],
+)
+@pytest.mark.parametrize("text", ["2200-01-01", "2024-02-27T02:13:20.130"])
+def test_one_cell_moves_no_count_by_more_than_one(step, text):
+    counts = []
+    for last in ([], [FINE]):
+        df = pd.DataFrame({"t": pd.to_datetime([text] * 1000 + last, format="ISO8601")})
+        counts.append(float(protected(df, epsilon=10**4).dp(epsilon=10**3).filter(step).count()))
+    assert abs(counts[0] - counts[1]) < 1.5
+
+
+def test_whole_ratios_are_whole():
+    df = pd.DataFrame({"t": pd.to_datetime(["2024-02-27T02:13:20.130", "1901-01-01"], format="ISO8601")})
+    since = Operation("-", (T, Constant(pd.Timestamp("1970-01-01"))))
+    for unit, cells in (("1ms", [1709000000130, -2177452800000]), ("1D", [None, -25202])):
+        found = Operation("/", (since, Constant(pd.Timedelta(unit)))).evaluate(df)
+        assert all(cell is None or cell == own for cell, own in zip(cells, found, strict=True))
+    assert Operation("/", (since, Constant(pd.Timedelta(0)))).evaluate(df).tolist() == [np.inf, -np.inf]
+
+
+def test_a_constant_that_some_units_do_not_hold_is_refused_beside_dates_and_compared_as_ever():
+    df = pd.DataFrame({"t": np.array(["9999-12-31", "2020-01-01", "NaT"], dtype="M8[us]")})
+    far = Constant(pd.Timestamp("9999-12-31"))
+    for unit in ("us", "s"):
+        table = df.astype(f"M8[{unit}]")
+        assert Operation("==", (T, far)).evaluate(table).tolist() == [True, False, False]
+        with pytest.raises(ArgumentValueError, match=r"beyond .*'2262-04-10'"):
+            Operation("fillna", (T, far)).evaluate(table)
+        with pytest.raises(ArgumentValueError, match=r"beyond .*'2262-04-10'"):
+            Operation("-", (T, far)).evaluate(table)
+        found = Operation("fillna", (T, Constant(pd.Timestamp("2262-04-10")))).evaluate(table)
+        assert found.tolist() == [pd.Timestamp("9999-12-31"), pd.Timestamp("2020-01-01"), pd.Timestamp("2262-04-10")]
+    assert Operation("+", (T, Constant(pd.Timedelta("1D")))).evaluate(df).isna().tolist() == [True, False, True]
