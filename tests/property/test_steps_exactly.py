@@ -624,7 +624,8 @@ def conditions(tree: Expression, columns: dict[str, Cells]) -> list[Expression]:
 
 def as_held(cells: Cells, dtype: Any, was: Any, elsewhere: bool) -> Cells:
     """What a scan or Dask declares of a column: Dask's whole numbers of NumPy may have been floats in another part of them."""
-    form = {"str": "t", "string": "t", "object": "o", "category": "c"}.get(str(dtype).split("[")[0], cells.form)
+    forms = {"str": "t", "string": "t", "object": "o", "category": "c"} | ({"int64": "i"} if cells.form == "c" else {})
+    form = forms.get(str(dtype).split("[")[0], cells.form)
     rounded = elsewhere and isinstance(was, np.dtype) and was.kind in "iu"
     kept = [None if rounded and c is not None and abs(c) >= 2**53 else c for c in cells.cells]
     return replace(cells, cells=kept, form=form, nulls=int(nulls_of(dtype)))
