@@ -54,7 +54,7 @@ FACTS: dict[str, tuple[int, str]] = {  # where they are made: how many there, an
         2,
         "which quantile was asked for, by a noisy number of rows that is told",
     ),
-    "aggregates/regression.py LinearRegression.from_sums": (2, "slopes were pulled to 0, and there is no interval"),
+    "aggregates/regression.py LinearRegression.from_sums": (3, "slopes were pulled to 0, and there is no interval"),
     "aggregates/several.py noted": (1, "the guarantee of a choice; what a part says itself stays what it is"),
     "aggregates/summary.py Summary._notes": (2, "the guarantee of a choice beside a noisy number of rows that is told"),
     "aggregates/summary.py SummaryWithBars._notes": (1, "one row decides"),
@@ -182,9 +182,9 @@ def test_shares_are_no_column_of_zeros():
     """
     frame = protected({"x": np.random.default_rng(1).random(2000), "z": np.zeros(2000), "n": np.zeros(2000, dtype=int)})
     ask = lambda d: d.mean("x", bounds="private")  # noqa: E731
-    assert alarms(frame, ask, "little but 0", 20) == 0
+    assert alarms(frame, ask, "little besides 0", 20) == 0
     for column in ("z", "n"):
-        assert alarms(frame, lambda d, column=column: d.mean(column, bounds="private"), "little but 0", 10) > 0
+        assert alarms(frame, lambda d, column=column: d.mean(column, bounds="private"), "little besides 0", 10) > 0
 
 
 @pytest.mark.slow
