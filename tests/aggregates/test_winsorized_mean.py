@@ -87,7 +87,7 @@ def test_units_fill_blocks():
         .dp(epsilon=2)
         .mean("x", **WIDE)
     )
-    assert any(note.startswith("all rows of one 'u' count, in one block") for note in large.notes)
+    assert any(note.startswith("all rows of each 'u' count, in one block") for note in large.notes)
 
 
 def test_missing_values_fill_no_block():
