@@ -154,7 +154,7 @@ def test_twin_that_charges_the_cheaper_way_is_refused_by_the_gate(monkeypatch):
 
     def cheaper(self, terms):
         rest = self._rest(terms)
-        first = DiscreteLaplace(F(20)).loss(winsorized_mean.Count("x", units=True).sensitivity(terms.unit))
+        first = DiscreteLaplace(F(20)).loss(winsorized_mean.RowCounts("x", units=True).sensitivity(terms.unit))
         look = look_at(self._means(rest), "winsorized", rest.price.epsilon, terms.unit)
         return first + look.mechanism.loss(look.statistic.sensitivity(terms.unit))
 
