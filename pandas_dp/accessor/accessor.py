@@ -241,6 +241,7 @@ class Accessor(RowSteps[pd.DataFrame]):
         rows: bool | int | None = None,
         reason: str | None = None,
         witness: Witness | None = None,
+        rho: Any = None,
     ) -> Session:
         """Open the session of this frame, or join an open one.
 
@@ -283,6 +284,9 @@ class Accessor(RowSteps[pd.DataFrame]):
             True speaks of the rows that an object has when it is first protected.
         reason : str, optional
             Why a frame made from a table of an open budget may have its own budget. It is recorded, and on the certificate.
+        rho : number, optional
+            Instead of epsilon: the total in zero-concentrated differential privacy (zCDP), as a census states it. With
+            delta=1e-10 unless another one is given; the session says which epsilon that is.
         witness : object with ``last(chain)`` and ``saw(chain, entries, head)``, optional
             A counter outside the ledger file: see the page on ledgers.
 
@@ -318,15 +322,23 @@ class Accessor(RowSteps[pd.DataFrame]):
         """
         _questions()  # completion of `df.dp.preview(...)` has to find them
         if session is not None:
-            if epsilon is not None or unit is not None:
+            if epsilon is not None or unit is not None or rho is not None:
                 raise ArgumentTypeError("session= brings its own total and unit: df2.dp.protect(session=session)")
             return opening.join(self._frame, session, schema, table, version, rows, reason)
-        if epsilon is None:
-            raise ArgumentTypeError("protect needs the total: df.dp.protect(epsilon=3)")
+        if (epsilon is None) == (rho is None):
+            both = "one total, epsilon= or rho=" if rho is not None else "the total"
+            raise ArgumentTypeError(f"protect needs {both}: df.dp.protect(epsilon=3)")
+        if rho is not None and plan is not None:
+            raise ArgumentTypeError("a plan is one of epsilons: df.dp.protect(epsilon=3, delta=1e-6, plan={0.1: 4})")
+        total = (
+            opening.total(epsilon, delta, delta_reserved, accountant, plan)
+            if rho is None
+            else opening.total_of_rho(rho, delta, delta_reserved, accountant)
+        )
         bounds = opening.privacy_unit(unit, max_rows, max_groups, max_rows_per_group, neighbors)
         return opening.protect(
             self._frame,
-            opening.total(epsilon, delta, delta_reserved, accountant, plan),
+            total,
             bounds,
             schema=schema,
             ledger=ledger,
@@ -454,10 +466,15 @@ class Accessor(RowSteps[pd.DataFrame]):
         """The session that answers for this frame, or None: what is spent, what is left and what was asked."""
         return registry.session_of(self._frame)
 
+    def __getattribute__(self, name: str) -> Any:
+        """Say what a call of this object returns where completion looks for it, and there alone.
+
+        The class has annotations of its own, an empty dict, as soon as anybody looks for those.
+        """
+        return {"return": _questions()} if name == "__annotations__" else object.__getattribute__(self, name)
+
     def __getattr__(self, name: str) -> Any:
         """Say how a question is put, where one is asked without its price."""
-        if name == "__annotations__":  # what a call of an object returns: completion looks for it here, and here alone
-            return {"return": _questions()}
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._frame.columns and not hasattr(_questions(), name):

@@ -10,7 +10,16 @@ from fractions import Fraction
 from typing import Any
 
 from pandas_dp.core.budget import Budget, Charge, State, say, three_digits
-from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, PureFilter, RenyiFilter, ZCDPFilter
+from pandas_dp.core.filters import (
+    Filter,
+    GDPFilter,
+    HybridFilter,
+    PureFilter,
+    RenyiFilter,
+    ZCDPFilter,
+    best_order,
+    renyi_limit,
+)
 from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.mechanisms.gaussian import gaussian_delta
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
@@ -21,6 +30,7 @@ from pandas_dp.release.text import COUNTED
 PLACES = 12  # decimals of an epsilon, and digits of a delta
 SUMMED_NO_MORE = "the sum of epsilons no longer counts, since Gaussian noise has none"
 DIGITS, MOST = Context(prec=60), 10_000  # at such an epsilon the delta of a group is 1 for every delta in use
+FAR = Fraction(10**6)  # an epsilon of which the divergence of any order is positive
 MOST_DIGITS = 400  # of either, a delta of the smallest float included
 
 
@@ -65,9 +75,12 @@ class Odometer(str):
         return str(self), self.epsilon, self.delta, self.guarantee
 
 
-def spent(rule: Filter, state: State, unit: PrivacyUnit) -> Odometer:
-    """Say what is spent; where divergences are counted, first the epsilon that all answers come to."""
-    epsilon, delta = _proved(rule, state)
+def spent(rule: Filter, state: State, unit: PrivacyUnit, rho: Fraction | None = None) -> Odometer:
+    """Say what is spent; where divergences are counted, first the epsilon that all answers come to.
+
+    Where all prices were rhos, with this sum, that is converted at the order that proves most.
+    """
+    epsilon, delta = _proved(rule, state, rho)
     words = rule.spent(state) + (f", above the total of {show(rule.budget.epsilon)}" if is_over(rule, state) else "")
     if not isinstance(rule, PureFilter):
         together = f"epsilon={show(three_digits(epsilon, ROUND_CEILING))}"
@@ -126,7 +139,7 @@ def promise(rule: Filter, unit: PrivacyUnit, state: State | None = None) -> str:
     return f"all answers together: {total}, for one {whose} {change}, even if questions depend on earlier answers"
 
 
-def _proved(rule: Filter, state: State) -> tuple[Fraction, Fraction]:
+def _proved(rule: Filter, state: State, rho: Fraction | None = None) -> tuple[Fraction, Fraction]:
     """The least epsilon that holds for what was answered by sum or by divergence, and its delta.
 
     It is at most the total, but where more was charged than that.
@@ -139,7 +152,9 @@ def _proved(rule: Filter, state: State) -> tuple[Fraction, Fraction]:
     if isinstance(rule, PureFilter):
         return min(summed, total)
     slack = budget.delta - budget.delta_reserved  # what the conversion takes
-    return min(summed, total, (max(_converted(rule, state, slack), Fraction(0)), slack + state.delta))
+    known = state.renyi if isinstance(rule, ZCDPFilter) else rho
+    found = [max(_converted(rule, state, slack), Fraction(0))] + ([] if known is None else [zcdp_epsilon(known, slack)])
+    return min(summed, total, (min(found), slack + state.delta))
 
 
 def _converted(rule: RenyiFilter, state: State, slack: Fraction) -> Fraction:
@@ -152,6 +167,25 @@ def _converted(rule: RenyiFilter, state: State, slack: Fraction) -> Fraction:
     if not isinstance(rule, GDPFilter):
         return rule.budget.epsilon - rest * (rule.order if isinstance(rule, ZCDPFilter) else 1)
     return gaussian_epsilon(math.sqrt(state.renyi) * (1 + 1e-9), slack)
+
+
+def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon that rho of zero-concentrated differential privacy keeps with a delta, about the least; rounded up.
+
+    Every order proves one; the order decides how small it is.
+
+    Examples
+    --------
+    >>> round(float(zcdp_epsilon(Fraction(1, 100), Fraction("9e-7"))), 3)
+    0.648
+    """
+    if not rho:
+        return Fraction(0)
+    found = Fraction(float(rho) + 2 * math.sqrt(float(rho) * -math.log(delta)))
+    for _ in range(3):  # the best order follows from the epsilon, which follows from the order
+        order = best_order(found, delta)
+        found = min(found, order * rho + FAR - renyi_limit(FAR, delta, order))
+    return max(order * rho + FAR - renyi_limit(FAR, delta, order), Fraction(0))
 
 
 def gaussian_epsilon(mu: float, delta: Fraction) -> Fraction:

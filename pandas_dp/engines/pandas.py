@@ -25,7 +25,7 @@ from pandas_dp.engines.arrow import rows_at
 from pandas_dp.engines.cells import Foreign, copied, forms, shallow
 from pandas_dp.engines.encode import MISSING, NANOSECONDS, ArrowValues, Coded, Numbers, Stored, stored
 from pandas_dp.engines.numeric import dense, hashable_floats
-from pandas_dp.facts.kinds import is_missing, kind_or_none
+from pandas_dp.facts.kinds import NEAR, is_missing, kind_or_none
 
 T = TypeVar("T")
 Found = tuple[NDArray[np.int64], int, Names]
@@ -42,7 +42,7 @@ def found_keys(column: Stored) -> Found:
     Numbers, the whole ones as integers whatever the dtype, bools as 0 and 1, dates and durations in nanoseconds, decimals as
     float64; text. Of objects and categories text and whole numbers are keys, and all else is none, whatever other rows hold:
     1.0 and True are the key 1. Of categories the forms are looked at, which the list decides as little (see `canonical`).
-    Dates and durations that have no label are none, see `labelled`.
+    Dates and durations that have no label are none, see `labelled`: so says the cell itself, whatever unit others give it.
     """
     if isinstance(column, Coded):
         return _of_objects(column)
@@ -69,21 +69,18 @@ def combined(columns: Sequence[Found]) -> Found:
 
 
 def _of_numbers(column: Numbers) -> Found:
-    values, present, factor = column.values, column.present(), NANOSECONDS.get(column.unit or "", 1)
+    values, present, size = column.values, column.present(), NANOSECONDS.get(column.unit or "", 1)
     if column.unit is not None:
-        first, last = column.kind.labelled(column.unit)
-        within: NDArray[np.bool_] = np.greater_equal(values, -(-first // factor)) & np.less_equal(
-            values, last // factor
-        )
-        present = within if present is None else present & within
+        first, last = column.kind.labelled
+        present = (values >= -(-first // size)) & (values <= last // size) & (True if present is None else present)
+        # a rule of the date, which coarser units meet
+        present &= (size > 1) | (column.kind.tz is None) | (np.abs(values) < NEAR) | (values % 1000 == 0)
     codes, count = dense(hashable_floats(values), present)
 
     def names(wanted: Places) -> list[Any]:
         # whole ones as integers: a column of these is one of floats as soon as a row misses its own
-        return [
-            int(n) * factor if n % 1 == 0 and abs(n) < 2**64 else n
-            for n in values[_rows(codes, count)[wanted]].tolist()
-        ]
+        cells = values[_rows(codes, count)[wanted]].tolist()
+        return [int(n) * size if n % 1 == 0 and abs(n) < 2**64 else n for n in cells]
 
     return codes, count, names
 

@@ -99,20 +99,20 @@ class Kind:
             return self.value(self.number(value, argument))
         return self._timestamp(value, argument, far=True)
 
-    def labelled(self, unit: str) -> tuple[int, int]:
-        """First and last dates or durations of a unit that have a label, as counts of nanoseconds.
+    @property
+    def labelled(self) -> tuple[int, int]:
+        """First and last dates or durations that can be labels, as counts of nanoseconds: facts of these, not of a unit.
 
-        Of nanoseconds those that have one in every time zone, of coarser units the years 1 to 9999, of those with a time zone
-        but for the first and the last day.
+        Of dates the years 1 to 9999, with a time zone but for the first and the last day; see `moment` for more that are none.
         """
-        if self.name == "timedelta" or unit == "ns":
-            return (1 - 2**63, 2**63 - 1) if self.name == "timedelta" else (-NEAR, NEAR)
+        if self.name == "timedelta":
+            return 1 - 2**63, 2**63 - 1
         around = DAY if self.tz else 0
         return YEARS[0] + around, YEARS[1] - around
 
     def moment(self, nanoseconds: int) -> pd.Timestamp:
-        """The date at a count of nanoseconds, which need not be one of 64 bits, by the clocks of the zone."""
-        near = abs(nanoseconds) < NEAR
+        """The date at a count of nanoseconds, by the clocks of the zone: with one, from `NEAR` on, of whole microseconds."""
+        near = abs(nanoseconds) < (NEAR if self.tz else 2**63)
         count = np.datetime64(nanoseconds if near else nanoseconds // 1000, "ns" if near else "us")
         stamp = pd.Timestamp(count, tz="UTC" if self.tz else None)
         return stamp.tz_convert(self.tz) if self.tz else stamp
@@ -129,7 +129,11 @@ class Kind:
             if DATE.fullmatch(value) if isinstance(value, str) else not bare:
                 with told(f"{argument}: "):
                     known = pd.Timestamp(value)
-                    beyond = far and abs(int(known.asm8.astype("M8[s]").astype(np.int64))) * 10**9 >= NEAR
+                    beyond = (
+                        far
+                        and abs(int(known.asm8.astype("M8[s]").astype(np.int64))) * 10**9 >= NEAR
+                        and not known.nanosecond
+                    )
                     stamp = placed(known.as_unit("us" if beyond else "ns"), self.tz)
         except PandasDPError:
             raise

@@ -90,6 +90,10 @@ class GroupStatistics:
         """What stands before the call of a question."""
         return self._of_column(self._column)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """See `PreparedFrame._ipython_key_completions_`."""
+        return self._frame._ipython_key_completions_()
+
     def _examples(self) -> tuple[list[str], list[str]]:
         """See `PreparedFrame._examples`."""
         return self._frame._examples()

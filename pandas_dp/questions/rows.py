@@ -126,6 +126,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
             return self._of(table).empty
         return applied(self._steps, without_rows(self._frame).reset_index(drop=True))
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """Names of columns, which notebooks offer behind a bracket."""
+        return [name for name in self._empty() if isinstance(name, str)]
+
     def _examples(self) -> tuple[list[str], list[str]]:
         """Columns of numbers and others, to name in a line to type."""
         kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items() if isinstance(name, str)}

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pandas_dp.books.odometer import zcdp_epsilon
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.files import canonical
+from pandas_dp.core.filters import ZCDPFilter
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.core.privacy import NeighboringRelation, PrivacyUnit, show
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, LedgerError, did_you_mean
@@ -27,15 +31,26 @@ from pandas_dp.tables import frames
 from pandas_dp.tables import schema_checks as table_checks
 from pandas_dp.tables.frames import check_frame
 
+USUAL_DELTA = Fraction(1, 10**10)  # with which a rho is mostly told as an epsilon
 ANOTHER = (
     "{name!r} answers for another table already; this object counts as new content, so every question is charged again. Is it "
     "the same table? Read it with pandas_dp.read_parquet('visits.parquet'), or name it: df.dp.protect(epsilon={total}, "
     "table='visits', version='2026-11-28')"
 )
+PERSON = re.compile(
+    r"(id|user|patient|person|customer|client|member|subject|employee|student|household|participant|respondent)s?"
+    r"([_ ]?(id|no|nr|number|key))?",
+    re.IGNORECASE,
+)
+ROWS = (
+    "this budget protects single rows, and column {column!r} looks like whose they are: where a person may own several, type "
+    "df.dp.protect(epsilon={total}, unit={column!r}, max_rows=10), before anything is asked"
+)
 # budgets that this process opened, whose terms it may type anew
 _opened_here: set[tuple[str | None, str, int]] = set()
 # of which unit the number of rows was said to be public: previews show it, and no other terms may hide it afterwards
 _counted: dict[tuple[str | None, str], PrivacyUnit] = {}
+_told: set[tuple[str | None, str]] = set()  # budgets of which it was said that they protect rows, not people
 _warned: set[tuple[str | None, str]] = set()  # budgets of which it was said that another object is other content
 
 
@@ -60,6 +75,20 @@ def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: 
     m = k if max_groups is None else min(positive_int(max_groups, "max_groups"), k)
     c = k if max_rows_per_group is None else min(positive_int(max_rows_per_group, "max_rows_per_group"), k)
     return PrivacyUnit(unit, k, m, c, relation)
+
+
+def total_of_rho(rho: Any, delta: Any, reserved: Any, accountant: Any) -> Budget:
+    """The total that admits so much rho of zero-concentrated differential privacy: about the least epsilon that pays it."""
+    if accountant not in ("auto", "zcdp"):
+        raise ArgumentValueError("rho= is a total of zCDP: leave accountant= out, df.dp.protect(rho=0.5, delta=1e-6)")
+    exact, slack = positive_epsilon(rho, "rho"), small_delta(delta) or USUAL_DELTA
+    part = slack / 10 if reserved is None else small_delta(reserved, "delta_reserved")
+    epsilon = zcdp_epsilon(exact, slack - part)
+    while True:
+        epsilon = Fraction(f"{float(epsilon) * (1 + 1e-6):.6g}")
+        budget = Budget.of(epsilon, slack, part, "zcdp")
+        if ZCDPFilter(budget).limit >= exact:
+            return budget
 
 
 def total(epsilon: Any, delta: Any = 0, reserved: Any = None, accountant: Any = "auto", plan: Any = None) -> Budget:
@@ -106,9 +135,20 @@ def protect(
         warn = other and lineage == "source" and (opened.path, name) not in _warned
         if warn:
             _warned.add((opened.path, name))
+        person = None if unit.column is not None else next(filter(_is_person, frame.columns), None)
+        told = person is not None and (opened.path, name) not in _told
+        if told:
+            _told.add((opened.path, name))
+    if told:
+        warnings.warn(ROWS.format(column=person, total=show(budget.epsilon)), UserWarning, stacklevel=5)
     if warn:
         warnings.warn(ANOTHER.format(name=name, total=show(budget.epsilon)), UserWarning, stacklevel=5)
     return session
+
+
+def _is_person(column: object) -> bool:
+    """Whether the name of a column, which is public, is one that says whose a row is."""
+    return isinstance(column, str) and PERSON.fullmatch(column) is not None
 
 
 class Content(NamedTuple):

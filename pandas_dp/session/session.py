@@ -7,6 +7,7 @@ import os
 import uuid
 import weakref
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -35,6 +36,7 @@ from pandas_dp.tables.protected import DERIVED, Table
 
 # by its own id and those of its parts, the one that a process may have: see `registry`
 implicits: dict[str, Session] = {}
+ROUNDING = Fraction(1, 2**30)  # more than a charge is rounded up
 closed: list[Session] = []  # since one was opened last
 
 
@@ -294,7 +296,17 @@ class Session:
     @property
     def spent(self) -> Odometer:
         """What is spent, as a text, with ``.epsilon``, ``.delta`` and ``.guarantee``; see `Odometer`."""
-        return odometer.spent(self._ledger.rule(self.name), self._ledger.state(self.name), self.unit)
+        state = self._ledger.state(self.name)
+        rho = self._rho() if state.unbounded and not state.epsilon else None
+        return odometer.spent(self._ledger.rule(self.name), state, self.unit, rho)
+
+    def _rho(self) -> Fraction | None:
+        """The sum of all prices, where each was a rho: what was answered is as private as that says."""
+        prices = [entry.price for entry in self._ledger.entries(self.name) if entry.charge is not None]
+        if not all(price.startswith("rho=") for price in prices):
+            return None
+        total = sum((Fraction(price.partition(",")[0].removeprefix("rho=")) for price in prices), Fraction(0))
+        return total * (1 + ROUNDING)
 
     @property
     def left(self) -> Odometer:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.dates import PARTS, shown
+from pandas_dp.steps.dates import PARTS, held, rescale, shown
 from pandas_dp.steps.text import as_text, python_text, texts
 from pandas_dp.steps.values import NAT, PER_SECOND, Kind, Nulls, Values, times
 
@@ -181,7 +181,7 @@ def rounded(name: str, operand: Values, freq: pd.Timedelta) -> Values:
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        If the operand is neither, or its unit does not hold the step.
+        If the operand is neither.
     """
     if operand.kind is Kind.ZONED:
         raise ArgumentTypeError(
@@ -194,7 +194,7 @@ def rounded(name: str, operand: Values, freq: pd.Timedelta) -> Values:
     if unit % step == 0:
         return operand
     if step % unit:
-        raise ArgumentValueError(f"dt.{name}: the column counts in a unit that does not hold this step")
+        operand, unit = rescale(operand, "ns"), 1
     size = step // unit
     down = operand.data // size
     rest = operand.data - down * size
@@ -204,4 +204,4 @@ def rounded(name: str, operand: Values, freq: pd.Timedelta) -> Values:
     with np.errstate(over="ignore"):
         found = np.asarray((down + up) * size)
     wrapped = np.where(up, found < operand.data, (found > operand.data) | (found == NAT))
-    return times(operand.kind, found, operand.missing | wrapped, operand.unit, None, operand.nulls)
+    return held(times(operand.kind, found, operand.missing | wrapped, operand.unit, None, operand.nulls), operand)

@@ -1,7 +1,8 @@
 """Dates and durations as exact counts of a unit, and the text that stands for one.
 
-Pandas takes the unit of a column from the finest of its cells. So what is computed is in nanoseconds, whatever the unit, and
-missing where these do not hold it; and no constant that they do not hold stands beside cells. Cells may lie anywhere.
+Pandas takes the unit of a column from the finest of its cells. So what is made of cells that nanoseconds hold is what it is in
+these, and missing where they do not hold it; and no constant that they do not hold is put among cells. Of a cell that they do
+not hold, beside which no column has them, anything may become.
 """
 
 from __future__ import annotations
@@ -215,7 +216,7 @@ def _moved(values: Values, kind: Kind, zone: Any, move: Callable[[Any], Any]) ->
         missing | (values.data > limit.max - np.maximum(shift, 0)) | (values.data <= limit.min - np.minimum(shift, 0))
     )
     data = np.where(missing, 0, values.data) + np.where(missing, 0, shift)
-    return times(kind, data, missing, values.unit, zone, values.nulls)
+    return held(times(kind, data, missing, values.unit, zone, values.nulls), values)
 
 
 def _shift(values: Values, move: Callable[[Any], Any]) -> tuple[Any, Any]:
@@ -295,8 +296,8 @@ def result_kind(op: str, left: Kind, right: Kind) -> Kind | None:
 
 
 def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
-    """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of nanoseconds is missing."""
-    x, y = (rescale(one, "ns") for one in alike(left, right))
+    """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of the unit is missing."""
+    x, y = alike(left, right)
     if kind is Kind.NUMBER:
         return _ratio(x, y)
     zone = left.zone if left.kind is kind else right.zone
@@ -304,14 +305,23 @@ def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
     with np.errstate(over="ignore"):
         result = np.asarray(x.data + second)  # wraps on overflow, which the signs then show
     missing = x.missing | y.missing | (((x.data ^ result) & (second ^ result)) < 0) | (result == NAT)
-    return times(kind, result, missing, x.unit, zone, nulls_among(x, y))
+    return held(times(kind, result, missing, x.unit, zone, nulls_among(x, y)), x, y)
+
+
+def held(made: Values, *operands: Values) -> Values:
+    """What was made of dates and durations, missing where nanoseconds held all of those and do not hold this."""
+    near = ~np.logical_or.reduce(np.broadcast_arrays(*(rescale(one, "ns").missing for one in operands)))
+    missing = made.missing | (near & rescale(made, "ns").missing)
+    return times(made.kind, made.data, missing, made.unit, made.zone, made.nulls)
 
 
 def _ratio(left: Values, right: Values) -> Values:
-    """One that is a whole number exactly, others as floats divide nanoseconds."""
+    """One that is a whole number exactly, others as floats divide nanoseconds, where these hold both."""
+    x, y = rescale(left, "ns"), rescale(right, "ns")
+    far = x.missing | y.missing
     with np.errstate(all="ignore"):
         whole, rest = np.divmod(left.data, np.where(right.data == 0, 1, right.data))
-        result = left.data.astype(np.float64) / right.data.astype(np.float64)
+        result = np.where(far, left.data / right.data, x.data / y.data)
         result = np.where((rest == 0) & (right.data != 0), whole, result)
     return numbers(np.where(left.missing | right.missing, np.nan, result), nulls_among(left, right))
 

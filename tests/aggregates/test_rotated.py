@@ -102,17 +102,16 @@ def spreads_of(law, rows, scale, t, v, draws=DRAWS):
         yield name, pd.Series(values), error.bounds(pd.Series(values), LEVEL), truth
 
 
-SETTINGS = [  # each pair of two of them; sides by turns
-    (rows, epsilon, 1 + (i + j) % 2)
+SETTINGS = [  # each pair of any two of them; laws and sides by turns
+    (LAWS[(i + k) % 2], rows, epsilon, 1 + (i + j) % 2, place)
     for i, rows in enumerate((30, 400, 2000, 10**6))
     for j, epsilon in enumerate((0.05, 0.5, 3))
+    for k, place in enumerate(PLACES)
 ]
 
 
 @pytest.mark.one_in(40)
-@pytest.mark.parametrize("place", PLACES, ids=str)
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("rows", "epsilon", "sides"), SETTINGS)
+@pytest.mark.parametrize(("law", "rows", "epsilon", "sides", "place"), SETTINGS, ids=str)
 def test_what_is_printed_holds(law, rows, epsilon, sides, place):
     """Of values that are shown, wherever there are two rows a unit of the noise."""
     scale = sides / epsilon

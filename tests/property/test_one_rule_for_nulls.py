@@ -104,6 +104,10 @@ USES: dict[str, tuple[str, ...]] = {
     "unique": ("ward",),
     "unique by column": ("cost",),
     "found counts": ("ward",),
+    "found histogram": ("ward",),
+    "found mode": ("ward",),
+    "found top_k": ("ward",),
+    "means of blocks of found groups": ("ward",),
     "found dates": ("day",),
     "sizes of found groups": ("ward",),
     "counts of found groups": ("ward",),  # the look at the keys; what is then asked about a column is asked above

@@ -12,6 +12,8 @@ from support.frames import protected
 
 from pandas_dp.errors import ArgumentValueError
 from pandas_dp.steps.expression import Column, Constant, Expression, Operation
+from pandas_dp.steps.functions import METHODS
+from pandas_dp.steps.time_functions import PROPERTIES
 
 UNITS = ["s", "ms", "us", "ns"]
 STAMPS = [
@@ -26,6 +28,12 @@ STAMPS = [
 SPANS = ["0 days", "1 day", "-1 day", "36525 days", "3 s", "-106751 days", "106751 days"]
 CONSTANTS: list[Any] = [*map(pd.Timestamp, ("1678-01-01", "1970-01-01", "2020-01-01 00:00:00.000000001", "2262-04-11"))]
 CONSTANTS += [*map(pd.Timedelta, ("1ms", "1D", "36525D", "-7us", "106751D", "1ns", "3s", "0s"))]
+GIVEN: dict[str, list[tuple[Any, ...]]] = {
+    **{f"dt.{name}": [(step,) for step in ("D", "h", "s", "ms", "us", "ns")] for name in ("floor", "ceil", "round")},
+    "dt.tz_localize": [("Europe/Berlin",), ("Asia/Tokyo",), (None,)],
+    "dt.tz_convert": [("America/New_York",)],
+    "dt.strftime": [("%Y-%m-%d %H:%M:%S.%f",)],
+}
 T, S, U = Column("t"), Column("s"), Column("u")
 KINDS = {"numpy": "", "zoned": "UTC", "arrow": "arrow"}
 
@@ -48,7 +56,12 @@ def made(x: Expression) -> list[Expression]:
     small = Operation(">", (S, Constant(pd.Timedelta("0s"))))
     for other in [*map(Constant, CONSTANTS), T, S, U]:
         found += [Operation("where", (x, small, other)), Operation("fillna", (Operation("where", (x, small)), other))]
-    found += [Operation(f"dt.{name}", (x,)) for name in ("year", "second", "day")]
+    for name, build in PROPERTIES.items():
+        if name.startswith("dt."):
+            found.append(build(x))
+    for name, method in METHODS.items():
+        for given in GIVEN.get(name, [()]) if name.startswith("dt.") else []:
+            found.append(method(x, *given))
     found += [Operation(op, (x, y)) for op in ("<", "==", ">=") for y in (T, U, S, *map(Constant, CONSTANTS))]
     return [*found, *(Operation(name, (x,)) for name in ("negative", "abs"))]
 
@@ -119,4 +132,4 @@ def test_a_constant_that_some_units_do_not_hold_is_refused_beside_dates_and_comp
             Operation("-", (T, far)).evaluate(table)
         found = Operation("fillna", (T, Constant(pd.Timestamp("2262-04-10")))).evaluate(table)
         assert found.tolist() == [pd.Timestamp("9999-12-31"), pd.Timestamp("2020-01-01"), pd.Timestamp("2262-04-10")]
-    assert Operation("+", (T, Constant(pd.Timedelta("1D")))).evaluate(df).isna().tolist() == [True, False, True]
+    assert Operation("+", (T, Constant(pd.Timedelta("1D")))).evaluate(df).isna().tolist() == [False, False, True]

@@ -182,9 +182,9 @@ def test_shares_are_no_column_of_zeros():
     """
     frame = protected({"x": np.random.default_rng(1).random(2000), "z": np.zeros(2000), "n": np.zeros(2000, dtype=int)})
     ask = lambda d: d.mean("x", bounds="private")  # noqa: E731
-    assert alarms(frame, ask, "little but 0", 20) == 0
+    assert alarms(frame, ask, "little besides 0", 20) == 0
     for column in ("z", "n"):
-        assert alarms(frame, lambda d, column=column: d.mean(column, bounds="private"), "little but 0", 10) > 0
+        assert alarms(frame, lambda d, column=column: d.mean(column, bounds="private"), "little besides 0", 10) > 0
 
 
 @pytest.mark.slow

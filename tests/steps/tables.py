@@ -184,10 +184,13 @@ def numbers(depth: int = 3) -> st.SearchStrategy[Expression]:
     )
 
 
+_moments = st.datetimes(datetime.datetime(1677, 9, 22), datetime.datetime(2262, 4, 11))
+
+
 @cache
 def durations(depth: int = 2) -> st.SearchStrategy[Expression]:
     """Expressions that give durations."""
-    longest = datetime.timedelta(days=10**7)
+    longest = datetime.timedelta(days=106_751)  # farther ones can only be compared
     constants = st.timedeltas(-longest, longest).map(Constant)
     leaves = st.sampled_from(_columns["duration"]).map(Column) | constants
     if not depth:
@@ -205,7 +208,7 @@ def durations(depth: int = 2) -> st.SearchStrategy[Expression]:
 @cache
 def dates(depth: int = 2) -> st.SearchStrategy[Expression]:
     """Expressions that give dates."""
-    leaves = st.sampled_from(_columns["date"]).map(Column) | st.datetimes().map(Constant)
+    leaves = st.sampled_from(_columns["date"]).map(Column) | _moments.map(Constant)
     if not depth:
         return leaves
     return leaves | st.builds(_operation, st.sampled_from(["+", "-"]), dates(depth - 1), durations(depth - 1))
@@ -275,7 +278,7 @@ def choices(depth: int = 1) -> st.SearchStrategy[Expression]:
         ),
         "text": st.sampled_from([*_columns["text"], "c", "ci"]).map(Column) | _clean_texts.map(Constant),
         "arrow": st.just(Column("s")),
-        "date": st.sampled_from(_columns["date"]).map(Column) | st.datetimes().map(Constant),
+        "date": st.sampled_from(_columns["date"]).map(Column) | _moments.map(Constant),
         "duration": st.sampled_from(_columns["duration"]).map(Column),
         "truth": st.sampled_from(["b", "nb"]).map(Column),
     }

@@ -610,20 +610,23 @@ def of_times(op: str, left: Cells, right: Cells) -> Cells:
         form = "T"
     if form is None:
         raise Refused
+    unit = min(left.unit, right.unit, key=UNITS.__getitem__)
     found: list[Any] = []
     for x, y in rows(left, right):
-        x, y = within(x, "ns"), within(y, "ns")
+        x, y = within(x, unit), within(y, unit)
+        near = within(x, "ns") is not None and within(y, "ns") is not None
         if x is None or y is None:
             found.append(None)
         elif form != "f":
-            found.append(within(x + y if op == "+" else x - y, "ns"))
+            found.append(within(within(x + y if op == "+" else x - y, unit), "ns" if near else unit))
         elif y and not x % y:
             found.append(float(x // y))
         else:
+            scale = 1 if near else UNITS[unit]
             with np.errstate(all="ignore"):
-                found.append(of_float(np.float64(x) / np.float64(y)))
+                found.append(of_float(np.float64(x // scale) / np.float64(y // scale)))
     zone = left.zone if left.form == form else right.zone
-    return made(found, form, left, right, nulls=NAN, zone=zone if form in "DZ" else None)
+    return made(found, form, left, right, nulls=NAN, zone=zone if form in "DZ" else None, unit=unit)
 
 
 CYCLE = 146_097 * 86_400  # seconds of 400 years, after which the calendar repeats itself

@@ -85,5 +85,4 @@ class WinsorizedSum:
         noise = self.noise(a, b)
         if noise is None:
             return [0]
-        clipped = (part.offsets.clip(low, high) - low) * part.counts  # shape (occupied points,)
-        return noise.draw(Exact([int(clipped.sum())]), fill)
+        return noise.draw(Exact([int(((part.offsets.clip(low, high) - low) * part.counts).sum())]), fill)

@@ -269,8 +269,7 @@ def discrete_gaussian_vector(variance: Fraction, n: int, *, fill: Fill = random_
     numerator, denominator = positive_ratio(variance, "variance")
     if numerator >= denominator * WIDEST**2:
         raise ArgumentValueError("variance is 2**100 or more; type discrete_gaussian(variance) for each draw")
-    noise = np.empty(_size(n), dtype=np.int64)
-    return _fill_gaussian(noise, numerator, denominator, 32 if n < 8192 else 128, fill)
+    return _fill_gaussian(np.empty(_size(n), np.int64), numerator, denominator, 32 if n < 8192 else 128, fill)
 
 
 def _fill_gaussian(

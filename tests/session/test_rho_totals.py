@@ -1,0 +1,100 @@
+"""Totals and prices in rho: what a budget of zCDP pays, and the epsilon that is told of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log, sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize_scalar
+from support import questions
+from support.frames import fresh, people, protected, refused
+
+import pandas_dp
+from pandas_dp import ArgumentTypeError, ArgumentValueError, BudgetExceededError
+from pandas_dp.books.odometer import zcdp_epsilon
+from pandas_dp.session.session import ROUNDING
+
+RHOS = [Fraction("1e-4"), Fraction("0.01"), Fraction("0.5"), Fraction(3), Fraction(40)]
+DELTAS = [Fraction("9e-11"), Fraction("9e-7"), Fraction("0.01")]
+
+
+def at(order, rho, delta):
+    return rho * order + log(1 / delta) / (order - 1) + log((order - 1) / order) - log(order) / (order - 1)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize("rho", RHOS)
+def test_the_epsilon_of_a_rho_is_about_the_least_that_an_order_proves(rho, delta):
+    r, d = float(rho), float(delta)
+    best = minimize_scalar(lambda t: at(1 + np.exp(t), r, d), bounds=(-8, 14), method="bounded").fun
+    told = float(zcdp_epsilon(rho, delta))
+    assert max(best, 0) * (1 - 1e-9) <= told <= max(best, 0) * 1.01
+    assert told <= r + 2 * sqrt(r * log(1 / d))  # the textbook's
+
+
+def test_one_answer_in_rho_is_told_by_the_order_that_fits_it():
+    df = protected(epsilon=3, delta=1e-6)
+    df.dp(rho=0.01).count()
+    assert 0.6 < df.dp.session.spent.epsilon < 0.756  # 1.44 at the order that fits the total
+    df.dp(rho=0.01).count("age")
+    assert df.dp.session.spent.epsilon < 1
+    df.dp(epsilon=0.1, delta=1e-7).count("pay")  # of which no rho is on record
+    assert df.dp.session.spent.epsilon > 1.4
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_a_total_in_rho_pays_that_much(monkeypatch, delta):
+    df, name = people(), fresh()
+    session = df.dp.protect(rho=0.5, delta=delta, name=name)
+    for _ in range(5):
+        df.dp(rho=0.1, fresh=True).count()
+    with refused(monkeypatch, df, BudgetExceededError):
+        df.dp(rho=0.001, fresh=True).count()
+    assert session.budget.accountant == "zcdp"
+    assert session.spent.epsilon <= session.budget.epsilon
+    assert float(session._rule.limit) == pytest.approx(0.5, rel=1e-3)
+    assert df.dp.protect(rho=0.5, delta=delta, name=name) is session
+
+
+def test_what_does_not_go_with_a_total_in_rho():
+    df = people()
+    for terms, kind in (
+        ({"rho": 0.5, "epsilon": 1}, ArgumentTypeError),
+        ({"rho": 0.5, "accountant": "gdp"}, ArgumentValueError),
+        ({"rho": 0.5, "plan": {0.1: 4}}, ArgumentTypeError),
+        ({"rho": -1}, ArgumentValueError),
+        ({}, ArgumentTypeError),
+    ):
+        with pytest.raises(kind):
+            df.dp.protect(name=fresh(), **terms)
+
+
+@pytest.mark.parametrize("terms", [{}, {"neighbors": "replace_one"}, {"unit": "uid", "max_rows": 3, "max_groups": 2}])
+def test_no_answer_costs_more_than_its_rho(terms):
+    df = protected(questions.table(), epsilon=50, delta=1e-6, accountant="zcdp", **terms)
+    found = 0
+    for name, ask in questions.EVERY.items():
+        try:
+            ahead = ask(df.dp.preview(rho=0.02))
+        except pandas_dp.PandasDPError:
+            continue  # it takes no rho, or needs other terms
+        found += 1
+        assert ahead.charge.renyi <= Fraction("0.02") * (1 + ROUNDING), name
+    assert found > 30
+
+
+def test_two_tables_have_budgets_of_their_own():
+    first, second = people(), pd.DataFrame({"age": [31, 45, 62] * 10})
+    one, other = first.dp.protect(rho=0.5, name=fresh()), second.dp.protect(epsilon=3, name=fresh())
+    first.dp(rho=0.1).count()
+    second.dp(epsilon=1).count()
+    assert (second.dp.session, first.dp.session) == (other, one)
+    assert other.spent == "epsilon=1"
+    copied = second.copy()
+    with pytest.raises(pandas_dp.UnverifiedFrameError) as caught:
+        copied.dp(epsilon=1).count()
+    for session in (one, other):
+        assert f"name={session.name!r}" in str(caught.value)
