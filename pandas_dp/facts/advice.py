@@ -60,9 +60,13 @@ def show_line(
     placed = tuple(parameters)
     values = dict(zip(placed, args, strict=False)) | given
     written = as_written(name, args, given)
-    if error._priced is not None and written is not None and (dear := with_delta(written, error._priced[1])):
-        _replace(error, error._priced[0], dear)
-        error._priced = None
+    if error._priced is not None and hasattr(asked, "_before"):
+        text, delta = error._priced
+        before = asked._before if asked._before.startswith("[") else f".{asked._before}"
+        kept = f"{text.partition(')')[0]}){before}{Call(name, args, given).needing(placed, {})}"
+        dear = (with_delta(written, delta) if written else None) or kept
+        _replace(error, text, dear)
+        error._priced = dear, delta  # for the call that was typed
     if error._slip is not None:
         line = written and corrected(written, *error._slip)
         wrong = str(error).partition(": ")[0]
