@@ -211,7 +211,9 @@ def reconcile(answers: Any, complete: Any = (), nonnegative: bool = False) -> Re
     groups = [group_of(same, promised, nonnegative) for same in by_rows.values()]
     if all(len(group.fit.tables) < 2 for group in groups):
         raise ArgumentValueError(_apart(tables, promised))
-    return Reconciled(tuple(listed), groups, (*_notes(groups), *[Caution(MOVED)] * nonnegative))
+    unfinished = nonnegative and not all(group.found for group in groups)
+    moved = [Caution(text) for text in ([MOVED] * nonnegative + [UNFINISHED] * unfinished)]
+    return Reconciled(tuple(listed), groups, (*_notes(groups), *moved))
 
 
 def _notes(groups: list[Group]) -> tuple[str, ...]:
@@ -225,8 +227,6 @@ def _notes(groups: list[Group]) -> tuple[str, ...]:
         found, mean, most = consistent.misfit(group.fit, group.zero)
         if mean and found > most:
             notes.append(Caution(APART))
-        if not group.found:
-            notes.append(Caution(UNFINISHED))
     return tuple(dict.fromkeys(notes))
 
 
