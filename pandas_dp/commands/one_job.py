@@ -58,7 +58,8 @@ def one_job(ledger: str, table: str, version: str) -> Iterator[None]:
 def _held(path: str) -> IO[bytes]:
     """The file, locked. One that its job removed meanwhile keeps nobody out, so another is made."""
     while True:
-        file = open(path, "a+b")  # noqa: SIM115 - it is held for as long as the job runs
+        # never through a link, which might lead to a file of somebody's
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666), "r+b")
         try:
             _lock(file)
             with contextlib.suppress(FileNotFoundError):

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandas_dp.aggregates import consistent
-from pandas_dp.aggregates.consistent import CellNoise, Fit, Law, Noisy, half_width
+from pandas_dp.aggregates.consistent import Fit, Noisy
 from pandas_dp.aggregates.count import Count, CountBy
 from pandas_dp.aggregates.cross_tables import CrossTable
 from pandas_dp.aggregates.uncertainty import Additive, Ends, NoError
+from pandas_dp.aggregates.weighted_noise import CellNoise, Law, half_width
 from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.labels import CrossLabels, Labels

@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pandas_dp.aggregates import consistent
-from pandas_dp.aggregates.consistent import CellNoise, Equations, Law, Noisy, Residuals
+from pandas_dp.aggregates import consistent, weighted_noise
+from pandas_dp.aggregates.consistent import Equations, Noisy, Residuals
+from pandas_dp.aggregates.weighted_noise import CellNoise, Law
 from pandas_dp.core.measurement import Exact
 from pandas_dp.core.mechanisms.gaussian import DiscreteGaussian
 from pandas_dp.core.mechanisms.laplace import DiscreteLaplace
@@ -148,10 +149,10 @@ def test_half_widths_of_sums_of_laplace_noise(shares, level):
     """400,000 sums of continuous noise: the share outside is off by more than five deviations with less than 1e-6."""
     rng, draws = np.random.default_rng(3), 400_000
     sums = sum(rng.laplace(0, math.sqrt(share / 2), draws) for share in shares)
-    half = consistent.half_width(laplace(*shares), level)
+    half = weighted_noise.half_width(laplace(*shares), level)
     inside = float((np.abs(sums) <= half).mean())
     assert abs(inside - level) < 5 * math.sqrt(level * (1 - level) / draws)
-    normal = consistent.half_width(Law(((1.0, CellNoise(1.0), 1),)), level)
+    normal = weighted_noise.half_width(Law(((1.0, CellNoise(1.0), 1),)), level)
     if len(shares) == 1 and level > 0.95:  # the test tells a Laplace tail from a normal one
         assert float((np.abs(sums) <= normal).mean()) < level - 0.005
 
@@ -185,7 +186,7 @@ def test_means_of_two_counts_are_covered_as_enumerated(name, level):
         laws.append((steps, (1 - p) / (1 + p) * p ** np.abs(steps)))
     away = np.abs(weights[0] * laws[0][0][:, None] + weights[1] * laws[1][0])
     chances = laws[0][1][:, None] * laws[1][1]
-    half = consistent.half_width(law, level)
+    half = weighted_noise.half_width(law, level)
     assert chances[away <= half].sum() > level - 0.003
     step = max(0.07 * math.sqrt(law.variance), max(weights))
     assert chances[away < half - step].sum() < level + 0.003
@@ -198,14 +199,14 @@ def test_rounded_gaussian_noise_has_the_variance_of_its_steps(rho):
     draws = np.array(noise.draw(Exact([0] * 400_000)))
     squares = draws.astype(float) ** 2
     assert abs(squares.mean() - told.variance) < 5.5 * squares.std() / math.sqrt(draws.size) + 1e-4
-    half = consistent.half_width(Law(((1.0, told, 1),)), 0.95)
+    half = weighted_noise.half_width(Law(((1.0, told, 1),)), 0.95)
     assert (np.abs(draws) <= half).mean() > 0.95 - 5 * math.sqrt(0.95 * 0.05 / draws.size)
 
 
 def test_at_high_levels_it_is_a_bound_for_all_weights():
     one = laplace(2 * 50.0**2)  # of scale 50
-    assert consistent.half_width(one, 0.9999) >= 50 * math.log(1e4)
-    assert consistent.half_width(Law(), 0.95) == 0
+    assert weighted_noise.half_width(one, 0.9999) >= 50 * math.log(1e4)
+    assert weighted_noise.half_width(Law(), 0.95) == 0
 
 
 def test_tables_of_very_different_noise_agree():

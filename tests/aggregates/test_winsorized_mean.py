@@ -80,14 +80,14 @@ def test_units_fill_blocks():
     df = protected(frame, unit="u", max_rows=100, epsilon=10)
     answer = df.dp(epsilon=1).mean("x", **WIDE)
     assert "fewer than the 8,530 units that it needs" in repr(answer)
-    assert any(note.startswith("at most 100 rows of one 'u' count") for note in answer.notes)
+    assert any(note.startswith("at most 100 rows of each 'u' count") for note in answer.notes)
     assert not any("all rows of one" in note for note in answer.notes)
     large = (
         protected(ages(2 * MANY).assign(u=np.arange(2 * MANY) // 2), unit="u", max_rows=2)
         .dp(epsilon=2)
         .mean("x", **WIDE)
     )
-    assert any(note.startswith("all rows of one 'u' count, in one block") for note in large.notes)
+    assert any(note.startswith("all rows of each 'u' count, in one block") for note in large.notes)
 
 
 def test_missing_values_fill_no_block():
@@ -154,7 +154,7 @@ def test_twin_that_charges_the_cheaper_way_is_refused_by_the_gate(monkeypatch):
 
     def cheaper(self, terms):
         rest = self._rest(terms)
-        first = DiscreteLaplace(F(20)).loss(winsorized_mean.Count("x", units=True).sensitivity(terms.unit))
+        first = DiscreteLaplace(F(20)).loss(winsorized_mean.RowCounts("x", units=True).sensitivity(terms.unit))
         look = look_at(self._means(rest), "winsorized", rest.price.epsilon, terms.unit)
         return first + look.mechanism.loss(look.statistic.sensitivity(terms.unit))
 

@@ -251,6 +251,19 @@ main({["run", *(str(job.path / name) for name in ("plan.toml",)), *job.where]!r}
     assert not list(job.path.glob("*.job"))
 
 
+def test_a_job_writes_through_no_link(job):
+    (job.path / "mine").write_text("kept")
+    stop = "import os\nimport pandas_dp.commands.run as r\nr.data_files.same_frame = lambda *args: os._exit(9)"
+    job(before=stop)
+    (held,) = job.path.glob("*.job")
+    held.unlink()
+    held.symlink_to(job.path / "mine")
+    done = job()
+    assert done.returncode == 1
+    assert "no file can be written beside" in done.stderr
+    assert (job.path / "mine").read_text() == "kept"
+
+
 def test_a_job_that_was_killed_keeps_nobody_out(job):
     stop = "import os\nimport pandas_dp.commands.run as r\nr.data_files.same_frame = lambda *args: os._exit(9)"
     assert job(before=stop).returncode == 9

@@ -97,7 +97,7 @@ def test_what_is_advised_can_be_typed(line):
     """In an expression, or of a protected table; nothing may be wrong with it but that there are few rows."""
     scope: dict[str, Any] = {"pd": pd, "np": np, "pandas_dp": pandas_dp, "lookup": LOOKUP, "lower": 0, "upper": 100}
     if line.startswith("df.dp.protect"):
-        scope["df"] = TABLE.copy()
+        scope["df"] = TABLE.copy() if "unit=" in line else TABLE.drop(columns="person")
         eval(line.replace(")", f", name={fresh()!r})"), scope)
         return
     if line.startswith(("df", ".")):

@@ -357,5 +357,5 @@ def test_queries(asked):
 def test_bounds_that_were_found_are_told_once(name):
     df = protected(pd.DataFrame({"v": [1, 2, 3, 1000] * 250}), epsilon=100)
     notes = df.dp(epsilon=5).agg({"v": [name]}, bounds={"v": "private"}).notes
-    assert sum("of values cut to [" in note for note in notes) == 1
-    assert any("that 15 % of the price found" in note for note in notes)
+    assert sum("of values clipped to [" in note for note in notes) == 1
+    assert any("15 % of the price found" in note for note in notes)

@@ -71,6 +71,8 @@ def cells(expression: Expression, table: pd.DataFrame) -> list[Any] | str:
         column = expression.evaluate(table)
     except Exception as error:
         return type(error).__name__
+    if isinstance(column.dtype, pd.DatetimeTZDtype):  # near the ends of time clocks show what pandas cannot write
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
     return [None if gone else cell for gone, cell in zip(column.isna().tolist(), column.tolist(), strict=True)]
 
 

@@ -108,6 +108,9 @@ def rows_in_parts(
     return parts[kept], positions[kept]
 
 
+Count = RowCounts  # the name in answers that earlier versions pickled
+
+
 @dataclass(frozen=True)
 class KeySensitivity(Sensitivity):
     """How far one unit moves counts by keys: over all keys there could be, those without rows count 0.
