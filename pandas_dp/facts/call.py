@@ -87,7 +87,7 @@ def safe(value: Any, argument: str = "") -> str:
     """The name of a column, a word or a number as it was typed; anything else may be data, and is an example of its kind."""
     if type(value) in QUICK and (type(value) is not str or (len(value) <= LONGEST and argument not in FACTS)):
         return repr(value)
-    if argument in ("columns", "x", "by") and type(value) is list:
+    if argument in ("columns", "column", "x", "by") and type(value) is list:
         return f"[{', '.join(map(safe, value))}]"
     if isinstance(value, Mapping):
         return "..."

@@ -148,7 +148,7 @@ class GroupQuestions(PreparedFrame):
         columns = tuple(column) if isinstance(column, list) else (column,)
         if isinstance(column, list) and len(dict.fromkeys(map(repr, columns))) < max(len(columns), 2):
             raise ArgumentTypeError(
-                "name one column, unique('state'), or several that differ, unique(['state', 'sex'])"
+                "column must be the name of one column, or a list of several that differ: unique(['state', 'sex'])"
             )
         few_columns(columns)
         made = tuple(KeyColumn(name, self._kind(name)) for name in columns)

@@ -273,7 +273,7 @@ def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
         (lambda q: q.value_counts("x", other=True), ArgumentTypeError, "go with listed keys"),
         (lambda q: q.groupby("x", null=True), ArgumentTypeError, "go with listed keys"),
         (lambda q: q.value_counts("y"), ArgumentValueError, "no column named 'y'"),
-        (lambda q: q.unique(["x"]), ArgumentTypeError, "name one column"),
+        (lambda q: q.unique(["x"]), ArgumentTypeError, "the name of one column"),
         (lambda q: q.groupby("x")["cost"].mean(), ArgumentTypeError, "public bounds"),
         (lambda q: q.groupby("x")["cost"].mean(bounds="private"), ArgumentTypeError, "needs bounds"),
         (lambda q: q.groupby("x").sum(bounds=(0, 9)), ArgumentTypeError, "needs a column"),
