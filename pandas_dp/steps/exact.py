@@ -9,7 +9,8 @@ and Arrow dtypes.
 
 NumPy's integers are floats as soon as some row misses its own, and unsigned as soon as one is large. So of cells below `WHOLE`
 nothing here may give another number than of the floats that they are elsewhere: sums, differences and products, which can be
-beyond, are floats, and so is what meets a constant from there on, or a column with unknown cells.
+beyond, are floats (next to the exact number, also of larger cells), and so is what meets a constant from there on, or a column
+with unknown cells.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ UFUNCS: dict[str, Any] = {
     "//": np.floor_divide,
     "%": np.remainder,
 }
+ROUNDED = ("+", "-", "*")  # of NumPy's integers these are floats
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.uint64).max
 WHOLE = 2**53  # up to here each integer is a float
 LONGEST = 18  # digits that int64 holds, whichever they are
@@ -128,6 +130,32 @@ def arithmetic(op: str, left: Values, right: Values) -> Values | None:
     if result.dtype.kind != "O":
         missing = missing | _wrapped(op, x.data, y.data, result)
     return _made(result, missing, nulls, scale)
+
+
+def rounded_once(op: str, left: Values, right: Values, result: Any) -> Any:
+    """Sums, differences and products in float64, of integers beyond `WHOLE` too the floats next to the exact ones.
+
+    A constant is the float next to it. So what comes of cells that are floats, however they are stored, is what floats give.
+    """
+    if not all(value.data.dtype.kind in "iu" and value.infinite is None for value in (left, right)):
+        return result
+    far = [
+        (value.data > WHOLE) | ((value.data < -WHOLE) if value.data.dtype.kind == "i" else False)
+        for value in (left, right)
+    ]
+    wide: Any = np.broadcast_to((far[0] | far[1]) & ~(left.missing | right.missing), result.shape)
+    if wide.any():
+        x, y = (_integers(value, wide) for value in (left, right))
+        result = result.copy()
+        result[wide] = [float(number) for number in UFUNCS[op](x, y)]
+    return result
+
+
+def _integers(value: Values, wide: Mask) -> Any:
+    """Those of some rows as Python's, a constant as it is as a float."""
+    if value.constant:
+        return np.full(int(wide.sum()), int(float(value.data)), dtype=object)
+    return np.broadcast_to(value.data, wide.shape)[wide].astype(object)
 
 
 def _of_constants(op: str, x: Any, y: Any) -> Values | None:

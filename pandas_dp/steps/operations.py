@@ -78,6 +78,8 @@ def arithmetic(op: str, left: Values, right: Values) -> Values:
         x, y = left.floats(), right.floats()
         with np.errstate(all="ignore"):
             result = OPERATORS[op](x, y)
+        if op in exact.ROUNDED:
+            result = exact.rounded_once(op, left, right, np.asarray(result))
         if op == "**":  # numpy has 1 ** nan == nan ** 0 == 1; here a missing operand always decides
             result = np.where(np.isnan(x) | np.isnan(y), np.nan, result)
         if op in ("*", "//", "%"):

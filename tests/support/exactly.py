@@ -179,7 +179,15 @@ def arithmetic(op: str, left: Cells, right: Cells) -> Cells:
             x, y = (np.array([np.nan if c is None else near(c) for c in side.cells]) for side in (left, right))
             x, y = x[0] if left.constant else x, y[0] if right.constant else y
             missing = np.isnan(x) | np.isnan(y)
-            cells = [None if gone else of_float(number) for gone, number in zip(missing, NUMPY[op](x, y), strict=True)]
+            numbers = np.broadcast_to(NUMPY[op](x, y), missing.shape).tolist()
+        if op in "+-*" and {left.form, right.form} <= set("iuw"):  # rounded once; a constant is a float
+            sides = [
+                [None if c is None else int(near(c)) if side.constant else c for c in side.cells]
+                for side in (left, right)
+            ]
+            sides = [side * len(numbers) if len(side) == 1 else side for side in sides]
+            numbers = [None if None in pair else near(PYTHON[op](*pair)) for pair in zip(*sides, strict=True)]
+        cells = [None if gone else of_float(number) for gone, number in zip(missing, numbers, strict=True)]
         return made(cells, "f", left, right, nulls=NAN)
     form = "w" if op == "-" and form == "u" else form
     scale = {"*": left.scale + right.scale, "//": 0}.get(op, max(left.scale, right.scale))
