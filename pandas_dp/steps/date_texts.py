@@ -113,7 +113,7 @@ def strftime(operand: Values, date_format: str) -> Values:
     missing = missing | (day < _FIRST) | (day >= _BEYOND)
     parts = (np.where(missing, 0, day), second, rest)
     found = pieces("dt.strftime", date_format, WRITTEN)
-    columns = [WRITTEN[text](*parts) if known else [text] * len(day) for known, text in found]
+    columns = [WRITTEN[text](*parts) if known else [text] * len(day) for known, text in (*found, (False, ""))]
     return texts(list(map("".join, zip(*columns, strict=True))), np.asarray(missing), nulls=operand.nulls)
 
 

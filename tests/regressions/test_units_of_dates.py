@@ -135,3 +135,11 @@ def test_a_constant_that_some_units_do_not_hold_is_refused_beside_dates_and_comp
         found = Operation("fillna", (T, Constant(pd.Timestamp("2262-04-10")))).evaluate(table)
         assert found.tolist() == [pd.Timestamp("9999-12-31"), pd.Timestamp("2020-01-01"), pd.Timestamp("2262-04-10")]
     assert Operation("+", (T, Constant(pd.Timedelta("1D")))).evaluate(df).isna().tolist() == [False, False, True]
+
+
+def test_a_format_without_a_directive_is_a_text_for_each_row():
+    """One without any letter gave a text less than there are rows, and failed where there was one."""
+    for rows in (0, 3):
+        table = pd.DataFrame({"t": pd.Series([pd.Timestamp("2024-01-01")] * rows, dtype="datetime64[ns]")})
+        for form, text in (("", ""), ("x", "x"), ("%%", "%")):
+            assert METHODS["dt.strftime"](T, form).evaluate(table).tolist() == [text] * rows
