@@ -177,7 +177,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     Examples
     --------
     >>> round(float(zcdp_epsilon(Fraction(1, 100), Fraction("9e-7"))), 3)
-    0.648
+    0.625
     """
     if not rho:
         return Fraction(0)

@@ -102,7 +102,7 @@ def missing_question(asked: type, name: str, column: str, by: tuple[str, ...] | 
         hint = hint.replace("{name}", name).replace("{column}", column)
         return f".dp groups have no {name!r}: {hint}"
     questions = [known for known in dir(asked) if not known.startswith("_")]
-    if by is None and name in HINTS:
+    if (by is None or name == "explode") and name in HINTS:  # of groups, too, a step comes first
         return f".dp has no {name!r}: {HINTS[name].replace('{column}', column).replace('`', '')}"
     close = did_you_mean(name, questions) or "."
     return f".dp has no {name!r}{close} There are: {', '.join(questions)}"

@@ -141,8 +141,10 @@ def _entries(chunk: Any, i: int) -> Any:
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?|.", re.DOTALL)
 
 
-def check_pattern(pat: str) -> None:
-    """Refuse what RE2 or Python does not read as a pattern.
+def check_pattern(name: str, pat: str, case: bool = True) -> None:
+    """Refuse what RE2 or Python does not read as a pattern, in the very form in which it runs.
+
+    Of no text at all it would not be read: then its failure would tell whether there is a row.
 
     Raises
     ------
@@ -153,11 +155,18 @@ def check_pattern(pat: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             re.compile(pat)
-        pc.match_substring_regex(pa.array([""]), pat)  # of no text at all it would not be read
+        _run(name, pa.array([""]), pat, case)
     except (re.error, RecursionError, OverflowError, pa.ArrowInvalid):
         raise ArgumentValueError(
             f"{pat[:60]!r} is no regular expression that is read: those of RE2, without lookaheads and backreferences"
         ) from None
+
+
+def _run(name: str, texts: Any, pat: str, case: bool = True) -> Any:
+    if name == "extract":
+        return pc.extract_regex(texts, pattern=group_named(pat))
+    pattern = {"match": rf"\A(?:{pat})", "fullmatch": rf"\A(?:{pat})\z"}.get(name, pat)
+    return pc.match_substring_regex(texts, pattern, ignore_case=not case)
 
 
 def group_named(pat: str) -> str:
@@ -201,8 +210,7 @@ def matches(name: str, operand: Values, pat: str, case: bool = True, **_: Any) -
         If the operand is no column of text.
     """
     operand = as_text(name, operand)
-    pattern = {"match": rf"\A(?:{pat})", "fullmatch": rf"\A(?:{pat})\z"}.get(name, pat)
-    found = pc.match_substring_regex(_utf8(operand), pattern, ignore_case=not case)
+    found = _run(name, _utf8(operand), pat, case)
     holds = np.asarray(found.to_numpy(zero_copy_only=False)).astype(bool) & ~operand.incomparable
     return booleans(holds, operand.missing, operand.nulls)
 
@@ -216,7 +224,7 @@ def extract(operand: Values, pat: str) -> Values:
         If the operand is no column of text.
     """
     operand = as_text("extract", operand)
-    found = pc.extract_regex(_utf8(operand), pattern=group_named(pat))
+    found = _run("extract", _utf8(operand), pat)
     return found_texts(pc.struct_field(found, [0]).to_pylist(), operand)
 
 

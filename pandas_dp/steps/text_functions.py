@@ -12,7 +12,7 @@ import pandas as pd
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.steps.date_texts import pattern
 from pandas_dp.steps.expression import Constant, Expression, Method, Operation, Option, lift
-from pandas_dp.steps.parts import check_pattern, group_named
+from pandas_dp.steps.parts import check_pattern
 from pandas_dp.steps.values import LONGEST, plain
 
 NOT_GIVEN: Any = pd.api.extensions.no_default
@@ -130,7 +130,7 @@ def _pattern(name: str, operand: Expression, pat: str, case: Any, flags: Any, re
     if regex not in (None, False, True):
         raise ArgumentTypeError(f"str.{name}: regex has to be True or False")
     if regex:
-        check_pattern(pat)
+        check_pattern(name, pat, case)
     return method(f"str.{name}", operand, pat=pat, case=case, **({"regex": bool(regex)} if name == "contains" else {}))
 
 
@@ -138,8 +138,8 @@ def _extract(operand: Expression, pat: Any, flags: Any = 0, expand: Any = True) 
     pat = text("str.extract", pat)
     if flags != 0 or not isinstance(expand, bool):
         raise ArgumentValueError("str.extract: flags are not read: write (?i) and the like into the pattern")
-    check_pattern(pat)
-    check_pattern(group_named(pat))
+    check_pattern("contains", pat)  # before its groups are looked at
+    check_pattern("extract", pat)
     return method("str.extract", operand, pat=pat)
 
 

@@ -229,7 +229,22 @@ def test_unlisted_keys_are_told_as_options(capsys, tmp_path):
     with pytest.raises(SystemExit) as end:
         main(["query", str(tmp_path / "a.parquet"), "value_counts('sex')", *given])
     assert end.value.code == 2
-    assert "discover keys (needs a delta): --epsilon 1 --delta 1e-6 with value_counts('sex')" in capsys.readouterr().err
+    assert "discover keys, which needs a delta in the budget" in capsys.readouterr().err
+    other = [
+        "--epsilon",
+        "0.5",
+        "--ledger",
+        str(tmp_path / "others"),
+        "--name",
+        "a",
+        "--total",
+        "3",
+        "--total-delta",
+        "1e-5",
+    ]
+    with pytest.raises(SystemExit):
+        main(["query", str(tmp_path / "a.parquet"), "value_counts('sex')", *other])
+    assert "discover keys: --epsilon 0.5 --delta 1e-6 with value_counts('sex')" in capsys.readouterr().err
 
 
 USUAL = {"--epsilon": "0.5", "--ledger": "visits.dpledger", "--name": "visits", "--total": "3", "--total-delta": "1e-3"}

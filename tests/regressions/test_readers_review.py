@@ -183,7 +183,7 @@ def test_half_a_character_is_no_name(name):
 
 def test_files_that_cannot_be_written_are_refused_in_own_words(tmp_path):
     df = protected()
-    answer, place = df.dp(epsilon=1).count(), tmp_path / "nowhere" / "out"
+    answer, place = df.dp(epsilon=1).count(), tmp_path / "nowhere" / "out.html"
     for write in (answer.to_csv, df.dp.session.report):
         with pytest.raises(DataFileError) as error:
             write(place)

@@ -230,7 +230,8 @@ TRUE: dict[str, Truth] = {
     "describe two": lambda t: pairs(described(t, "age"), described(t, "cost")),
     "rows_per_unit": lambda t: np.histogram(t["uid"].value_counts(), [1, 2, 3, 4, 6, 11, 10**9])[0],
     **dict.fromkeys(
-        ("found counts", "sizes of found groups", "counts of found groups"), lambda t: by_label(t, "ward", len)
+        ("found counts", "found histogram", "sizes of found groups", "counts of found groups"),
+        lambda t: by_label(t, "ward", len),
     ),
     "found dates": lambda t: by_label(t, "day", len),
     "sums of found groups": lambda t: by_label(t, "ward", lambda g: cut(g, "cost").sum()),
@@ -251,6 +252,7 @@ NONE: dict[str, str] = {  # questions that print no interval
     ),
     **dict.fromkeys(("min", "min by column", "max by column", "max of open bounds", "agg of ranks"), RANK),
     **dict.fromkeys(("mode of groups", "mode", "mode by column", "top_k", "top_k by column"), RANK),
+    **dict.fromkeys(("found mode", "found top_k"), RANK),
     **dict.fromkeys(("best_price", "best_price by column", "select", "select by table"), RANK),
     "median in private bounds": RANK,
     **dict.fromkeys(("smooth median", "trimmed mean", "mst_cost"), "the noise fits the data, so its size is private"),
@@ -270,6 +272,7 @@ BLOCK_RANKS = (
 RECORDED = {"mean of blocks": "middle", "means of blocks": "ends"}  # of what functions return
 BLOCKS = (  # what their intervals are about no table holds: it differs from call to call; see the tests of blocks
     "kmeans", "group means of blocks", "means of a function of groups", "medians of a function of groups",
+    "means of blocks of found groups",
     "winsorized mean", "winsorized blocks",
     "groups by noisy size", "function of groups by noisy size",
 )  # fmt: skip
@@ -278,6 +281,7 @@ LADDER = (
 )
 LISTED = (
     "found counts",
+    "found histogram",
     "sizes of found groups",
     "counts of found groups",
     "found dates",
