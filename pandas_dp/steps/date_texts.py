@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
-from pandas_dp.steps.dates import PARTS, held, rescale, shown
+from pandas_dp.steps.dates import PARTS, rescale, shown
 from pandas_dp.steps.text import as_text, python_text, texts
-from pandas_dp.steps.values import NAT, PER_SECOND, Kind, Nulls, Values, times
+from pandas_dp.steps.values import NAT, Kind, Nulls, Values, times
 
 MONTHS, DAYS = calendar.month_name[1:], [*calendar.day_name]
 _EPOCH = datetime.datetime(1970, 1, 1)
@@ -176,11 +176,11 @@ def _count(match: re.Match[str] | None) -> int:
 
 
 def rounded(name: str, operand: Values, freq: pd.Timedelta) -> Values:
-    """Dates without a zone, or durations, at the step of a clock below, above or next to them (half to even).
+    """Dates without a zone, or durations, at the step of a clock below, above or next to them (half to even); in nanoseconds.
 
     Raises
     ------
-    ArgumentTypeError, ArgumentValueError
+    ArgumentTypeError
         If the operand is neither.
     """
     if operand.kind is Kind.ZONED:
@@ -190,12 +190,7 @@ def rounded(name: str, operand: Values, freq: pd.Timedelta) -> Values:
         )
     if operand.kind not in (Kind.DATE, Kind.DURATION):
         raise ArgumentTypeError(f"dt.{name} needs dates or durations, not {operand.kind.value}")
-    step, unit = freq.as_unit("ns").value, 10**9 // PER_SECOND[operand.unit]
-    if unit % step == 0:
-        return operand
-    if step % unit:
-        operand, unit = rescale(operand, "ns"), 1
-    size = step // unit
+    operand, size = rescale(operand, "ns"), freq.as_unit("ns").value
     down = operand.data // size
     rest = operand.data - down * size
     up = {"floor": rest < 0, "ceil": rest > 0}.get(
@@ -204,4 +199,4 @@ def rounded(name: str, operand: Values, freq: pd.Timedelta) -> Values:
     with np.errstate(over="ignore"):
         found = np.asarray((down + up) * size)
     wrapped = np.where(up, found < operand.data, (found > operand.data) | (found == NAT))
-    return held(times(operand.kind, found, operand.missing | wrapped, operand.unit, None, operand.nulls), operand)
+    return times(operand.kind, found, operand.missing | wrapped, "ns", None, operand.nulls)

@@ -1,8 +1,7 @@
 """Dates and durations as exact counts of a unit, and the text that stands for one.
 
-Pandas takes the unit of a column from the finest of its cells. So what is made of cells that nanoseconds hold is what it is in
-these, and missing where they do not hold it; and no constant that they do not hold is put among cells. Of a cell that they do
-not hold, beside which no column has them, anything may become.
+Pandas takes the unit of a column from the finest of its cells. So what is computed is in nanoseconds, whatever the unit, and
+missing where these do not hold it; and no constant that they do not hold stands beside cells. Cells may lie anywhere.
 """
 
 from __future__ import annotations
@@ -209,14 +208,15 @@ def converted(values: Values, tz: str) -> Values:
 
 
 def _moved(values: Values, kind: Kind, zone: Any, move: Callable[[Any], Any]) -> Values:
-    """Dates moved from one zone to another; what leaves the range of the unit is missing, too."""
+    """Dates moved from one zone to another, in nanoseconds."""
+    values = rescale(values, "ns")
     shift, missing = _shift(values, move)
-    shift, limit = shift * PER_SECOND[values.unit], np.iinfo(np.int64)
+    shift, limit = shift * PER_SECOND["ns"], np.iinfo(np.int64)
     missing = (
         missing | (values.data > limit.max - np.maximum(shift, 0)) | (values.data <= limit.min - np.minimum(shift, 0))
     )
     data = np.where(missing, 0, values.data) + np.where(missing, 0, shift)
-    return held(times(kind, data, missing, values.unit, zone, values.nulls), values)
+    return times(kind, data, missing, "ns", zone, values.nulls)
 
 
 def _shift(values: Values, move: Callable[[Any], Any]) -> tuple[Any, Any]:
@@ -296,8 +296,8 @@ def result_kind(op: str, left: Kind, right: Kind) -> Kind | None:
 
 
 def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
-    """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of the unit is missing."""
-    x, y = alike(left, right)
+    """Sum, difference or ratio, of the kind ``result_kind`` gives; what leaves the range of nanoseconds is missing."""
+    x, y = (rescale(one, "ns") for one in alike(left, right))
     if kind is Kind.NUMBER:
         return _ratio(x, y)
     zone = left.zone if left.kind is kind else right.zone
@@ -305,23 +305,14 @@ def combine(op: str, left: Values, right: Values, kind: Kind) -> Values:
     with np.errstate(over="ignore"):
         result = np.asarray(x.data + second)  # wraps on overflow, which the signs then show
     missing = x.missing | y.missing | (((x.data ^ result) & (second ^ result)) < 0) | (result == NAT)
-    return held(times(kind, result, missing, x.unit, zone, nulls_among(x, y)), x, y)
-
-
-def held(made: Values, *operands: Values) -> Values:
-    """What was made of dates and durations, missing where nanoseconds held all of those and do not hold this."""
-    near = ~np.logical_or.reduce(np.broadcast_arrays(*(rescale(one, "ns").missing for one in operands)))
-    missing = made.missing | (near & rescale(made, "ns").missing)
-    return times(made.kind, made.data, missing, made.unit, made.zone, made.nulls)
+    return times(kind, result, missing, x.unit, zone, nulls_among(x, y))
 
 
 def _ratio(left: Values, right: Values) -> Values:
-    """One that is a whole number exactly, others as floats divide nanoseconds, where these hold both."""
-    x, y = rescale(left, "ns"), rescale(right, "ns")
-    far = x.missing | y.missing
+    """One that is a whole number exactly, others as floats divide nanoseconds."""
     with np.errstate(all="ignore"):
         whole, rest = np.divmod(left.data, np.where(right.data == 0, 1, right.data))
-        result = np.where(far, left.data / right.data, x.data / y.data)
+        result = left.data.astype(np.float64) / right.data.astype(np.float64)
         result = np.where((rest == 0) & (right.data != 0), whole, result)
     return numbers(np.where(left.missing | right.missing, np.nan, result), nulls_among(left, right))
 

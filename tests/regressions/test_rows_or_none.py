@@ -82,7 +82,7 @@ def test_no_constant_makes_a_step_fail_for_a_row(name):
                 tried += 1
                 assert len(found) == 1, (args, column)
                 assert all(told is not False for _, told in found), (args, column)
-    assert tried
+    assert tried or name == "case_when"  # which takes a list of pairs
 
 
 @pytest.mark.parametrize("case", [True, False])

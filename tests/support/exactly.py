@@ -618,23 +618,20 @@ def of_times(op: str, left: Cells, right: Cells) -> Cells:
         form = "T"
     if form is None:
         raise Refused
-    unit = min(left.unit, right.unit, key=UNITS.__getitem__)
     found: list[Any] = []
     for x, y in rows(left, right):
-        x, y = within(x, unit), within(y, unit)
-        near = within(x, "ns") is not None and within(y, "ns") is not None
+        x, y = within(x, "ns"), within(y, "ns")
         if x is None or y is None:
             found.append(None)
         elif form != "f":
-            found.append(within(within(x + y if op == "+" else x - y, unit), "ns" if near else unit))
+            found.append(within(x + y if op == "+" else x - y, "ns"))
         elif y and not x % y:
             found.append(float(x // y))
         else:
-            scale = 1 if near else UNITS[unit]
             with np.errstate(all="ignore"):
-                found.append(of_float(np.float64(x // scale) / np.float64(y // scale)))
+                found.append(of_float(np.float64(x) / np.float64(y)))
     zone = left.zone if left.form == form else right.zone
-    return made(found, form, left, right, nulls=NAN, zone=zone if form in "DZ" else None, unit=unit)
+    return made(found, form, left, right, nulls=NAN, zone=zone if form in "DZ" else None)
 
 
 CYCLE = 146_097 * 86_400  # seconds of 400 years, after which the calendar repeats itself
@@ -741,15 +738,12 @@ def strftime(moment: datetime.datetime, cycles: int, _: int, date_format: str) -
 
 def to_step(name: str) -> Callable[..., Cells]:
     def found(operand: Cells, freq: pd.Timedelta) -> Cells:
-        step, unit = freq.as_unit("ns").value, UNITS[operand.unit]
-        if operand.form not in "DT" or (step % unit and unit % step):
+        if operand.form not in "DT":
             raise Refused
-        change = {"floor": math.floor, "ceil": math.ceil, "round": round}[name]
-        cells = [
-            None if count is None else within(change(Fraction(count, step)) * step, operand.unit)
-            for count in operand.cells
-        ]
-        return made(operand.cells if unit % step == 0 else cells, operand.form, operand, nulls=NAN, unit=operand.unit)
+        step, change = freq.as_unit("ns").value, {"floor": math.floor, "ceil": math.ceil, "round": round}[name]
+        known = [within(count, "ns") for count in operand.cells]
+        cells = [None if count is None else within(change(Fraction(count, step)) * step, "ns") for count in known]
+        return made(cells, operand.form, operand, nulls=NAN)
 
     return found
 
@@ -761,17 +755,17 @@ def tz_localize(operand: Cells, tz: str | None) -> Cells:
         raise Refused
 
     def move(count: Any) -> Any:
-        if count is None or not FIRST <= count // 10**9 <= LAST:
+        if within(count, "ns") is None or not FIRST <= count // 10**9 <= LAST:
             return None
         seconds = count // 10**9
         if tz is None:
-            return within(count + away(seconds, operand.zone) * 10**9, operand.unit)
+            return within(count + away(seconds, operand.zone) * 10**9, "ns")
         known = [seconds - offset for offset in {away(seconds - day, tz) for day in (-86_400, 86_400)}]
         meant = [moment for moment in known if moment + away(moment, tz) == seconds]
-        return within(count + (meant[0] - seconds) * 10**9, operand.unit) if len(meant) == 1 else None
+        return within(count + (meant[0] - seconds) * 10**9, "ns") if len(meant) == 1 else None
 
     cells = [move(count) for count in operand.cells]
-    return made(cells, "D" if tz is None else "Z", operand, nulls=NAN, zone=tz, unit=operand.unit)
+    return made(cells, "D" if tz is None else "Z", operand, nulls=NAN, zone=tz)
 
 
 def tz_convert(operand: Cells, tz: str) -> Cells:
