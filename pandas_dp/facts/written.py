@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+DEEPEST = 100
 LONGEST_LINE = 300  # a call that is longer is told by its arguments
 
 
@@ -43,9 +44,18 @@ def _parsed(caller: FrameType) -> ast.expr | None:
     text = [line.encode() for line in lines[first - 1 : last]]
     text[-1] = text[-1][:end]
     text[0] = text[0][start:]
-    with suppress(SyntaxError, ValueError):  # a file that was written since
-        return ast.parse(f"({b''.join(text).decode()})", mode="eval").body
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # a file that was written since, or any text
+        found = ast.parse(f"({b''.join(text).decode()})", mode="eval").body
+        return found if _shallow(found) else None
     return None
+
+
+def _shallow(node: ast.AST) -> bool:
+    """Whether code is nested no deeper than it can be written again: Python does that by calling itself."""
+    level = [node]
+    for _ in range(DEEPEST):
+        level = [child for one in level for child in ast.iter_child_nodes(one)]
+    return not level
 
 
 def is_expression(text: str) -> bool:

@@ -176,3 +176,10 @@ def test_questions_that_a_class_adds_are_recorded_and_take_public_arguments_alon
     assert asking.rate(keys=["f"]) == Call("rate", (), {"keys": ["f"]})
     with refused(monkeypatch, df, pandas_dp.ArgumentValueError, "keys must be public"):
         asking.rate(keys=df["sex"])
+
+
+def test_code_that_is_nested_deep_is_told_by_its_arguments():
+    typed = f"d.sum('age', bounds=(0, {'+'.join(['1'] * 900)}), foo=3)"
+    linecache.cache["<deep cell>"] = (len(typed), None, [typed], "<deep cell>")
+    with pytest.raises(ArgumentTypeError, match=r"no foo="):
+        eval(compile(typed, "<deep cell>", "eval"), {"d": protected().dp(epsilon=1)})
