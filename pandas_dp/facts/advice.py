@@ -17,7 +17,7 @@ from pandas_dp.errors import (
     did_you_mean,
 )
 from pandas_dp.facts.call import Call, safe
-from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
+from pandas_dp.facts.public_only import COLUMNS, EXAMPLES, PERIODS
 from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, rewritten, with_delta
 
 _OTHER_NAMES = {
@@ -38,7 +38,7 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
     "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
     "ascending": "the answer is sorted afterwards, for free: .sort_values()",
-    "freq": "months are bins: bins=pd.period_range('2013-01', '2013-12', freq='M')",
+    "freq": "months are public bins of groupby()",
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
@@ -201,7 +201,8 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             typed = line(dict.fromkeys(others, "") | {right: EXAMPLES.get(right, "...")}, {})
             return f"{name}() takes {right}=, not {unknown[0]}=: {typed}"
         told, close = _instead(name, unknown[0], names, example), closest(unknown[0], names)
-        typed = "" if example else line({}, {unknown[0]: close}) if close else line({unknown[0]: ""}, {})
+        instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
+        typed = "" if example else line({}, {unknown[0]: close}) if close else line({unknown[0]: ""} | instead, {})
         return f"{name}() takes {told}{f': {typed}' if typed else ''}"
     if len(args) > len(placed) and placed == ["columns"] and all(isinstance(column, str) for column in args):
         return f"{name}() takes columns as one list: {name}([{', '.join(map(safe, args[len(placed) - 1 :]))}])"

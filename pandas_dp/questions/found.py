@@ -11,6 +11,7 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.session.registry import EPSILON
 from pandas_dp.tables import frames
@@ -30,6 +31,9 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
     kind = frame._kind(column)
     if keys is not None or kind.name == "bool" or frame._facts(column).keys is not None:
         return False
+    if not frame._price.delta and call == "groupby" and kind.name == "datetime" and not (other or null):
+        line = Line(f"groupby({column!r}, bins={PERIODS})", (("bins", PERIODS),), "; keys=[...] are single days")
+        raise line.refuse("groupby() of dates needs public bins")
     if not frame._price.delta:
         example = checks.KEYS.get(kind.name, checks.KEYS["key"])
         line = finding(frame, f"{call}({column!r}, keys={example})", f"{call}({column!r})")

@@ -18,7 +18,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, tol
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
-from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, of_text, unit_of, without_rows
+from pandas_dp.facts.kinds import Kind, is_text, kind_of, kind_or_none, of_text, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
@@ -263,7 +263,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
-        return checks.keys(keys, other, null, kind, self._facts(column), name, column)
+        return checks.keys(
+            keys, other, null, kind, self._facts(column), name, column, None, is_text(self._dtype(column))
+        )
 
     def _text(self, **resolved: Any) -> str:
         """The call that was typed, for the books, with arguments as they were resolved."""
