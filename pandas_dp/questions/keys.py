@@ -235,6 +235,7 @@ class FoundGroups(PricedGroups):
     """
 
     __slots__ = ("_keys",)
+    _buys_bounds = False  # of what finds groups
 
     def __init__(
         self, frame: PreparedFrame, keys: KeyColumns, given: dict[str, Any], column: str | None = None
