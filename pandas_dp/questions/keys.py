@@ -294,5 +294,5 @@ class FoundGroups(PricedGroups):
         if isinstance(aggregate, MeanOfPopulation):
             needs = f"listed keys for population=True: {self._listed}"
         elif name not in ("sum", "mean"):
-            needs = f"listed keys, {self._listed}: found ones take size(), count(), sum() and mean()"
-        raise ArgumentTypeError(f"{name}() of groups that are found needs {needs}")
+            needs = f"listed keys, {self._listed}: discovered ones take size(), count(), sum() and mean()"
+        raise ArgumentTypeError(f"with discovered keys, {name}() needs {needs}")

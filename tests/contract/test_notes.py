@@ -99,7 +99,7 @@ def test_a_mean_of_no_rows_to_speak_of_is_missing():
 
 def test_keys_of_another_type_and_bins_beside_the_data_are_told(dp):
     keys, bins = (
-        "perhaps the keys are spelt otherwise or have another type in the column",
+        "perhaps the keys are spelt differently or have another type in the column",
         "perhaps the bins miss the data",
     )
     for ask in (
