@@ -126,8 +126,9 @@ def protect(
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
-        if opened.open(name, budget, unit, mistaken, check=partial(check_name, name)):
-            _opened_here.add(here)
+        with registry.going_on(opened):
+            if opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name)):
+                _opened_here.add(here)
         if session is None:
             session = enter(Session(opened, name, unit))
         session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
@@ -330,7 +331,11 @@ def open_session(ledger: str | os.PathLike[str], name: str = "data") -> Session:
     opened = open_ledger(path)
     terms = opened.budget(name)
     if terms is None:
+        known = [known for known in opened.heads() if PART not in known]
         check_name(name, opened.heads())
-        close = did_you_mean(name, [known for known in opened.heads() if PART not in known])
-        raise LedgerError(f"the ledger has no budget named {name!r}{close}; to open one type once {line}")
+        told = f"; to open one type once {line}"
+        if known:
+            there = f"pandas_dp.open_session({os.path.basename(path)!r}, name={known[-1]!r})"
+            told = f"{did_you_mean(name, known)}; it holds {registry.listed(known)}: {there}"
+        raise LedgerError(f"the ledger has no budget named {name!r}{told}")
     return rejoin(opened, name, terms[1])
