@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
@@ -24,6 +23,7 @@ from pandas_dp.facts.names import check_name
 from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta, unquoted
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
+from pandas_dp.facts.written import caution
 from pandas_dp.session import ledger_files, registry
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
@@ -51,7 +51,6 @@ _opened_here: set[tuple[str | None, str, int]] = set()
 # of which unit the number of rows was said to be public: previews show it, and no other terms may hide it afterwards
 _counted: dict[tuple[str | None, str], PrivacyUnit] = {}
 _told: set[tuple[str | None, str]] = set()  # budgets of which it was said that they protect rows, not people
-_warned: set[tuple[str | None, str]] = set()  # budgets of which it was said that another object is other content
 
 
 def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
@@ -133,17 +132,14 @@ def protect(
             session = enter(Session(opened, name, unit))
         session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
         other = _taken_on(frame, session, lineage, reason, content)
-        warn = other and lineage == "source" and (opened.path, name) not in _warned
-        if warn:
-            _warned.add((opened.path, name))
         person = None if unit.column is not None else next(filter(_is_person, frame.columns), None)
         told = person is not None and (opened.path, name) not in _told
         if told:
             _told.add((opened.path, name))
     if told:
-        warnings.warn(ROWS.format(column=person, total=show(budget.epsilon)), UserWarning, stacklevel=5)
-    if warn:
-        warnings.warn(ANOTHER.format(name=name, total=show(budget.epsilon)), UserWarning, stacklevel=5)
+        caution(ROWS.format(column=person, total=show(budget.epsilon)))
+    if other and lineage == "source":
+        caution(ANOTHER.format(name=name, total=show(budget.epsilon)))
     return session
 
 

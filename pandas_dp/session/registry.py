@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
@@ -29,6 +28,7 @@ from pandas_dp.errors import (
 )
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import mark_of
+from pandas_dp.facts.written import caution
 from pandas_dp.session.session import PART, Session, closed, implicits
 from pandas_dp.tables import frames, readers
 from pandas_dp.tables.frames import check_frame
@@ -210,7 +210,7 @@ def table_of(frame: pd.DataFrame) -> Table:
         if _refusals:
             raise NoSessionError(REFUSED)
         opened = _open_implicitly(frame)
-    warnings.warn(OPENED, UserWarning, stacklevel=5)
+    caution(OPENED)
     return opened
 
 

@@ -43,7 +43,7 @@ def test_joining_goes_on_with_what_is_spent(path):
         (
             Budget.of(5),
             PrivacyUnit("doctor_id", 20, 2, 8),
-            "has unit='patient_id', not 'doctor_id', max_rows=10, not 20, epsilon=3, not 5, delta=1e-6, not 0: of a used budget",
+            "unit='patient_id', not 'doctor_id', max_rows=10, not 20, epsilon=3, not 5, delta=1e-6, not 0: of a used",
         ),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 20, 2, 8), "max_rows=10, not 20"),
         (Budget.of(3, DELTA), PrivacyUnit("patient_id", 10, 3, 8), "max_groups=2, not 3"),
