@@ -252,9 +252,7 @@ def join(
     session._open()
     frames.check_no_part(session)
     if session._implicit:  # which ends as soon as a table is put on a budget
-        raise ArgumentValueError(
-            "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
-        )
+        raise session._unnamed()
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
     content = _content(frame, session.unit, session.budget, schema, table, version, rows)

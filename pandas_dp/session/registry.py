@@ -29,7 +29,7 @@ from pandas_dp.errors import (
 from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.written import caution
-from pandas_dp.session.session import PART, Session, closed, implicits
+from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
 from pandas_dp.tables import frames, readers
 from pandas_dp.tables.frames import check_frame
 from pandas_dp.tables.protected import DERIVED, Table
@@ -294,7 +294,8 @@ def unverified() -> UnverifiedFrameError:
             with suppress(ForkedSessionError, LedgerError):
                 state, path = session._state, session._ledger.path
                 lines.append(goes_on(session._rule, state, session.unit, session.name, path))
-    first = f"df.dp.protect(epsilon={2 * EPSILON})" + ("  # with what was answered before" if implicits else "")
+    before = "with what was answered before; " if implicits else ""
+    first = f"{first_total(sum(_spent(), Fraction(0)))}  # {before}{TERMS.removeprefix(', with ')}"
     return UnverifiedFrameError(lines=lines[-MOST_LINES:] or [first])
 
 

@@ -231,7 +231,10 @@ print(session.spent)
 print(df.dp.protect(epsilon=3, name="named").spent)
 """
     first, *spent = lines(code, tmp_path)
-    assert first == "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
+    assert first == (
+        "this session was opened for a first question; name its total first: df.dp.protect(epsilon=3), with unit= and max_rows= "
+        "where somebody may have several rows, with delta= where keys are to be found"
+    )
     assert spent == ["epsilon=1", "epsilon=1"]
 
 
@@ -392,6 +395,25 @@ def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path):
             "there is a ledger here, 'a.dpledger', and no session: protect the frame on its budget first"
         ]
         assert (tmp_path / "a.dpledger").read_text() == content
+
+
+@pytest.mark.parametrize(("price", "total"), [("0.5", 3), ("2.9", 3), ("3", 4), ("4.5", 5)])
+def test_the_total_that_is_advised_after_a_first_question_has_room_for_it_and_is_small(tmp_path, price, total):
+    code = f"""
+df.dp(epsilon={price}).count()
+for refused in (lambda: df.dp.session.extend(to_delta=1e-6, reason="more"), lambda: df[df.age > 30].dp(1).count()):
+    try:
+        refused()
+    except pandas_dp.PandasDPError as error:
+        print(*[line for line in str(error).splitlines() if "df.dp.protect(epsilon={total})" in line])
+print(df.dp.protect(epsilon={total}).left.epsilon > 0)
+"""
+    extend, other, left = lines(code, tmp_path)
+    assert f"name its total first: df.dp.protect(epsilon={total}), with unit= and max_rows= where " in extend
+    assert other.startswith(
+        f"df.dp.protect(epsilon={total})  # with what was answered before; unit= and max_rows= where "
+    )
+    assert left == "True"
 
 
 @pytest.mark.parametrize(
