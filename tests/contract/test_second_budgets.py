@@ -232,8 +232,8 @@ print(df.dp.protect(epsilon=3, name="named").spent)
 """
     first, *spent = lines(code, tmp_path)
     assert first == (
-        "this session was opened for a first question; name its total first: df.dp.protect(epsilon=3), with unit= and max_rows= "
-        "where somebody may have several rows, with delta= where keys are to be found"
+        "this session was opened for a first question; name its total first: df.dp.protect(epsilon=3), with unit= and "
+        "max_rows= where somebody may have several rows, with delta= where keys are to be found"
     )
     assert spent == ["epsilon=1", "epsilon=1"]
 
