@@ -379,7 +379,7 @@ def test_a_budget_without_delta_is_told_how_it_gets_one():
     df = protected(pd.DataFrame({"x": ["A"] * 90}), 10)
     with pytest.raises(ArgumentTypeError, match=r"df\.dp\.session\.extend\(to_delta=1e-6, reason='\.\.\.'\)"):
         df.dp(epsilon=1).mode("x")
-    df.dp.session.extend(to_delta=1e-6, reason="...")
+    df.dp.session.extend(to_delta=1e-6, reason="to find keys")
     with pytest.raises(ArgumentTypeError, match=r"df\.dp\(epsilon=1, delta=1e-7\)\.mode\('x'\)"):
         df.dp(epsilon=1).mode("x")
     assert df.dp(epsilon=1, delta=1e-7).mode("x").value == "A"
