@@ -273,7 +273,8 @@ class Accessor(RowSteps[pd.DataFrame]):
         ledger : path, optional
             File on a disk of this machine that keeps the budget; without one it is not saved, and lost when Python stops.
         name : str
-            The budget's name. A ledger and a name are one budget for ever: protecting again continues it.
+            The budget's name. A ledger and a name are one budget for ever: protecting again continues it. The second one of a
+            file needs a name that is typed.
         table, version : str, optional
             Public name and version, such as the day of the run: a question about the same version is answered from the store.
             That it is one content is your word; it must not follow from the rows, as a checksum does.

@@ -8,6 +8,7 @@ shares that of a public one after ``df.dropna()`` follows from its cells.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ Held = pd.DataFrame | Array
 PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
 EXAMPLES = {  # how arguments are typed
     "epsilon": "0.5",
+    "protect epsilon": "3",
     "neighbors": "'add_remove'",
     "unit": "'patient_id'",
     "bounds": "(0, 100)",
@@ -33,7 +35,8 @@ EXAMPLES = {  # how arguments are typed
     "prices": "[1, 2, 5]",
     "candidates": "[10, 20]",
     "vertices": "['A', 'B']",
-    "reason": "'...'",
+    "reason": "'a second year of visits'",
+    "name": "'visits'",
     "within": "20",
     "max": "5",
     "threshold": "1000",
@@ -135,7 +138,8 @@ def refuse_private(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
 
 DEEPEST = 10  # lists within lists, such as one that holds itself
 UNORDERED = (Set, MappingView)
-HOLDS = (np.generic, pa.Scalar, np.ndarray, Mapping, *UNORDERED)
+HOLDS = (np.generic, pa.Scalar, EllipsisType, np.ndarray, Mapping, *UNORDERED)
+IN_WORDS = ("reason", "name")  # of which advice leaves the text to the user
 TYPED = {"b": "bool", "i": "int", "u": "int", "U": "str", "S": "bytes", "M": "pd.Timestamp", "m": "pd.Timedelta"}
 
 
@@ -154,6 +158,13 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
         It says where, if `where` does, and the type, never the value.
     """
     scalar = _scalar(value)
+    dots = name in IN_WORDS and isinstance(value, str) and value.strip() and not value.strip(" .\u2026")
+    if scalar is ... or dots:
+        line = EXAMPLES.get(f"{where.partition(':')[0]} {name}", EXAMPLES.get(name))
+        line = "" if line is None else f": {name}={line}"
+        raise ArgumentTypeError(
+            f"{where}{'...' if scalar is ... else repr(value)} only stands for what you type there{line}"
+        )
     if isinstance(scalar, UNORDERED):
         if not name:  # a constant of a step, where .isin({'a', 'b'}) alone takes one, and asks the same in any order
             return
@@ -188,7 +199,7 @@ def check_all_typed(call: str, arguments: Iterable[tuple[str, Any]]) -> None:
 
 def _scalar(value: Any, depth: int = 0) -> Any:
     """A scalar of NumPy or Arrow, or a set: the value itself or one in it; None for none, and so deep that no call takes it."""
-    if isinstance(value, np.generic | pa.Scalar):
+    if isinstance(value, np.generic | pa.Scalar | EllipsisType):
         return value
     if isinstance(value, UNORDERED):
         found = _scalar(tuple(value), depth)  # type: ignore[arg-type]  # views can be looked through

@@ -1,4 +1,4 @@
-"""The call as it stands in the user's code, and that call with other arguments. Code is shown, never a value."""
+"""The user's line: the call as it stands there, that call with other arguments, warnings. Code is shown, never a value."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import linecache
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
@@ -22,16 +23,27 @@ def as_written(name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> 
 
     Names of variables stay names: what they hold is not looked at.
     """
-    caller = sys._getframe(1)
-    while caller.f_code.co_filename.startswith(PACKAGE):
-        if caller.f_back is None:
-            return None
-        caller = caller.f_back
-    found = _parsed(caller)
+    caller = _caller()
+    found = None if caller is None else _parsed(caller)
     if not isinstance(found, ast.Call) or not isinstance(found.func, ast.Attribute) or found.func.attr != name:
         return None
     same = len(found.args) == len(args) and {word.arg for word in found.keywords} == set(options)
     return found if same and not any(isinstance(value, ast.Starred) for value in found.args) else None
+
+
+def caution(text: str) -> None:
+    """Warn at the user's line, each time: Python tells a text once for a line, and cells of a notebook share their numbers."""
+    caller = _caller() or sys._getframe(1)
+    module = caller.f_globals.get("__name__")
+    warnings.warn_explicit(text, UserWarning, caller.f_code.co_filename, caller.f_lineno, module)
+
+
+def _caller() -> FrameType | None:
+    """The frame that called the package."""
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None and caller.f_code.co_filename.startswith(PACKAGE):
+        caller = caller.f_back
+    return caller
 
 
 def _parsed(caller: FrameType) -> ast.expr | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
@@ -24,6 +23,7 @@ from pandas_dp.facts.names import check_name
 from pandas_dp.facts.numbers import planned_prices, positive_epsilon, positive_int, small_delta, unquoted
 from pandas_dp.facts.public_only import mark_of
 from pandas_dp.facts.schema import Schema
+from pandas_dp.facts.written import caution
 from pandas_dp.session import ledger_files, registry
 from pandas_dp.session.registry import enter, find, marked, rejoin
 from pandas_dp.session.session import PART, Session
@@ -51,7 +51,6 @@ _opened_here: set[tuple[str | None, str, int]] = set()
 # of which unit the number of rows was said to be public: previews show it, and no other terms may hide it afterwards
 _counted: dict[tuple[str | None, str], PrivacyUnit] = {}
 _told: set[tuple[str | None, str]] = set()  # budgets of which it was said that they protect rows, not people
-_warned: set[tuple[str | None, str]] = set()  # budgets of which it was said that another object is other content
 
 
 def privacy_unit(unit: Any, max_rows: Any, max_groups: Any, max_rows_per_group: Any, neighbors: Any) -> PrivacyUnit:
@@ -126,23 +125,21 @@ def protect(
         lineage = _lineage(frame, session, reason, f"df.dp.protect(..., name={name!r}, reason='...')")
         here, terms = (opened.path, name, os.getpid()), opened.budget(name)
         mistaken = here in _opened_here and _counted.get(here[:2], unit) == unit
-        if opened.open(name, budget, unit, mistaken, check=partial(check_name, name)):
-            _opened_here.add(here)
+        with registry.going_on(opened):
+            if opened.open(name, budget, unit, mistaken, check=partial(registry.check_new, opened.path, name)):
+                _opened_here.add(here)
         if session is None:
             session = enter(Session(opened, name, unit))
         session._settle(unit, replaced=terms is not None and terms != opened.budget(name))
         other = _taken_on(frame, session, lineage, reason, content)
-        warn = other and lineage == "source" and (opened.path, name) not in _warned
-        if warn:
-            _warned.add((opened.path, name))
         person = None if unit.column is not None else next(filter(_is_person, frame.columns), None)
         told = person is not None and (opened.path, name) not in _told
         if told:
             _told.add((opened.path, name))
     if told:
-        warnings.warn(ROWS.format(column=person, total=show(budget.epsilon)), UserWarning, stacklevel=5)
-    if warn:
-        warnings.warn(ANOTHER.format(name=name, total=show(budget.epsilon)), UserWarning, stacklevel=5)
+        caution(ROWS.format(column=person, total=show(budget.epsilon)))
+    if other and lineage == "source":
+        caution(ANOTHER.format(name=name, total=show(budget.epsilon)))
     return session
 
 
@@ -255,9 +252,7 @@ def join(
     session._open()
     frames.check_no_part(session)
     if session._implicit:  # which ends as soon as a table is put on a budget
-        raise ArgumentValueError(
-            "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
-        )
+        raise session._unnamed()
     if version is not None and table is None:
         raise ArgumentTypeError("a version needs its table: protect(session=session, table='visits', version='1')")
     content = _content(frame, session.unit, session.budget, schema, table, version, rows)
@@ -330,7 +325,11 @@ def open_session(ledger: str | os.PathLike[str], name: str = "data") -> Session:
     opened = open_ledger(path)
     terms = opened.budget(name)
     if terms is None:
+        known = [known for known in opened.heads() if PART not in known]
         check_name(name, opened.heads())
-        close = did_you_mean(name, [known for known in opened.heads() if PART not in known])
-        raise LedgerError(f"the ledger has no budget named {name!r}{close}; to open one type once {line}")
+        told = f"; to open one type once {line}"
+        if known:
+            there = f"pandas_dp.open_session({os.path.basename(path)!r}, name={known[-1]!r})"
+            told = f"{did_you_mean(name, known)}; it holds {registry.listed(known)}: {there}"
+        raise LedgerError(f"the ledger has no budget named {name!r}{told}")
     return rejoin(opened, name, terms[1])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import glob
 import os
 import threading
-import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -17,7 +16,7 @@ import pandas as pd
 from pandas_dp.books.odometer import goes_on
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.gate import check_outside
-from pandas_dp.core.ledger import Ledger
+from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit, show
 from pandas_dp.errors import (
     ArgumentValueError,
@@ -27,8 +26,10 @@ from pandas_dp.errors import (
     UnknownSessionError,
     UnverifiedFrameError,
 )
+from pandas_dp.facts.names import check_name
 from pandas_dp.facts.public_only import mark_of
-from pandas_dp.session.session import PART, Session, closed, implicits
+from pandas_dp.facts.written import caution
+from pandas_dp.session.session import PART, TERMS, Session, closed, first_total, implicits
 from pandas_dp.tables import frames, readers
 from pandas_dp.tables.frames import check_frame
 from pandas_dp.tables.protected import DERIVED, Table
@@ -53,7 +54,9 @@ OPENED = (
 SUCCEEDED = (
     "this session ended when a budget was named for its answers; nothing was charged: protect the frame, then ask again"
 )
-MOST_LINES = 3  # budgets that a refusal names
+MOST_LINES = 3  # budgets of which a refusal shows the line
+MOST_NAMES = 10
+USUAL = "data"  # the name of a budget that is given none
 CARRIED = "answers given before this budget was named"
 OUTSIDE = "answers about rows ({price}) came before this budget was opened; nothing bounds what they tell of a {unit!r}"
 _carried: set[tuple[str | None, str]] = set()  # budgets that the answers of the implicit session are on record of
@@ -207,7 +210,7 @@ def table_of(frame: pd.DataFrame) -> Table:
         if _refusals:
             raise NoSessionError(REFUSED)
         opened = _open_implicitly(frame)
-    warnings.warn(OPENED, UserWarning, stacklevel=5)
+    caution(OPENED)
     return opened
 
 
@@ -215,9 +218,8 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     known = readers.frames.of(frame)
     for folder in (".", known.folder if known is not None else "."):
         for name in sorted(glob.glob("*.dpledger", root_dir=folder))[:1]:
-            raise NoSessionError(
-                f"there is a ledger here, {name!r}, and no session: run the cell with df.dp.protect(..., ledger={name!r}) first"
-            )
+            first = f"there is a ledger here, {name!r}, and no session: protect the frame on its budget first"
+            raise NoSessionError("\n".join([first, *on_record(folder, name)]))
     ledger = Ledger(None)  # of its own, so that protect(...) finds every name free
     ledger.open("data", Budget.of(EPSILON), PrivacyUnit())
     session = enter(Session(ledger, "data", PrivacyUnit(), implicit=True))
@@ -226,6 +228,59 @@ def _open_implicitly(frame: pd.DataFrame) -> Table:
     if opened is None:
         raise unverified()
     return opened
+
+
+def on_record(folder: str, name: str) -> list[str]:
+    """The lines that go on with the budgets of a ledger file; none where it cannot be read."""
+    path = os.path.join(folder, name)
+    with suppress(LedgerError, OSError):
+        if os.path.getsize(path):  # of an empty file a ledger would be made
+            ledger = open_ledger(path)
+            return going(ledger, ledger.heads())
+    return []
+
+
+def going(ledger: Ledger, names: Iterable[str]) -> list[str]:
+    """The lines that go on with budgets of a ledger, of many the latest."""
+    whole = [name for name in names if PART not in name][-MOST_LINES:]
+    found = [(name, ledger.rule(name), ledger.state(name), ledger.budget(name)) for name in whole]
+    return [goes_on(rule, state, terms[1], name, ledger.path) for name, rule, state, terms in found if terms]
+
+
+@contextmanager
+def going_on(ledger: Ledger) -> Iterator[None]:
+    """Show below a refusal that names budgets of a ledger the whole lines that go on with them."""
+    try:
+        yield
+    except LedgerError as error:
+        if error._budgets:
+            raise LedgerError("\n".join([f"{error}. To go on type", *going(ledger, error._budgets)])) from None
+        raise
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of budgets, of many the latest."""
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(map(repr, names[-MOST_NAMES:])) + more
+
+
+def check_new(path: str | None, name: str, known: Sequence[str]) -> None:
+    """Refuse a new budget whose name looks like another one, or, in a file that holds others, that is given no name.
+
+    Whoever forgets the name after a restart would have a second budget about the same people, and never know.
+
+    Raises
+    ------
+    ArgumentValueError, LedgerError
+    """
+    check_name(name, known)
+    whole = [other for other in known if PART not in other]
+    if path is not None and name == USUAL and whole:
+        raise LedgerError(
+            f"the ledger {os.path.basename(path)!r} has no budget named {name!r}, but {listed(whole)}. For a new one, which "
+            "adds up with them, type another name=",
+            whole,
+        )
 
 
 def unverified() -> UnverifiedFrameError:
@@ -239,7 +294,8 @@ def unverified() -> UnverifiedFrameError:
             with suppress(ForkedSessionError, LedgerError):
                 state, path = session._state, session._ledger.path
                 lines.append(goes_on(session._rule, state, session.unit, session.name, path))
-    first = f"df.dp.protect(epsilon={2 * EPSILON})" + ("  # with what was answered before" if implicits else "")
+    before = "with what was answered before; " if implicits else ""
+    first = f"{first_total(sum(_spent(), Fraction(0)))}  # {before}{TERMS.removeprefix(', with ')}"
     return UnverifiedFrameError(lines=lines[-MOST_LINES:] or [first])
 
 

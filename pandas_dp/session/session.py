@@ -8,6 +8,7 @@ import uuid
 import weakref
 from dataclasses import replace
 from fractions import Fraction
+from math import floor
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -36,8 +37,15 @@ from pandas_dp.tables.protected import DERIVED, Table
 
 # by its own id and those of its parts, the one that a process may have: see `registry`
 implicits: dict[str, Session] = {}
+LEAST_TOTAL = 3  # what the documentation opens a budget with
+TERMS = ", with unit= and max_rows= where somebody may have several rows, with delta= where keys are to be found"
 ROUNDING = Fraction(1, 2**30)  # more than a charge is rounded up
 closed: list[Session] = []  # since one was opened last
+
+
+def first_total(spent: Fraction) -> str:
+    """The call that names a total above what was answered before."""
+    return f"df.dp.protect(epsilon={max(LEAST_TOTAL, floor(spent) + 1)})"
 
 
 @explain
@@ -91,6 +99,11 @@ class Session:
             whole._parts.add(self)
         # in this order, so that a thread which closes the whole at this moment finds the part, or the part finds it closed
         self._closed: bool = whole is not None and whole._closed
+
+    def _unnamed(self) -> ArgumentValueError:
+        """What is said where an implicit session is given what only a budget has that somebody named."""
+        line = first_total(self._state.epsilon)
+        return ArgumentValueError(f"this session was opened for a first question; name its total first: {line}{TERMS}")
 
     def _succeed(self, mark: str | None) -> None:
         """Be the budget of what bears the mark of an implicit session, if it has none yet."""
@@ -205,9 +218,7 @@ class Session:
         """
         self._open()
         if self._implicit:
-            raise ArgumentValueError(
-                "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
-            )
+            raise self._unnamed()
         old = self.budget
         budget = extended(old, to, to_delta, reason, self._ledger.entries(self.name), part=self._whole is not None)
         if budget != old:

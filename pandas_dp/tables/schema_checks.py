@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from typing import Any
 
 import pandas as pd
@@ -12,6 +11,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts.checks import check_facts
 from pandas_dp.facts.kinds import kind_of
 from pandas_dp.facts.schema import ColumnFacts, Schema, has_dtype, made_of
+from pandas_dp.facts.written import caution
 from pandas_dp.tables.protected import Table
 
 CHECKSUM = (
@@ -73,7 +73,7 @@ def check_typed(table: Any, version: Any) -> None:
         if given is not None and (not isinstance(given, str) or not given):
             raise ArgumentTypeError(f"{argument} must be a text: {line}")
     if any(given is not None and re.fullmatch("[0-9a-fA-F]{32,}", given) for given in (table, version)):
-        warnings.warn(CHECKSUM, UserWarning, stacklevel=6)
+        caution(CHECKSUM)
 
 
 def check_schema(schema: Schema | None, frame: pd.DataFrame) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from support.frames import fresh, people, protected, refused
 
+import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError, LedgerError
 
 # -- arguments --------------------------------------------------------------------------------------------------
@@ -358,3 +363,50 @@ def test_size_in_agg_is_told_from_count():
     for frame in (df.dp(epsilon=1), df.dp(epsilon=1).groupby("sex", keys=["f", "m"])):
         with pytest.raises(ArgumentValueError, match=r"all rows are a question of their own, \.size\(\)"):
             frame.agg({"age": ["size", "mean"]}, bounds={"age": (0, 100)})
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        (lambda d: d.dp(epsilon=1).value_counts("sex", keys=[...]), "value_counts('sex', keys=['A', 'B'])"),
+        (lambda d: d.dp(epsilon=1).histogram("age", bins=[0, ..., 100]), "histogram('age', bins=range(0, 101, 10))"),
+        (lambda d: d.dp(epsilon=1).mean("age", bounds=(0, ...)), "mean('age', bounds=(0, 100))"),
+        (lambda d: d.dp(epsilon=1).median("age", candidates=[1, ...]), "candidates=[10, 20]"),
+        (lambda d: d.dp(epsilon=...), "epsilon=0.5"),
+        (lambda d: d.dp.protect(epsilon=...), "epsilon=3"),
+        (lambda d: d.dp.protect(epsilon=3, name="..."), "name='visits'"),
+        (lambda d: d.dp.session.extend(9, reason="..."), "reason='a second year of visits'"),
+        (lambda d: d.dp.session.adopt(d.copy(), reason=" . . . "), "reason='a second year of visits'"),
+        (lambda d: d.dp.assign(x=lambda t: t.age.isin([...])), "assign: 'x': ... only stands for what you type there"),
+    ],
+)
+def test_dots_of_advice_are_no_argument(typed, line):
+    """Keys of ``...`` were counted, at their price, and a reason of dots was on record for ever."""
+    df = protected(epsilon=3)
+    session = df.dp.session
+    with pytest.raises(ArgumentTypeError, match="only stands for what you type there") as caught:
+        typed(df)
+    assert str(caught.value).endswith(line)
+    assert (session.spent, len(session.releases)) == ("epsilon=0", 1)
+
+
+def test_warnings_are_told_at_the_line_that_was_typed_and_each_time_that_something_is_charged_again():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        name = fresh()
+        for _ in range(3):  # the same cell, run again
+            df = people()
+            df.dp.protect(epsilon=3, name=name, table="visits", version="a" * 32)
+            df = people()
+            df.dp.protect(epsilon=3, name=name)
+    assert {warned.filename for warned in caught} == {__file__}
+    told = [str(warned.message)[:30] for warned in caught]
+    assert len([text for text in told if text.startswith("a version that looks like")]) == 3
+    assert len([text for text in told if text.startswith(f"{name!r} answers")]) == 2
+
+
+def test_the_package_warns_by_one_helper_alone():
+    """Another place would have to know how many of its frames stand above the user's."""
+    folder = Path(pandas_dp.__file__).parent
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
+    assert [name for name, text in texts.items() if re.search(r"warnings\.warn(_explicit)?\(", text)] == ["written.py"]

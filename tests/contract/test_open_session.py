@@ -67,12 +67,12 @@ def test_a_total_that_was_raised_is_the_total(ledger):
     [
         ("nothing.dpledger", "data", LedgerError, r"makes none.*df\.dp\.protect\(epsilon=3, ledger='nothing.dpledger'"),
         ("no/folder.dpledger", "data", LedgerError, "folder of ledger= does not exist"),
-        ("visits.dpledger", "visit", LedgerError, r"no budget named 'visit'; did you mean 'visits'\?.*name='visit'\)"),
+        ("visits.dpledger", "visit", LedgerError, r"no budget named 'visit'; did you mean 'visits'\?.*name='visits'\)"),
         (
             "visits.dpledger",
             "data",
             LedgerError,
-            r"df\.dp\.protect\(epsilon=3, ledger='visits.dpledger', name='data'\)",
+            r"holds 'visits': pandas_dp\.open_session\('visits.dpledger', name='visits'\)",
         ),
         ("visits.dpledger", "visits::nightly", ArgumentValueError, r"name='visits'.*df\.dp\.allot\('nightly'"),
         ("visits.dpledger", "", ArgumentTypeError, "name must be a text"),

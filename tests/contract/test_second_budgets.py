@@ -14,7 +14,7 @@ from support import interpreter
 from support.frames import fresh, people, protected
 
 import pandas_dp
-from pandas_dp import ArgumentTypeError, ArgumentValueError
+from pandas_dp import ArgumentTypeError, ArgumentValueError, LedgerError
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.ledger import Ledger
 from pandas_dp.core.privacy import PrivacyUnit
@@ -231,7 +231,10 @@ print(session.spent)
 print(df.dp.protect(epsilon=3, name="named").spent)
 """
     first, *spent = lines(code, tmp_path)
-    assert first == "this session was opened for a first question; name its total: df.dp.protect(epsilon=9)"
+    assert first == (
+        "this session was opened for a first question; name its total first: df.dp.protect(epsilon=3), with unit= and "
+        "max_rows= where somebody may have several rows, with delta= where keys are to be found"
+    )
     assert spent == ["epsilon=1", "epsilon=1"]
 
 
@@ -258,8 +261,16 @@ for frame in (df, df[df.age > 30], pandas_dp.read_csv("a.csv", dtype={"age": "In
         print(error)
 """
     (tmp_path / "a.csv").write_text("age\n31\n45\n")
-    run = "run the cell with df.dp.protect(..., ledger='visits.dpledger') first"
-    assert lines(refused, tmp_path) == [f"there is a ledger here, 'visits.dpledger', and no session: {run}"] * 3
+    told = lines(refused, tmp_path)
+    assert (
+        told
+        == [
+            "there is a ledger here, 'visits.dpledger', and no session: protect the frame on its budget first",
+            "df.dp.protect(epsilon=1, ledger='visits.dpledger')  # goes on: 1 of 1 spent",
+        ]
+        * 3
+    )
+    assert lines(f"print({told[1].partition('  #')[0]}.left)", tmp_path) == ["epsilon=0"]
     assert lines(protect + ask, tmp_path) == first
     (tmp_path / "elsewhere").mkdir()
     os.rename(tmp_path / "a.csv", tmp_path / "elsewhere" / "a.csv")
@@ -274,6 +285,135 @@ except pandas_dp.NoSessionError as error:
     print(str(error)[:22])
 """
     assert lines(beside.format(path=str(tmp_path / "elsewhere" / "a.csv")), tmp_path) == ["there is a ledger here"]
+
+
+MADE = """
+df["pid"] = range(len(df))
+session = df.dp.protect({terms}, ledger='visits.dpledger', name='visits')
+df.dp({price}).count()
+"""
+RESTARTED = """
+df["pid"] = range(len(df))
+for protect in (
+    lambda: df.dp.protect({terms}, ledger='visits.dpledger'),
+    lambda: df.dp.protect({terms}, ledger='visits.dpledger', name='visits'),
+    lambda: pandas_dp.open_session('visits.dpledger'),
+):
+    try:
+        protect()
+        print("opened")
+    except pandas_dp.LedgerError as error:
+        print(error)
+"""
+SPENT = """
+df["pid"] = range(len(df))
+session = {line}
+print(session.name, session.spent.epsilon > 0, len(session.releases), list(session._ledger.heads()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("opened", "price", "again", "differ"),
+    [
+        (
+            "epsilon=3, delta=1e-6, unit='pid', max_rows=30",
+            "epsilon=0.5",
+            "epsilon=2",
+            ["unit='pid', not None", "max_rows=30, not 1", "epsilon=3, not 2", "delta=1e-6, not 0"],
+        ),
+        (
+            "rho=0.5",
+            "rho=0.1",
+            "epsilon=10",
+            ["epsilon=6.85558, not 10", "delta=1e-10, not 0", "accountant='zcdp', not 'pure'"],
+        ),
+        ("rho=0.5, delta=1e-6", "rho=0.1", "rho=0.4", ["epsilon="]),
+        (
+            "epsilon=3, delta=1e-6, delta_reserved=5e-7",
+            "epsilon=0.5",
+            "epsilon=3",
+            ["delta=1e-6, not 0", "delta_reserved=5e-7"],
+        ),
+        (
+            "epsilon=3, neighbors='replace_one'",
+            "epsilon=0.5",
+            "epsilon=4",
+            ["neighbors='replace_one', not 'add_remove'"],
+        ),
+        (
+            "epsilon=3, delta=1e-6, plan={0.1: 3}",
+            "epsilon=0.1",
+            "epsilon=3",
+            ["delta=1e-6, not 0", "plan={0.1: 3}, not None"],
+        ),
+    ],
+)
+def test_a_restart_that_forgets_the_name_or_terms_opens_nothing_and_is_told_the_line(
+    tmp_path, opened, price, again, differ
+):
+    """It had a second budget about the same people, and nothing said so."""
+    lines(MADE.format(terms=opened, price=price), tmp_path)
+    forgot, *rest = lines(RESTARTED.format(terms=again), tmp_path)
+    assert forgot.startswith("the ledger 'visits.dpledger' has no budget named 'data', but 'visits'.")
+    line, differs, same, session = rest
+    assert line == same
+    assert all(term in differs for term in differ)
+    assert session.endswith("it holds 'visits': pandas_dp.open_session('visits.dpledger', name='visits')")
+    assert lines(SPENT.format(line=line.partition("  #")[0]), tmp_path) == ["visits True 2 ['visits']"]
+
+
+def test_a_total_that_is_higher_is_raised_by_the_two_lines_that_are_told(tmp_path):
+    lines(MADE.format(terms="epsilon=3", price="epsilon=1"), tmp_path)
+    told, line = lines(RESTARTED.format(terms="epsilon=4"), tmp_path)[2:4]
+    assert "epsilon=3, not 4: to raise it on record, go on and then type df.dp.session.extend(to=4, reason=" in told
+    assert lines(f"{line}\ndf.dp.session.extend(to=4, reason='more'); print(df.dp.session.left)", tmp_path) == [
+        "epsilon=3"
+    ]
+
+
+def test_names_that_are_typed_and_budgets_in_memory_open_as_ever(tmp_path):
+    """Parts of a budget are none of their own, and of many budgets the latest are named."""
+    ledger = tmp_path / "many.dpledger"
+    for i in range(15):
+        people().dp.protect(epsilon=1, ledger=ledger, name=f"n{i}").close()
+    people().dp.protect(epsilon=1, name=fresh())
+    with pytest.raises(LedgerError, match=r"'n5', .*'n14' and 5 more\.") as caught:
+        people().dp.protect(epsilon=1, ledger=ledger)
+    assert [line.rpartition("name=")[2][:5] for line in str(caught.value).splitlines()[1:]] == [
+        "'n12'",
+        "'n13'",
+        "'n14'",
+    ]
+    assert people().dp.protect(epsilon=1, ledger=tmp_path / "new.dpledger").name == "data"
+
+
+def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path):
+    for content in ("", "no ledger"):
+        (tmp_path / "a.dpledger").write_text(content)
+        ask = "try:\n    df.dp(epsilon=1).count()\nexcept pandas_dp.NoSessionError as error:\n    print(error)"
+        assert lines(ask, tmp_path) == [
+            "there is a ledger here, 'a.dpledger', and no session: protect the frame on its budget first"
+        ]
+        assert (tmp_path / "a.dpledger").read_text() == content
+
+
+@pytest.mark.parametrize(("price", "total"), [("0.5", 3), ("2.9", 3), ("3", 4), ("4.5", 5)])
+def test_the_total_that_is_advised_after_a_first_question_has_room_for_it_and_is_small(tmp_path, price, total):
+    code = f"""
+df.dp(epsilon={price}).count()
+for refused in (lambda: df.dp.session.extend(to_delta=1e-6, reason="more"), lambda: df[df.age > 30].dp(1).count()):
+    try:
+        refused()
+    except pandas_dp.PandasDPError as error:
+        print(*[line for line in str(error).splitlines() if "df.dp.protect(epsilon={total})" in line])
+print(df.dp.protect(epsilon={total}).left.epsilon > 0)
+"""
+    extend, other, left = lines(code, tmp_path)
+    assert f"name its total first: df.dp.protect(epsilon={total}), with unit= and max_rows= where " in extend
+    assert other.startswith(
+        f"df.dp.protect(epsilon={total})  # with what was answered before; unit= and max_rows= where "
+    )
+    assert left == "True"
 
 
 @pytest.mark.parametrize(
