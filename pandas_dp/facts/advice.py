@@ -163,7 +163,8 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
     if argument in BY_NAME and (numbers or words):
         if argument == "by" and len(listed) > 1:
             return {argument: repr(listed)}
-        fits = numbers if of_numbers and argument in ("column", "values") else numbers if argument == "weight" else free
+        needs_numbers = (of_numbers or values.get("bins") is not None) and argument in ("column", "values")
+        fits = numbers if needs_numbers or argument == "weight" else free
         return {argument: repr((fits or words or numbers)[0])}
     if numbers and argument in ("score", "function", "expr"):
         name = numbers[0] if numbers[0].isidentifier() else f"`{numbers[0]}`"
