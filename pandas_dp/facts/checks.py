@@ -15,7 +15,8 @@ from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.kinds import DAY, Kind, is_missing, of_dates, of_text
+from pandas_dp.facts.as_text import of_dates, of_text
+from pandas_dp.facts.kinds import DAY, PARTS_OF_A_DAY, Kind, is_missing
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import flag, positive_int
 from pandas_dp.facts.public_only import entries, listed, python
@@ -32,13 +33,6 @@ BINS = {
     "timedelta": "pd.timedelta_range('0h', '24h', freq='1h')",
 }
 MOST_WHOLE = 1 << 20  # whole numbers between bounds that are all candidates of a quantile
-PARTS_OF_A_DAY = (
-    *(10**power for power in range(9)),
-    *(
-        seconds * 10**9
-        for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
-    ),
-)
 NARROWEST = Fraction(1, 10**250)
 BUYING = ("sum", "mean", "var", "std", "median", "quantile")  # the calls that take bounds="private"
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,13 @@ DAY = 86_400 * 10**9
 YEARS = -719_162 * DAY, 2_932_897 * DAY - 1  # from the first to the last nanosecond of Python's calendar
 NEAR = 2**63 - DAY  # nanoseconds since 1970 that 64 bits count in every time zone
 DAY = 86_400 * 10**9
+PARTS_OF_A_DAY = (
+    *(10**power for power in range(9)),
+    *(
+        seconds * 10**9
+        for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
+    ),
+)
 PLAIN = (float, int, np.float64, np.int64)
 LARGEST_BOUND = Fraction(10) ** 300
 DATE = re.compile(  # 03/04/2013 is in March or in April
@@ -263,26 +269,6 @@ def kind_of(dtype: Any) -> Kind:
     raise ArgumentTypeError(REFUSED.format(dtype=dtype if letter == "c" else type(dtype).__name__, hint=""))
 
 
-def of_text(kind: Kind, column: str, like: Any = None) -> str:
-    """The end of a refusal of a column of text, objects or categories: the step that makes numbers, or dates `like` these."""
-    if kind.name != "key":
-        return ""
-    dates = of_dates(like)
-    made = """.str.to_datetime("%Y-%m-%d")""" if dates else '.astype("float64")'
-    named = f"{column}=" if column.isidentifier() and not iskeyword(column) else f"**{{{column!r}: "
-    step = f".assign({named}lambda d: d[{column!r}]{made}{'' if named.endswith('=') else '}'})"
-    return f"; if the text holds {'dates' if dates else 'numbers'}, convert it first: {step}"
-
-
-def of_dates(given: Any) -> bool:
-    """Whether public bins or keys are dates or periods."""
-    if isinstance(given, pd.PeriodIndex | pd.DatetimeIndex):
-        return True
-    return isinstance(given, list | tuple) and any(
-        isinstance(entry, dt.date | np.datetime64 | pd.Period) for entry in given
-    )
-
-
 def unit_of(dtype: Any) -> Fraction | None:
     """What all values of a dtype are multiples of, in the raw unit of its kind; None where it does not say.
 
@@ -347,21 +333,15 @@ def _arrow_kind(dtype: pa.DataType) -> Kind:
         return Kind("datetime")
     if types.is_duration(dtype):
         return Kind("timedelta")
-    if _arrow_text(dtype) or (types.is_dictionary(dtype) and _castable(dtype.value_type)):
+    if arrow_text(dtype) or (types.is_dictionary(dtype) and _castable(dtype.value_type)):
         return Kind("key")
     raise ArgumentTypeError(REFUSED.format(dtype=dtype, hint=""))
 
 
-def _arrow_text(dtype: pa.DataType) -> bool:
+def arrow_text(dtype: pa.DataType) -> bool:
+    """Whether a type of Arrow is text."""
     types = pa.types
     return bool(types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype))
-
-
-def is_text(dtype: Any) -> bool:
-    """Whether a column holds text and nothing else; objects and categories may be anything."""
-    if isinstance(dtype, pd.ArrowDtype):
-        return _arrow_text(dtype.pyarrow_dtype)
-    return isinstance(dtype, pd.StringDtype)
 
 
 def _castable(dtype: pa.DataType) -> bool:

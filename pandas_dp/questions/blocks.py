@@ -18,7 +18,8 @@ from pandas_dp.core.statistics.blocks import BlockMeans
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.kinds import Kind, of_text
+from pandas_dp.facts.as_text import of_text
+from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.public_only import legible
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.found import finds

@@ -22,8 +22,9 @@ from pandas_dp.engines.pandas import PandasView
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, PandasDPError, told
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
-from pandas_dp.facts.kinds import exact_number, is_missing, of_text
+from pandas_dp.facts.kinds import exact_number, is_missing
 from pandas_dp.facts.public_only import listed, python
 from pandas_dp.questions.found import finds
 from pandas_dp.questions.function_trial import ZERO, made_up, no_number, rehearse

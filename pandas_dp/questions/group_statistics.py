@@ -18,8 +18,9 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, told
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line, explain, uncopied
+from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, columns_text
-from pandas_dp.facts.kinds import Kind, of_text
+from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.schema import ColumnFacts
 from pandas_dp.questions.partition import Parts, few
 from pandas_dp.questions.quantiles import of_rounded, with_bar

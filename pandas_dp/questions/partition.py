@@ -15,8 +15,9 @@ from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.as_text import is_text
 from pandas_dp.facts.call import argument_text
-from pandas_dp.facts.kinds import Kind, is_text
+from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.found import finding

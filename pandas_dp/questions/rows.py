@@ -18,8 +18,9 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
+from pandas_dp.facts.as_text import is_text, of_text
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
-from pandas_dp.facts.kinds import Kind, is_text, kind_of, kind_or_none, of_text, unit_of, without_rows
+from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said

@@ -22,7 +22,8 @@ from pandas_dp.core.partition import Keys
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import checks, numbers
-from pandas_dp.facts.kinds import Kind, is_missing, of_text
+from pandas_dp.facts.as_text import of_text
+from pandas_dp.facts.kinds import Kind, is_missing
 from pandas_dp.facts.public_only import listed
 from pandas_dp.questions.quantiles import QuantileQuestions, of_rounded, smooth_noise, with_bar
 from pandas_dp.questions.rows import PreparedFrame

@@ -17,7 +17,8 @@ from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.kinds import Kind, of_text
+from pandas_dp.facts.as_text import of_text
+from pandas_dp.facts.kinds import Kind
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import refuse_dates
 from pandas_dp.release.base import ONE_ROW_EACH, dependent

@@ -219,7 +219,7 @@ def test_a_promise_that_the_tables_disprove_is_told(frame):
     wards = frame.dp(epsilon=1).groupby("ward", keys=["A", "B"], **WHOLE).size()
     both = frame.dp(epsilon=1).groupby(["ward", "sex"], keys={"ward": ["A", "B"], "sex": KEYS["sex"]}).size()
     made = pandas_dp.reconcile([wards, both], complete=["ward", "sex"])  # 800 rows are in neither
-    assert any("farther apart than noise" in note for note in made.notes)
+    assert any("disagree by more than noise" in note for note in made.notes)
 
 
 def test_what_nothing_is_known_of_stays_as_it_was(frame):
@@ -373,8 +373,8 @@ def test_tables_that_lack_rows_are_told(frame):
     sexes = by(frame, ["sex"], 3)
     wards = frame.dp(epsilon=3).groupby(["sex", "ward"], keys={"sex": KEYS["sex"], "ward": ["A"]}).size()
     made = pandas_dp.reconcile([sexes, wards], complete=["sex", "ward"])  # a false promise
-    assert any("farther apart than noise" in note for note in made.notes)
-    assert "farther apart than noise" in repr(made[0])
+    assert any("disagree by more than noise" in note for note in made.notes)
+    assert "disagree by more than noise" in repr(made[0])
 
 
 @pytest.mark.parametrize(
