@@ -118,9 +118,10 @@ class UnverifiedFrameError(PandasDPError):
     """The frame is not one a session protects. Nothing but the name of the variable differs from frame to frame."""
 
     TEXT = "this DataFrame is another object than the one that was protected, and no df.dp step made it"
+    UNRELATED = "df.dp.protect(epsilon=3, name='other')"
     STEPS = (
         "or choose rows by a step, which stays protected: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; unrelated "
-        "data: df.dp.protect(epsilon=3, name='other'). What is written into a protected frame later changes no answer"
+        f"data: {UNRELATED}. Later changes to a protected frame do not affect its answers"
     )
 
     def __init__(self, text: str = TEXT, lines: Iterable[str] = ()) -> None:

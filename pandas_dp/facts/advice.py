@@ -17,7 +17,7 @@ from pandas_dp.errors import (
     did_you_mean,
 )
 from pandas_dp.facts.call import Call, safe
-from pandas_dp.facts.public_only import COLUMNS, EXAMPLES
+from pandas_dp.facts.public_only import COLUMNS, EXAMPLES, PERIODS
 from pandas_dp.facts.written import as_written, asked_frame, corrected, is_expression, rewritten, with_delta
 
 _OTHER_NAMES = {
@@ -38,7 +38,7 @@ _OF_PANDAS = {  # options that answer another question here, or that nothing nee
     "skipna numeric_only": "missing values are always left out of what is asked about their column, so leave it out",
     "as_index observed group_keys": "every listed group comes back in the index; .reset_index() makes it a column",
     "ascending": "the answer is sorted afterwards, for free: .sort_values()",
-    "freq": "months are bins: bins=pd.period_range('2013-01', '2013-12', freq='M')",
+    "freq": "months are public bins of groupby()",
     "aggfunc": "a two-way table of means or sums is .pivot_table('cost', 'ward', 'sex', aggfunc='sum', ...)",
 }
 OF_PANDAS = {option: hint for options, hint in _OF_PANDAS.items() for option in options.split()}
@@ -77,6 +77,8 @@ def show_line(
         return
     error._needs = told  # for the call that was typed, where this one was made for it
     why, needs, otherwise = told
+    if "bounds='private'" in otherwise and (values.get("method") or not getattr(asked, "_buys_bounds", True)):
+        otherwise = ""
     renamed: dict[str | int, str] = {typed[1:]: needed for needed, typed in needs if typed.startswith("=")}
     more = {needed: typed for needed, typed in needs if not (renamed and (needed in renamed or typed.startswith("=")))}
     line = written and rewritten(written, placed, values, more, renamed)
@@ -99,7 +101,7 @@ def _name_frame(error: UnverifiedFrameError, written: ast.Call | None) -> None:
         return
     named = frame if frame.isidentifier() else "frame"
     first = "" if named == frame else f"frame = {frame}; "
-    for line in error._lines:
+    for line in (*error._lines, error.UNRELATED):
         error.args = (str(error).replace(line, f"{first}{named}{line.removeprefix('df')}"),)
 
 
@@ -130,6 +132,8 @@ def _begun(
         wrong = next((name for name in BY_NAME if name in values and not isinstance(values[name], str)), None)
         why, _, more = text.partition(", such as ")
         needed = examples(asked, wrong, parameters, values) if wrong else {}
+        if wrong and needed and type(values[wrong]) is tuple and "bounds" in parameters and "bounds" not in values:
+            needed |= {"bounds": "(lower, upper)"}
         return (why, tuple(needed.items()), f"; {more.partition('), ')[2]}") if needed else None
     return None
 
@@ -190,8 +194,10 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         written = None if example else as_written(method.__name__, args, given)
         typed = written and rewritten(written, tuple(names), given, needs, renamed)
         kept = {renamed.get(name, name): value for name, value in given.items()}
-        moved = {renamed[i]: value for i, value in enumerate(args) if i in renamed}
-        return example or typed or before + Call(name, args[: len(placed)], kept | moved).needing(names, needs)
+        named = [(renamed[i], value) for i, value in enumerate(args) if i in renamed]
+        moved = {name: value if [*renamed.values()].count(name) == 1 else args[-2:] for name, value in named}
+        left = tuple(value for i, value in enumerate(args[: len(placed)]) if i not in renamed)
+        return example or typed or before + Call(name, left, kept | moved).needing(names, needs)
 
     unknown = [] if open_ended else [other for other in given if other not in names]
     if unknown:
@@ -201,16 +207,29 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
             typed = line(dict.fromkeys(others, "") | {right: EXAMPLES.get(right, "...")}, {})
             return f"{name}() takes {right}=, not {unknown[0]}=: {typed}"
         told, close = _instead(name, unknown[0], names, example), closest(unknown[0], names)
-        typed = "" if example else line({}, {unknown[0]: close}) if close else line({unknown[0]: ""}, {})
+        instead = {"bins": PERIODS} if unknown[0] == "freq" and "bins" in names and "bins" not in given else {}
+        if "out" in unknown and "bounds" in names:  # np.mean(...) calls the method with arguments of its own
+            instead = {"bounds": "(lower, upper)"}
+        typed = line({}, {unknown[0]: close}) if close else line(dict.fromkeys(unknown, "") | instead, {})
+        typed = "" if example or told.startswith("the new total") else typed
         return f"{name}() takes {told}{f': {typed}' if typed else ''}"
     if len(args) > len(placed) and placed == ["columns"] and all(isinstance(column, str) for column in args):
         return f"{name}() takes columns as one list: {name}([{', '.join(map(safe, args[len(placed) - 1 :]))}])"
+    moved: dict[str | int, str] = {}
+    ends = args[-2:] if len(args) in (2, len(placed) + 2) and any(one.name == "bounds" for one in free) else ()
+    if [*map(type, ends)] in ([int, int], [int, float], [float, int], [float, float]):
+        moved = dict.fromkeys(range(len(args) - 2, len(args)), "bounds")
+        lacks = len(args) == 2 and known[0].default is known[0].empty
+        needed = examples(asked, names[0], dict(zip(names, known, strict=True)), {}) if lacks else {}
+        return f"{name}() takes bounds by name, as a pair: {line(needed, moved)}"
     if len(placed) < len(args) <= len(placed) + len(free):
-        moved: dict[str | int, str] = {}
         for i, value in enumerate(args[len(placed) :], len(placed)):
             meant = _meant(value, free)
+            if meant is None:
+                break
             free.remove(meant)
             moved[i] = meant.name
+    if len(moved) == len(args) - len(placed) > 0:
         return f"{name}() takes {moved[len(placed)]} by name: {line({}, moved)}"
     for parameter in known[len(args) :]:
         if parameter.default is parameter.empty and parameter.name not in given:
@@ -224,15 +243,23 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     return f"{name}() was given arguments that do not fit: {shown}"
 
 
-def _meant(value: Any, free: list[inspect.Parameter]) -> inspect.Parameter:
-    """The argument that a value by place was meant for, by its type."""
+def _meant(value: Any, free: list[inspect.Parameter]) -> inspect.Parameter | None:
+    """The argument that a value by place was meant for, by its type; None where a number fits none."""
     lists = (
         "bins keys" if type(value) is list and {*map(type, value)} <= {int, float} else "candidates keys bins bounds"
     )
-    kinds = {str: "str", bool: "bool", int: "int", tuple: "bounds", list: lists, dict: "keys bounds bins"}
+    kinds = {
+        str: "str",
+        bool: "bool",
+        int: "int float",
+        float: "float",
+        tuple: "bounds",
+        list: lists,
+        dict: "keys bounds bins",
+    }
     wanted = ["bounds"] if type(value) is str and value == "private" else kinds.get(type(value), "").split()
     fits = (known for kind in wanted for known in free if kind in (known.name, *str(known.annotation).split(" | ")))
-    return next(fits, free[0])
+    return next(fits, None if type(value) in (int, float, bool) else free[0])
 
 
 def _instead(name: str, unknown: str, names: list[str], example: str) -> str:

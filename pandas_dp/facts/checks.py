@@ -15,7 +15,7 @@ from pandas_dp.core.lattice import MOST_CELLS, Lattice
 from pandas_dp.core.partition import Bins, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.kinds import DAY, Kind, is_missing, of_text
+from pandas_dp.facts.kinds import DAY, Kind, is_missing, of_dates, of_text
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import flag, positive_int
 from pandas_dp.facts.public_only import entries, listed, python
@@ -145,8 +145,9 @@ def keys(
     call: str,
     column: str,
     line: Line | None = None,
+    text: bool = False,
 ) -> tuple[Keys, Labels]:
-    """Public keys of a column, as partition and as labels of the answer; `line` is what to type instead."""
+    """Public keys of a column, of one that holds `text` alone, as partition and as labels; `line` is what to type instead."""
     other, null = flag(other, "other"), flag(null, "null")
     given = facts.keys if given is None else given
     example = KEYS.get(kind.name, KEYS["key"])
@@ -165,6 +166,9 @@ def keys(
     known = tuple(plain(key, kind) for key in entries(given, "keys"))
     if not known:
         raise line.refuse("keys must not be empty", ArgumentValueError)
+    if text and any(type(key) is not str for key in known):
+        why, more = f"keys of {column!r}, which holds text, must be text", of_text(kind, column, known)
+        raise line._replace(otherwise=more).refuse(why) if line.needs else ArgumentTypeError(f"{why}{more}")
     if len(known) > MOST_PARTS:
         raise ArgumentValueError("keys may hold at most 10,000,000 values")
     if len(set(known)) != len(known):
@@ -235,6 +239,8 @@ def bins(
     other, null = flag(other, "other"), flag(null, "null")
     example = BINS.get(kind.name, BINS["number"])
     if not kind.numeric:
+        if of_dates(edges):
+            raise ArgumentTypeError(f"bins of dates need a column of dates{of_text(kind, column, edges)}")
         moved = (("bins", ""), ("keys", "=bins")) if line is None else ()
         keyed = Line(f"{call}({column!r}, keys=[...])", moved, of_text(kind, column))
         raise keyed.refuse("bins need a column of numbers or dates, others have keys")

@@ -263,11 +263,24 @@ def kind_of(dtype: Any) -> Kind:
     raise ArgumentTypeError(REFUSED.format(dtype=dtype if letter == "c" else type(dtype).__name__, hint=""))
 
 
-def of_text(kind: Kind, column: str) -> str:
-    """The end of a refusal of a column of text, objects or categories: the step that makes numbers of it."""
+def of_text(kind: Kind, column: str, like: Any = None) -> str:
+    """The end of a refusal of a column of text, objects or categories: the step that makes numbers, or dates `like` these."""
+    if kind.name != "key":
+        return ""
+    dates = of_dates(like)
+    made = """.str.to_datetime("%Y-%m-%d")""" if dates else '.astype("float64")'
     named = f"{column}=" if column.isidentifier() and not iskeyword(column) else f"**{{{column!r}: "
-    made = f'{named}lambda d: d[{column!r}].astype("float64"){"" if named.endswith("=") else "}"}'
-    return f"; of numbers that are written as text make some before: .assign({made})" if kind.name == "key" else ""
+    step = f".assign({named}lambda d: d[{column!r}]{made}{'' if named.endswith('=') else '}'})"
+    return f"; if the text holds {'dates' if dates else 'numbers'}, convert it first: {step}"
+
+
+def of_dates(given: Any) -> bool:
+    """Whether public bins or keys are dates or periods."""
+    if isinstance(given, pd.PeriodIndex | pd.DatetimeIndex):
+        return True
+    return isinstance(given, list | tuple) and any(
+        isinstance(entry, dt.date | np.datetime64 | pd.Period) for entry in given
+    )
 
 
 def unit_of(dtype: Any) -> Fraction | None:
@@ -334,10 +347,21 @@ def _arrow_kind(dtype: pa.DataType) -> Kind:
         return Kind("datetime")
     if types.is_duration(dtype):
         return Kind("timedelta")
-    text = types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype)
-    if text or (types.is_dictionary(dtype) and _castable(dtype.value_type)):
+    if _arrow_text(dtype) or (types.is_dictionary(dtype) and _castable(dtype.value_type)):
         return Kind("key")
     raise ArgumentTypeError(REFUSED.format(dtype=dtype, hint=""))
+
+
+def _arrow_text(dtype: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype))
+
+
+def is_text(dtype: Any) -> bool:
+    """Whether a column holds text and nothing else; objects and categories may be anything."""
+    if isinstance(dtype, pd.ArrowDtype):
+        return _arrow_text(dtype.pyarrow_dtype)
+    return isinstance(dtype, pd.StringDtype)
 
 
 def _castable(dtype: pa.DataType) -> bool:

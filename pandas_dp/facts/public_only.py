@@ -21,6 +21,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 ATTRIBUTE = "pandas_dp"  # in ``attrs``: the mark of a protected table, and of what pandas makes of one
 Array = pd.Series | pd.Index | np.ndarray | ExtensionArray
 Held = pd.DataFrame | Array
+PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
 EXAMPLES = {  # how arguments are typed
     "epsilon": "0.5",
     "protect epsilon": "3",

@@ -99,7 +99,8 @@ def rewritten(
         Names of what was given under another name, or by place.
     """
     renamed = renamed or {}
-    moved = [ast.keyword(renamed[i], value) for i, value in enumerate(call.args) if i in renamed]
+    named = {name: [value for i, value in enumerate(call.args) if renamed.get(i) == name] for name in renamed.values()}
+    moved = [ast.keyword(n, ast.Tuple(v) if len(v) > 1 else v[0]) for n, v in named.items() if v]  # two are a pair
     placed = [value for i, value in enumerate(call.args) if i not in renamed]
     words = [ast.keyword(renamed.get(word.arg or "", word.arg), word.value) for word in call.keywords] + moved
     for name, text in needs.items():

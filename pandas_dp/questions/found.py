@@ -6,14 +6,18 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from pandas_dp.core.budget import say
 from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, PandasDPError
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line
+from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.rows import PreparedFrame
+from pandas_dp.session.registry import EPSILON
 from pandas_dp.tables import frames
 
 USUAL = "1e-6"  # a delta, where no session says which fits
+USED_UP = ", and that of the budget is used up"
 
 
 def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool = False, null: bool = False) -> bool:
@@ -27,6 +31,9 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
     kind = frame._kind(column)
     if keys is not None or kind.name == "bool" or frame._facts(column).keys is not None:
         return False
+    if not frame._price.delta and call == "groupby" and kind.name == "datetime" and not (other or null):
+        line = Line(f"groupby({column!r}, bins={PERIODS})", (("bins", PERIODS),), "; keys=[...] are single days")
+        raise line.refuse("groupby() of dates needs public bins")
     if not frame._price.delta:
         example = checks.KEYS.get(kind.name, checks.KEYS["key"])
         line = finding(frame, f"{call}({column!r}, keys={example})", f"{call}({column!r})")
@@ -40,27 +47,42 @@ def finds(frame: PreparedFrame, call: str, column: str, keys: Any, other: bool =
 
 def delta_needed(frame: PreparedFrame, call: str) -> PandasDPError:
     """What is said of a question that always finds keys, where its price has no delta."""
-    line = finding(frame, "", call)
-    error = ArgumentTypeError(f"{call.partition('(')[0]}() needs a delta: {line.otherwise.rpartition(': ')[2]}")
-    error._priced = line.priced
+    why, line, priced = _paid(frame, call)
+    error = ArgumentTypeError(f"{call.partition('(')[0]}() needs a delta{why}{f': {line}' if line else ''}")
+    error._priced = priced
     return error
 
 
 def finding(frame: PreparedFrame, text: str, call: str) -> Line:
-    """A line that lists keys, or has the price find them: by a delta that the reserve of the session still pays."""
-    table = frames.lookup(frame._frame)
-    delta = USUAL
+    """A line that lists keys, or has the price find them."""
+    why, line, priced = _paid(frame, call)
+    needs = f", which needs a delta{why}" if why else ""
+    return Line(text, (), f", or discover keys{needs}: {line}" if line else "", priced)
+
+
+def _paid(frame: PreparedFrame, call: str) -> tuple[str, str, tuple[str, str] | None]:
+    """What the delta lacks that finds keys, what to type, and what of that is the call with a delta that can be paid."""
+    table, delta = frames.lookup(frame._frame), USUAL
     if table is not None:
-        rule, spent = table.session._rule, table.session._state.delta
-        left = rule.budget.delta_reserved - spent
+        session, budget = table.session, table.session._rule.budget
+        left = budget.delta_reserved - session._state.delta
+        total = 2 * budget.delta or Fraction(USUAL)
+        raised = f"df.dp.session.extend(to_delta={say(total)}, reason='to find keys')"
+        if session._implicit:
+            raised = f"df.dp.protect(epsilon={2 * EPSILON}, delta={USUAL})"
+        fixed = budget.plan or session._whole is not None or total >= 1
+        if (budget.delta or fixed) and not budget.delta_reserved:
+            return ", and this budget has none for that", "", None
+        if not budget.delta:
+            return " in the budget", raised, None
         if left <= 0:
-            more = "df.dp.session.extend(to_delta=1e-6, reason='...')"
-            return Line(text, (), f", or discover keys, which needs a delta in the budget: {more}")
+            more = "" if fixed else f", or raise the total: {raised}"
+            return USED_UP, f"those found before are public, keys=answer.index{more}", None
         delta = _power_of_ten(left)
     price = frame._price if isinstance(frame._price, Price) else None
     epsilon = "1" if price is None or price.epsilon is None else str(Price(price.epsilon)).removeprefix("epsilon=")
     typed = f"df.dp(epsilon={epsilon}, delta={delta}).{call}"
-    return Line(text, (), f", or discover keys: {typed}", (typed, delta))
+    return "", typed, (typed, delta)
 
 
 def _power_of_ten(most: Fraction) -> str:

@@ -25,8 +25,8 @@ from pandas_dp.questions.unknown_names import BOUNDED
 from pandas_dp.release.values import Release
 
 GROUPING = (
-    "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range('2013-01', "
-    "'2013-12', freq='M'))"
+    "by must be a column or a list of columns, by their names: groupby('ward', keys=['A', 'B']); months are groupby('visit', "
+    "bins=pd.period_range('2013-01', '2013-12', freq='M'))"
 )
 
 
@@ -235,6 +235,7 @@ class FoundGroups(PricedGroups):
     """
 
     __slots__ = ("_keys",)
+    _buys_bounds = False  # of what finds groups
 
     def __init__(
         self, frame: PreparedFrame, keys: KeyColumns, given: dict[str, Any], column: str | None = None

@@ -16,15 +16,15 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import argument_text
-from pandas_dp.facts.kinds import Kind
+from pandas_dp.facts.kinds import Kind, is_text
 from pandas_dp.facts.labels import CrossLabels, Labels
+from pandas_dp.facts.public_only import PERIODS
 from pandas_dp.questions.found import finding
 from pandas_dp.questions.rows import PreparedFrame
 
 MOST_COMBINATIONS = 1_000_000
 MOST_FOUND = 100  # columns whose combinations are found
 MOST_NUMBERED = 1 << 62  # combinations, allowed or not
-PERIODS = "pd.period_range('2013-01', '2013-12', freq='M')"
 
 Factor = tuple[Keys | Bins, Labels]
 
@@ -142,7 +142,10 @@ def factors_of(
                 factors.append(_binned(binned[column], other, null, kind, call, column, None if alone else wanted()))
             else:
                 facts, given = frame._facts(column), listed.get(column)
-                factors.append(checks.keys(given, other, null, kind, facts, call, column, None if alone else wanted()))
+                instead = None if alone else wanted()
+                factors.append(
+                    checks.keys(given, other, null, kind, facts, call, column, instead, is_text(frame._dtype(column)))
+                )
         except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
@@ -230,11 +233,13 @@ def _by_column(given: Any, name: str, kinds: dict[str, Kind], line: Callable[[],
 
 def _binned(given: Any, other: bool, null: bool, kind: Kind, call: str, column: str, line: Line | None) -> Factor:
     """Bins between edges, or one for each period."""
-    if not isinstance(given, pd.PeriodIndex):
+    if not isinstance(given, pd.PeriodIndex) or not kind.numeric:
         return checks.bins(given, other, null, kind, call, column, line)
     line = line or Line(f"{call}({column!r}, bins={PERIODS})", (("bins", PERIODS),))
     if kind.name != "datetime":
-        raise ArgumentTypeError(f"periods are bins of a column of dates; here type {call}({column!r}, bins=[...])")
+        raise ArgumentTypeError(
+            f"periods can only be bins of a column of dates; here type {call}({column!r}, bins=[...])"
+        )
     follow = len(given) and not given.hasnans and (given[1:] == given[:-1] + 1).all()
     # the Friday of business days is over long before the next one starts
     if not follow or ((given + 1).start_time - given.end_time > pd.Timedelta(1, unit="s")).any():
@@ -285,7 +290,17 @@ def _allowed(
         cells = [checks.plain(cell, kind) for cell in table[column].tolist()]
         order = {cell: place for place, cell in enumerate(dict.fromkeys(cells))}
         factors.append(
-            checks.keys(list(order), False, False, kind, frame._facts(column), "groupby", column, Line(wanted))
+            checks.keys(
+                list(order),
+                False,
+                False,
+                kind,
+                frame._facts(column),
+                "groupby",
+                column,
+                Line(wanted),
+                is_text(frame._dtype(column)),
+            )
         )
         total *= len(order)
         _numbered(total)

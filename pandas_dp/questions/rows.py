@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -18,7 +19,7 @@ from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, tol
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
-from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, of_text, unit_of, without_rows
+from pandas_dp.facts.kinds import Kind, is_text, kind_of, kind_or_none, of_text, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
 from pandas_dp.facts.numbers import Accuracy
 from pandas_dp.facts.schema import ColumnFacts, Schema, unit_said
@@ -33,6 +34,8 @@ from pandas_dp.tables.protected import Table, kinds_of
 
 if TYPE_CHECKING:
     from pandas_dp.questions.frame import PricedFrame  # completion takes `Self` for the class where it is written
+
+IDENTIFIER = re.compile(r"(.*[_ ]|u|p)?id|(.*[_ ])?(no|nr|number|key)", re.IGNORECASE)
 
 
 class Known(NamedTuple):
@@ -131,9 +134,10 @@ class PreparedFrame(RowSteps["PricedFrame"]):
         return [name for name in self._empty() if isinstance(name, str)]
 
     def _examples(self) -> tuple[list[str], list[str]]:
-        """Columns of numbers and others, to name in a line to type."""
+        """Columns of numbers and others, to name in a line to type: of numbers those last that look like identifiers."""
         kinds = {name: kind_or_none(dtype) for name, dtype in self._empty().dtypes.items() if isinstance(name, str)}
         numeric = [name for name, kind in kinds.items() if kind is not None and kind.name == "number"]
+        numeric.sort(key=lambda name: IDENTIFIER.fullmatch(name) is not None)
         return numeric, [name for name in kinds if name not in numeric]
 
     def _bounds_line(self, call: str, columns: Iterable[Any], given: Mapping[str, Any]) -> Line:
@@ -263,7 +267,9 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
-        return checks.keys(keys, other, null, kind, self._facts(column), name, column)
+        return checks.keys(
+            keys, other, null, kind, self._facts(column), name, column, None, is_text(self._dtype(column))
+        )
 
     def _text(self, **resolved: Any) -> str:
         """The call that was typed, for the books, with arguments as they were resolved."""

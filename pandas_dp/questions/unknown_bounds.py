@@ -16,9 +16,11 @@ from pandas_dp.core.lattice import RANK_BITS, SUM_BITS, Lattice
 from pandas_dp.core.statistics.lattice_counts import Grid
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.facts import numbers
+from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.kinds import Kind, of_text
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import refuse_dates
+from pandas_dp.release.base import ONE_ROW_EACH, dependent
 from pandas_dp.tables import frames
 
 PRIVATE = "private"
@@ -64,6 +66,10 @@ def mean_asked(
 ) -> Aggregate:
     """A mean, but of bools with the squares that an interval for the population needs where they are wanted."""
     wanted = numbers.flag(population, "population")
+    table = frames.lookup(frame._frame)
+    if wanted and table is not None and (owner := table.session.unit.column) is not None:
+        line = Line(f"mean({column!r}, bounds=(lower, upper))", (("population", ""),), f"; {ONE_ROW_EACH}")
+        raise line.refuse(dependent(owner))
     kind, lattice = bounded(frame, "mean", column, bounds, SUM_BITS)
     if wanted and is_private(bounds):
         raise ArgumentTypeError(

@@ -96,6 +96,12 @@ OF_BOTH = ("", " (lower, upper: noise; population_lower, population_upper: popul
 NO_MORE = "nothing more"  # begins what was spent on an answer that is made of others, which cost what they did
 STORED = "answered before: costs nothing now"
 HIGHEST_LEVEL = 1 - 1e-12
+ONE_ROW_EACH = "make one row of each before the table is protected, and leave unit= out"
+
+
+def dependent(owner: str) -> str:
+    """Why nothing is told of a population where a unit may own several rows."""
+    return f"several rows of one {owner!r} are not independent, so no statement about the population is possible"
 
 
 def checked_level(level: float) -> float:
@@ -268,10 +274,7 @@ class Release:
     def _check_draws(self) -> None:
         """Refuse rows of units."""
         if (owner := self.unit.column) is not None:
-            raise ArgumentTypeError(
-                f"rows of one {owner!r} are no independent draws, so nothing is known of a population of rows: make one row of "
-                "each before the table is protected, and leave unit= out"
-            )
+            raise ArgumentTypeError(f"{dependent(owner)}: {ONE_ROW_EACH}")
 
     def _population(self) -> ErrorModel:
         """The error of the answer as one about the population."""

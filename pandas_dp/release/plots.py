@@ -26,8 +26,8 @@ LONG_LABELS = 40  # characters of all labels together that fit side by side
 SHORTEST_LINE = 12  # letters
 MISSING = "a plot needs matplotlib, which is not installed; type: pip install 'pandas-dp[plot]'"
 PLOT = (
-    ".plot(y=None, ax=None, level=0.95), with error bars; for another kind .table().plot.bar() and the like, which are "
-    "pandas'"
+    ".plot(y=None, ax=None, level=0.95), with error bars; other kinds of plots are pandas', of the numbers that .table() "
+    "lists, and have none"
 )
 
 Column = tuple[str, "pd.Series[Any]", "pd.Series[Any] | None", "pd.Series[Any] | None"]

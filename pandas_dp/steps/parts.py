@@ -156,7 +156,7 @@ def check_pattern(name: str, pat: str, case: bool = True) -> None:
             warnings.simplefilter("ignore")
             re.compile(pat)
         _run(name, pa.array([""]), pat, case)
-    except (re.error, RecursionError, OverflowError, pa.ArrowInvalid):
+    except (ValueError, re.error, RecursionError, OverflowError):  # of Arrow, too
         raise ArgumentValueError(
             f"{pat[:60]!r} is no regular expression that is read: those of RE2, without lookaheads and backreferences"
         ) from None

@@ -27,6 +27,7 @@ from pandas_dp.engines.cells import Foreign, canonical, listed
 from pandas_dp.engines.encode import NANOSECONDS, stored
 from pandas_dp.facts.kinds import DATE, is_missing, kind_or_none, with_missing, without_rows
 from pandas_dp.steps.text import number
+from pandas_dp.tables.nested import by_parts
 
 EXACT = 2**53  # from here on a float may be another whole number, rounded
 MISSING, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -78,8 +79,9 @@ def conformed(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
         return _categories(column)
     if column.dtype == dtype and dtype != np.dtype(object) and not _misnamed(column):
         return _sound(column)
-    if kind is None:  # no question is asked of it
-        return _none(dtype, len(column))
+    if kind is None:  # but for fields and entries no question is asked of it
+        found = by_parts(column, dtype, conformed)
+        return _none(dtype, len(column)) if found is None else found
     if isinstance(dtype, pd.ArrowDtype):
         return pd.Series(pd.arrays.ArrowExtensionArray(_arrow(column, dtype.pyarrow_dtype, kind.name)))
     if kind.name == "number":

@@ -192,6 +192,6 @@ def test_of_others_it_is_refused_and_says_why():
         few.independence()
     asked._frame.dp.session.close()
     owned = people(unit="uid", max_rows=2)
-    with pytest.raises(pandas_dp.ArgumentTypeError, match="rows of one 'uid' are no independent draws"):
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="rows of one 'uid' are not independent"):
         crosstab(owned, "ward", "state").independence()
     owned._frame.dp.session.close()

@@ -82,7 +82,7 @@ def test_of_few_rows_and_of_units_no_share_is_told():
     df = pd.DataFrame({"u": np.arange(400) // 2, "g": ["x", "y"] * 200})
     df.dp.protect(epsilon=10, name=fresh(), unit="u", max_rows=2)
     shares = df.dp(epsilon=1).value_counts("g", keys=["x", "y"], normalize=True)
-    with pytest.raises(pandas_dp.ArgumentTypeError, match="no independent draws"):
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="are not independent"):
         shares.interval(of="population")
     assert shares.table().columns.tolist() == ["value", "lower", "upper"]
 
@@ -365,9 +365,30 @@ def test_where_rows_are_no_sample_it_is_refused_and_says_why(asked):
 def test_rows_of_units_are_no_independent_draws():
     df = pd.DataFrame({"age": np.resize([31, 45, 62], 4000), "uid": np.arange(4000) // 2})
     df.dp.protect(epsilon=10, unit="uid", max_rows=2, name=fresh())
-    mean = df.dp(epsilon=1).mean("age", bounds=(0, 100), population=True)
-    with pytest.raises(pandas_dp.ArgumentTypeError, match="rows of one 'uid' are no independent draws"):
-        mean.interval(of="population")
+    with pytest.raises(pandas_dp.ArgumentTypeError, match="rows of one 'uid' are not independent"):
+        df.dp(epsilon=1).mean("age", bounds=(0, 100)).interval(of="population")
+    df.dp.session.close()
+
+
+def test_an_interval_for_the_population_of_units_is_refused_before_it_is_charged():
+    df = pd.DataFrame({"age": np.resize([31, 45, 62], 4000), "old": True, "uid": np.arange(4000) // 2})
+    df.dp.protect(epsilon=10, unit="uid", max_rows=2, name=fresh())
+    left = str(df.dp.session.left)
+    asked, bounds = df.dp(epsilon=1), (0, 100)
+    for ask, line in (
+        (lambda: asked.mean("age", bounds=bounds, population=True), "asked.mean('age', bounds=bounds)"),
+        (lambda: asked.mean("old", population=True), "asked.mean('old')"),
+        (
+            lambda: asked.groupby("old")["age"].mean(bounds=bounds, population=True),
+            "asked.groupby('old')['age'].mean(bounds=bounds)",
+        ),
+        (lambda: df.dp.preview(epsilon=1).mean("old", population=True), "df.dp.preview(epsilon=1).mean('old')"),
+    ):
+        with pytest.raises(pandas_dp.ArgumentTypeError) as caught:
+            ask()
+        assert f"so no statement about the population is possible: {line}; make one row of each" in str(caught.value)
+    assert str(df.dp.session.left) == left
+    asked.mean("age", bounds=bounds)
     df.dp.session.close()
 
 

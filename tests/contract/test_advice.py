@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import traceback
 
+import numpy as np
 import pandas as pd
 import pytest
 from support.frames import protected, refused
@@ -41,7 +42,7 @@ ADVICE = [
         lambda d: d.groupby_mean_sa("sex", "age", keys=["f", "m"]),
         "d.groupby_mean_sa('sex', 'age', keys=['f', 'm'], bounds=(lower, upper))",
     ),
-    (lambda d: d.groupby_mean_sa("sex"), "d.groupby_mean_sa('sex', column='pid')"),
+    (lambda d: d.groupby_mean_sa("sex"), "d.groupby_mean_sa('sex', column='age')"),
     (lambda d: d.top_k("sex", 2), "d.top_k('sex', 2, keys=['A', 'B'])"),
     (lambda d: d.histogram("sex", keys="f"), "d.histogram('sex', keys=['A', 'B'])"),
     (
@@ -183,3 +184,80 @@ def test_code_that_is_nested_deep_is_told_by_its_arguments():
     linecache.cache["<deep cell>"] = (len(typed), None, [typed], "<deep cell>")
     with pytest.raises(ArgumentTypeError, match=r"no foo="):
         eval(compile(typed, "<deep cell>", "eval"), {"d": protected().dp(epsilon=1)})
+
+
+# -------------------------------------------------------------------------------------------------------- lines that work
+WORKS = [  # what was typed, and the line that is named; both of d, and of groups that are found
+    ("d.mean('age', 0, 120)", "d.mean('age', bounds=(0, 120))"),
+    ("d.sum('age', 0, 120)", "d.sum('age', bounds=(0, 120))"),
+    ("d.median('age', 0.5, 120)", "d.median('age', bounds=(0.5, 120))"),
+    ("d.quantile('age', 0.9, 0, 120)", "d.quantile('age', 0.9, bounds=(0, 120))"),
+    ("d.mean(0, 120)", "d.mean(bounds=(0, 120), column='age')"),
+    ("d['age'].mean(0, 120)", "d['age'].mean(bounds=(0, 120))"),
+    ("grouped(d)['age'].mean(0, 120)", "grouped(d)['age'].mean(bounds=(0, 120))"),
+    ("d.mean(bounds=(0, 120))", "d.mean(bounds=(0, 120), column='age')"),
+    ("d.mean((0, 120))", "d.mean('age', bounds=(lower, upper))"),
+    ("np.mean(d['age'])", "['age'].mean(bounds=(lower, upper))"),
+    ("np.std(d['age'])", "['age'].std(ddof=0, bounds=(lower, upper))"),
+]
+
+
+@pytest.mark.parametrize(("typed", "line"), WORKS)
+def test_the_line_works_when_it_is_typed(monkeypatch, typed, line):
+    df = protected()
+    names = {"d": df.dp(epsilon=1), "grouped": grouped, "np": np, "lower": 0, "upper": 120}
+    linecache.cache["<line>"] = (len(typed), None, [typed], "<line>")
+    with refused(monkeypatch, df, ArgumentTypeError) as caught:
+        eval(compile(typed, "<line>", "eval"), names)
+    told = str(caught.value).partition("; several with")[0]
+    assert told.endswith(f": {line}")
+    eval(line if line.startswith(("d", "grouped")) else f"d{line}", names)
+
+
+@pytest.mark.parametrize(
+    "typed", ["d.mean('age', 120)", "d.mean('age', 0, 120, True)", "d.histogram('age', 3.5, None)"]
+)
+def test_numbers_that_fit_nowhere_are_put_nowhere(monkeypatch, typed):
+    df = protected()
+    with refused(monkeypatch, df, ArgumentTypeError, r"arguments that do not fit: \w+\(column"):
+        eval(typed, {"d": df.dp(epsilon=1)})
+
+
+def test_a_higher_total_is_named_alone():
+    session = protected().dp.session
+    for given in ({"epsilon": 9, "reason": "r"}, {"total": 9, "reason": "r"}, {"delta": 1e-6, "reason": "r"}):
+        with pytest.raises(ArgumentTypeError) as caught:
+            session.extend(**given)
+        line = str(caught.value).partition(": ")[2]
+        assert line.startswith("session.extend(to")
+        assert line.endswith(")")
+        assert ": " not in line
+
+
+def test_bounds_are_offered_for_sale_where_they_are_sold(monkeypatch):
+    df = protected(delta=1e-4)
+    with refused(monkeypatch, df, ArgumentTypeError, r"bounds='private'$"):
+        df.dp(epsilon=1).mean("age")
+    for ask in (
+        lambda: df.dp(epsilon=1, delta=1e-6).groupby("sex")["age"].mean(),
+        lambda: df.dp(epsilon=1, delta=1e-6).groupby("sex")["age"].sum(),
+        lambda: df.dp(epsilon=1).mean("age", method="trimmed"),
+    ):
+        with refused(monkeypatch, df, ArgumentTypeError) as caught:
+            ask()
+        assert str(caught.value).endswith("bounds=(lower, upper))")
+
+
+def test_unrelated_data_are_named_as_they_were(monkeypatch):
+    df = protected()
+    other = {"visits": df.copy()}
+    visits = other["visits"]
+    with pytest.raises(pandas_dp.UnverifiedFrameError, match=r"unrelated data: visits\.dp\.protect\("):
+        visits.dp(epsilon=1).count()
+    with pytest.raises(pandas_dp.UnverifiedFrameError, match=r"data: frame = other\['visits'\]; frame\.dp\.protect\("):
+        other["visits"].dp(epsilon=1).count()
+
+
+def test_a_plot_promises_error_bars_to_none_but_itself():
+    with pytest.raises(ArgumentTypeError, match=r"with error bars; other kinds of plots .* have none"):
+        protected().dp(epsilon=1).value_counts("sex", keys=["f", "m"]).plot(kind="bar")

@@ -58,7 +58,7 @@ REFUSED = [
     ),
     (lambda d: d.groupby(["sex", "age"], keys={"sex": ["f"]}, bins={"age": [1, 0]}), r"'age': bins must rise"),
     (lambda d: d.groupby(["sex", "ok"], bins={"sex": [0, 1]}), r"'sex': bins need a column of numbers or dates"),
-    (lambda d: d.groupby("age", bins=MONTHS), r"periods are bins of a column of dates"),
+    (lambda d: d.groupby("age", bins=MONTHS), r"periods can only be bins of a column of dates"),
     (
         lambda d: d.groupby("when", bins=MONTHS[::2]),
         r"d\.groupby\('when', bins=pd\.period_range\('2013-01', '2013-12', freq='M'\)\)",

@@ -6,7 +6,11 @@ known there, and tests with them fail by chance less often than once in 1e15 run
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -377,9 +381,72 @@ def test_a_delta_that_the_reserve_still_pays_is_named():
 
 def test_a_budget_without_delta_is_told_how_it_gets_one():
     df = protected(pd.DataFrame({"x": ["A"] * 90}), 10)
-    with pytest.raises(ArgumentTypeError, match=r"df\.dp\.session\.extend\(to_delta=1e-6, reason='\.\.\.'\)"):
+    with pytest.raises(ArgumentTypeError, match=r"df\.dp\.session\.extend\(to_delta=1e-6, reason='to find keys'\)"):
         df.dp(epsilon=1).mode("x")
     df.dp.session.extend(to_delta=1e-6, reason="to find keys")
     with pytest.raises(ArgumentTypeError, match=r"df\.dp\(epsilon=1, delta=1e-7\)\.mode\('x'\)"):
         df.dp(epsilon=1).mode("x")
     assert df.dp(epsilon=1, delta=1e-7).mode("x").value == "A"
+
+
+# ------------------------------------------------------------------------------------------------- a delta for finding keys
+def asked_for_keys(df):
+    """What is told of keys that nobody listed, and the line in it that raises a total."""
+    with pytest.raises(pandas_dp.ArgumentTypeError) as caught:
+        df.dp(epsilon=0.5).value_counts("g")
+    with pytest.raises(pandas_dp.ArgumentTypeError) as also:
+        df.dp(epsilon=0.5).unique("g")
+    found = re.search(r"df\.dp\.(?:session\.extend|protect)\(.*\)", told := str(caught.value))
+    assert found is None or found[0] in str(also.value)
+    return told, found and found[0]
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6", "1e-5", "3e-4"])
+def test_where_the_delta_for_keys_is_used_up_the_line_raises_the_total(delta):
+    df = pd.DataFrame({"g": ["a", "b"] * 5000})
+    df.dp.protect(epsilon=9, delta=Decimal(delta), name=fresh())
+    for epsilon in (0.5, 0.6, 0.7):
+        if left := df.dp.session._rule.budget.delta_reserved - df.dp.session._state.delta:
+            answer = df.dp(epsilon=epsilon, delta=left).value_counts("g")
+            told, line = asked_for_keys(df)
+            assert "used up: those found before are public, keys=answer.index, or raise the total" in told
+            df.dp(epsilon=0.1).value_counts("g", keys=answer.index)
+        told, line = asked_for_keys(df)
+        before = df.dp.session.budget.delta
+        eval(line, {"df": df})
+        assert df.dp.session.budget.delta > before
+        assert "discover keys: df.dp(epsilon=0.5, delta=" in asked_for_keys(df)[0]
+    df.dp.session.close()
+
+
+def test_no_total_is_raised_that_cannot_be():
+    """A part, and Gaussian noise alone, get no delta for keys."""
+    df = pd.DataFrame({"g": ["a", "b"] * 5000})
+    session = df.dp.protect(epsilon=9, delta=1e-5, name=fresh())
+    part = df.dp.allot("keyless", epsilon=1)
+    other = pd.DataFrame({"g": ["a", "b"] * 5000})
+    other.dp.protect(epsilon=9, delta=1e-6, accountant="gdp", name=fresh())
+    for asked in (part.dp(epsilon=0.5), other.dp(epsilon=0.5)):
+        with pytest.raises(pandas_dp.ArgumentTypeError) as caught:
+            asked.value_counts("g")
+        assert str(caught.value).endswith("asked.value_counts('g', keys=['A', 'B'])")
+        with pytest.raises(pandas_dp.ArgumentTypeError, match=r"needs a delta, and this budget has none for that$"):
+            asked.unique("g")
+    session.close()
+
+
+def test_where_nobody_named_a_total_the_line_names_one():
+    """In a process of its own: after `protect` none is opened for a first question."""
+    script = """
+import pandas as pd, pandas_dp
+df = pd.DataFrame({"g": ["a", "b"] * 5000})
+for line in ("df.dp.protect(epsilon=10, delta=1e-6)", "df.dp(epsilon=0.5, delta=1e-7).value_counts('g')"):
+    try:
+        df.dp(epsilon=0.5).value_counts("g")
+    except pandas_dp.ArgumentTypeError as error:
+        assert str(error).endswith(": " + line), error
+        eval(line)
+print("done")
+"""
+    ran = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=False)
+    assert ran.stdout == "done\n", ran.stderr

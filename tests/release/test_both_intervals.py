@@ -99,7 +99,7 @@ def test_where_nothing_is_known_of_the_population_nothing_is_said_of_it(asked):
     for mean in (
         asked.mean("age", bounds=BOUNDS),
         owned.mean("old"),
-        owned.mean("age", bounds=BOUNDS, population=True),
+        owned.mean("age", bounds=BOUNDS),
     ):
         assert "noise" not in repr(mean).split("\n")[0]
         assert mean.table().columns.tolist() == ["value", "lower", "upper"]

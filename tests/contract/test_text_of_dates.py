@@ -1,0 +1,96 @@
+"""Columns of text that hold dates, as files give them: the advice leads to months, and nothing is charged on the way."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import pandas as pd
+import pytest
+from support.frames import protected, refused
+
+from pandas_dp import ArgumentTypeError
+
+MONTHS, DAYS = pd.period_range("2024-01", "2024-02", freq="M"), pd.date_range("2024-01-01", "2024-03-01", freq="MS")
+STEP = re.compile(r"""if the text holds dates, convert it first: (\.assign\(.*\.str\.to_datetime\("%Y-%m-%d"\)\}?\))""")
+BINNED = {
+    "periods": lambda d, name: d.groupby(name, bins=MONTHS).size(),
+    "dates": lambda d, name: d.groupby(name, bins=DAYS).size(),
+    "list": lambda d, name: d.groupby(name, bins=[date(2024, 1, 1), date(2024, 3, 1)]).size(),
+    "histogram": lambda d, name: d.histogram(name, bins=DAYS),
+    "with another": lambda d, name: d.groupby([name, "ok"], bins={name: MONTHS}).size(),
+}
+KEYED = {
+    "keys": lambda d, name: d.groupby(name, keys=DAYS).size(),
+    "days": lambda d, name: d.value_counts(name, keys=[date(2024, 1, 5)]),
+    "of another": lambda d, name: d.groupby([name, "ok"], keys={name: DAYS}).size(),
+}
+DTYPES = ["str", "object", "category", "string[pyarrow]", "large_string[pyarrow]"]
+
+
+def visits(dtype: str = "str") -> pd.DataFrame:
+    texts = pd.Series(["2024-01-05", "2024-02-11"] * 500, dtype=dtype)
+    return protected(pd.DataFrame({"date": texts, "first day": texts, "ok": True, "nr": ["1", "2"] * 500}))
+
+
+def refused_of(dtype: str) -> list[str]:
+    """Objects and categories may be dates, which are keys."""
+    return [*BINNED] if dtype in ("object", "category") else [*BINNED, *KEYED]
+
+
+@pytest.mark.parametrize("name", ["date", "first day"])
+@pytest.mark.parametrize(("dtype", "ask"), [(dtype, ask) for dtype in DTYPES for ask in refused_of(dtype)])
+def test_the_refusal_names_the_step_and_the_step_works(monkeypatch, dtype, ask, name):
+    ask = (BINNED | KEYED)[ask]
+    df = visits(dtype)
+    asked = df.dp(epsilon=1)
+    with refused(monkeypatch, df, ArgumentTypeError) as caught:
+        ask(asked, name)
+    found = STEP.search(str(caught.value))
+    assert found, str(caught.value)
+    ask(eval(f"asked{found[1]}", {"asked": asked}), name)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_keys_that_a_column_of_text_cannot_hold_are_refused_before_they_are_charged(monkeypatch, dtype):
+    df = visits(dtype)
+    asks = (
+        lambda d: d.value_counts("date", keys=[1, 2]),
+        lambda d: d.histogram("date", keys=[1.5]),
+        lambda d: d.mode("date", keys=[True, False]),
+        lambda d: d.groupby("date", keys=pd.DataFrame({"date": [1]})["date"]).size(),
+        lambda d: d.groupby(["date", "ok"], keys=pd.DataFrame({"date": [1], "ok": [True]})).size(),
+        lambda d: d.crosstab("date", "ok", keys={"date": ["2024-01-05", 7]}),
+        lambda d: d.top_k("date", 1, keys=["2024-01-05", pd.Period("2024-01")]),
+    )
+    for ask in asks:
+        if dtype in ("object", "category"):
+            ask(df.dp(epsilon=1))
+            continue
+        with refused(monkeypatch, df, ArgumentTypeError, "keys of 'date', which holds text, must be text"):
+            ask(df.dp(epsilon=1))
+
+
+def test_the_line_keeps_the_call(monkeypatch):
+    df = visits()
+    d = df.dp(epsilon=1)
+    with refused(monkeypatch, df, ArgumentTypeError) as caught:
+        d.value_counts("nr", keys=[1, 2], null=True)
+    assert "must be text: d.value_counts('nr', keys=['A', 'B'], null=True); if the text holds numbers" in str(
+        caught.value
+    )
+
+
+def test_dates_are_grouped_by_periods(monkeypatch):
+    """Not by keys, of which there are as many as days; ``freq=`` and a grouper lead there, too."""
+    df = protected(pd.DataFrame({"when": pd.to_datetime(["2013-01-05", "2013-02-11"] * 500)}))
+    d = df.dp(epsilon=1)
+    line = "d.groupby('when', bins=pd.period_range('2013-01', '2013-12', freq='M'))"
+    for ask in (lambda: d.groupby("when"), lambda: d.groupby("when", freq="M")):
+        with refused(monkeypatch, df, ArgumentTypeError) as caught:
+            ask()
+        assert f": {line}" in str(caught.value)
+        assert "discover" not in str(caught.value)
+    eval(line, {"d": d, "pd": pd}).size()
+    with refused(monkeypatch, df, ArgumentTypeError, r"; months are groupby\('visit', bins=pd.period_range\(.*\)\)$"):
+        d.groupby(pd.Grouper(key="when", freq="ME"))
