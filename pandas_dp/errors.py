@@ -117,7 +117,7 @@ class BudgetExceededError(PandasDPError):
 class UnverifiedFrameError(PandasDPError):
     """The frame is not one a session protects. Nothing but the name of the variable differs from frame to frame."""
 
-    TEXT = "this DataFrame is another object than the one that was protected, and no df.dp step made it"
+    TEXT = "this DataFrame is not the one that was protected, and no df.dp step made it"
     UNRELATED = "df.dp.protect(epsilon=3, name='other')"
     STEPS = (
         "or choose rows by a step, which stays protected: df.dp.query('age >= 65') in place of df[df['age'] >= 65]; unrelated "

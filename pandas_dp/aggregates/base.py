@@ -208,7 +208,7 @@ ROWS = "rows"  # the unit of a count
 BAR_SHARE = Fraction(
     2, 5
 )  # of the price, where an error bar is bought: with 1 / 2 medians of incomes err 3 times as much
-BAR_NOTE = "two fifths of the price bought the error bar"
+BAR_NOTE = "two fifths of the price pay for the error bar"
 NO_SIZE = "; size not asked"
 ERROR_BAR = "; error_bar=True buys an interval in values"
 

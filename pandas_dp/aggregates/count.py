@@ -119,7 +119,7 @@ class CountBy(Counts):
         if max(counts) > noise.half_width(1 - 0.05 / len(counts)):
             return ()
         factors = self.by.factors if isinstance(self.by, Cross) else (self.by,)
-        keys, bins = "keys are spelt otherwise or have another type in the column", "bins miss the data"
+        keys, bins = "keys are spelt differently or have another type in the column", "bins miss the data"
         beside = dict.fromkeys(keys if isinstance(factor, Keys) else bins for factor in factors)
         return (Caution(f"all counts could be 0: perhaps the {' or the '.join(beside)}"),)
 

@@ -173,7 +173,7 @@ class FoundTop(FoundCounts):
     k: int | None = None
 
     totals = False
-    without_interval = "every key is one of the data, and value_counts at this price shows the noisy counts"
+    without_interval = "every listed key occurs in the data, and value_counts at this price shows the noisy counts"
 
     def answer(self, listing: Any, look: Measurement, terms: Terms) -> Answer:
         """Return the key, missing where none is listed, or a Series of keys by rank."""
@@ -196,7 +196,7 @@ class FoundKeys(SingleLook):
 
     columns: KeyColumns
 
-    without_interval = "every key is one of the data; rare keys may be missing"
+    without_interval = "every listed key occurs in the data; rare keys may be missing"
 
     def look(self, terms: Terms) -> Measurement:
         """One listing."""

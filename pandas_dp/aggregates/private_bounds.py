@@ -209,7 +209,7 @@ def _mean_and_cut(mean: Mean, found: Ends, terms: Terms) -> Steps:
     pair, law = (first + above, second + below), Twice(noise)
     cut, most = above + below, half_width((1.0, 1.0), noise, 2 * LEVEL - 1)  # of which one side is half of the rest
     rows = [f"{max(0, round(number / cells)):,}" for number in (cut, cut + most)]
-    note: str = f"about {rows[0]} (at most {rows[1]}, {percent(LEVEL)}) rows are clipped"
+    note: str = f"about {rows[0]} (at most {rows[1]}, {percent(LEVEL)}) rows were clipped"
     if max(above, below) > noise.half_width(CUT):
         note = Caution(f"{note}: the mean of all values may differ; {TYPE_THEM}")
     if not known([pair], law)[0]:

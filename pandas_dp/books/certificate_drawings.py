@@ -86,13 +86,14 @@ def _bars(values: list[float], lower: list[float], upper: list[float], low: floa
 
 
 def _labels(labels: list[str]) -> str:
-    """Names below the bars: all where there is room, else some at equal distances."""
+    """Names below the bars: all where there is room, else some; long ones cut where they stay different."""
     every = math.ceil(len(labels) / MOST_LABELS)
     place = (WIDTH - LEFT - RIGHT) / len(labels)
     room = max(int(every * place / LETTER) - 1, 3)
+    chosen = labels[::every]
+    first = [label if len(label) <= room else label[: room - 1] + "…" for label in chosen]
+    last = [label if len(label) <= room else "…" + label[1 - room :] for label in chosen]
     return "".join(
-        f'<text x="{LEFT + (i + 0.5) * place:.1f}" y="{HEIGHT - 6}" text-anchor="middle">'
-        f"{visible(label if len(label) <= room else label[: room - 1] + '…')}</text>"
-        for i, label in enumerate(labels)
-        if i % every == 0
+        f'<text x="{LEFT + (i * every + 0.5) * place:.1f}" y="{HEIGHT - 6}" text-anchor="middle">{visible(label)}</text>'
+        for i, label in enumerate(max(first, last, key=lambda shown: len({*shown})))
     )

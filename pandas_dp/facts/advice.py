@@ -163,7 +163,8 @@ def examples(asked: Any, argument: str, parameters: Parameters, values: Mapping[
     if argument in BY_NAME and (numbers or words):
         if argument == "by" and len(listed) > 1:
             return {argument: repr(listed)}
-        fits = numbers if of_numbers and argument in ("column", "values") else numbers if argument == "weight" else free
+        needs_numbers = (of_numbers or values.get("bins") is not None) and argument in ("column", "values")
+        fits = numbers if needs_numbers or argument == "weight" else free
         return {argument: repr((fits or words or numbers)[0])}
     if numbers and argument in ("score", "function", "expr"):
         name = numbers[0] if numbers[0].isidentifier() else f"`{numbers[0]}`"
@@ -194,7 +195,7 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
         written = None if example else as_written(method.__name__, args, given)
         typed = written and rewritten(written, tuple(names), given, needs, renamed)
         kept = {renamed.get(name, name): value for name, value in given.items()}
-        named = [(renamed[i], value) for i, value in enumerate(args) if i in renamed]
+        named = [(renamed[i], value) for i, value in enumerate(args) if renamed.get(i)]
         moved = {name: value if [*renamed.values()].count(name) == 1 else args[-2:] for name, value in named}
         left = tuple(value for i, value in enumerate(args[: len(placed)]) if i not in renamed)
         return example or typed or before + Call(name, left, kept | moved).needing(names, needs)
@@ -225,12 +226,10 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     if len(placed) < len(args) <= len(placed) + len(free):
         for i, value in enumerate(args[len(placed) :], len(placed)):
             meant = _meant(value, free)
-            if meant is None:
-                break
-            free.remove(meant)
-            moved[i] = meant.name
-    if len(moved) == len(args) - len(placed) > 0:
-        return f"{name}() takes {moved[len(placed)]} by name: {line({}, moved)}"
+            free = [other for other in free if other is not meant]
+            moved[i] = "" if meant is None else meant.name
+        named = next(filter(None, moved.values()), "")
+        return f"{name}() takes {f'{named} by name' if named else 'nothing more by place'}: {line({}, moved)}"
     for parameter in known[len(args) :]:
         if parameter.default is parameter.empty and parameter.name not in given:
             if parameter.kind is parameter.VAR_KEYWORD:

@@ -169,7 +169,7 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
         if not name:  # a constant of a step, where .isin({'a', 'b'}) alone takes one, and asks the same in any order
             return
         view = isinstance(scalar, MappingView)
-        why = "changes with its dict" if view else "has another order in each process, which would be another question"
+        why = "changes with its dict" if view else "has no fixed order, so a rerun would count as a different question"
         line = f"{f'{name}=' if scalar is value else ''}{'list' if view else 'sorted'}(...)"
         raise ArgumentTypeError(f"{where}a {type(scalar).__name__} {why}: {line}")
     if scalar is not None:
@@ -177,8 +177,8 @@ def check_typed(value: Any, where: str = "", name: str = "") -> None:
         found = f"{library}.{type(scalar).__name__} is a {'NumPy' if kind else 'pyarrow'} scalar"
         python = TYPED.get(kind, "float") if kind else "str"
         raise ArgumentTypeError(
-            f"{where}{found}, which may have been computed from the rows, and what is typed is published. If it is public, "
-            f"say so by writing {python}(...)"
+            f"{where}{found}, which may have been computed from the rows, and what is typed is published. If it is "
+            f"public knowledge, write {python}(...)"
         )
 
 

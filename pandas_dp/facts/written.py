@@ -96,11 +96,11 @@ def rewritten(
     needs : dict of str to str
         How arguments are typed that it lacks, or that it should not have, as no text.
     renamed : dict, optional
-        Names of what was given under another name, or by place.
+        Names of what was given under another name, or by place; no text for what is left out.
     """
     renamed = renamed or {}
     named = {name: [value for i, value in enumerate(call.args) if renamed.get(i) == name] for name in renamed.values()}
-    moved = [ast.keyword(n, ast.Tuple(v) if len(v) > 1 else v[0]) for n, v in named.items() if v]  # two are a pair
+    moved = [ast.keyword(n, ast.Tuple(v) if len(v) > 1 else v[0]) for n, v in named.items() if n and v]  # two: a pair
     placed = [value for i, value in enumerate(call.args) if i not in renamed]
     words = [ast.keyword(renamed.get(word.arg or "", word.arg), word.value) for word in call.keywords] + moved
     for name, text in needs.items():

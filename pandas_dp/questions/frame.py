@@ -139,7 +139,7 @@ class PricedFrame(
     def __repr__(self) -> str:
         """Say what one call costs."""
         name = "df.dp" if self._ahead is None else "df.dp.preview"
-        return f"<{name} at {self._price} a call: .count(), .mean('column', bounds=(lower, upper)), ...>"
+        return f"<{name} at {self._price} per call: .count(), .mean('column', bounds=(lower, upper)), ...>"
 
     if TYPE_CHECKING:  # of overloads notebooks complete nothing
 

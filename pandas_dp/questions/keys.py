@@ -25,8 +25,8 @@ from pandas_dp.questions.unknown_names import BOUNDED
 from pandas_dp.release.values import Release
 
 GROUPING = (
-    "by must be a column or a list of columns, by their names: groupby('ward', keys=['A', 'B']); months are groupby('visit', "
-    "bins=pd.period_range('2013-01', '2013-12', freq='M'))"
+    "by must be a column or a list of columns, by their names; months are groupby('visit', bins=pd.period_range('2013-01', "
+    "'2013-12', freq='M'))"
 )
 
 
@@ -209,6 +209,8 @@ class GroupQuestions(PreparedFrame):
         [('CA', 'm'), ('NY', 'f'), ('NY', 'm')]
         """
         columns = by if isinstance(by, list) else [by]
+        if isinstance(by, pd.Grouper):
+            raise ArgumentTypeError(f"a Grouper looks at the dates: {GROUPING}")
         if not columns or not all(isinstance(column, str) for column in columns):
             raise ArgumentTypeError(GROUPING)
         if len(columns) == 1 and bins is None and finds(self, "groupby", columns[0], keys, other, null):
@@ -294,5 +296,5 @@ class FoundGroups(PricedGroups):
         if isinstance(aggregate, MeanOfPopulation):
             needs = f"listed keys for population=True: {self._listed}"
         elif name not in ("sum", "mean"):
-            needs = f"listed keys, {self._listed}: found ones take size(), count(), sum() and mean()"
-        raise ArgumentTypeError(f"{name}() of groups that are found needs {needs}")
+            needs = f"listed keys, {self._listed}: discovered ones take size(), count(), sum() and mean()"
+        raise ArgumentTypeError(f"with discovered keys, {name}() needs {needs}")

@@ -42,7 +42,7 @@ UNFINISHED = (
 MOVED = (
     "no negative cells: small counts are too large on average, and intervals are those of the values before, cut at 0"
 )
-APART = "the tables lie farther apart than noise explains: perhaps they are not about the same rows"
+APART = "the tables disagree by more than noise explains: perhaps they are not about the same rows"
 
 
 class Misfit(NamedTuple):

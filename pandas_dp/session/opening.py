@@ -43,8 +43,8 @@ PERSON = re.compile(
     re.IGNORECASE,
 )
 ROWS = (
-    "this budget protects single rows, and column {column!r} looks like whose they are: where a person may own several, type "
-    "df.dp.protect(epsilon={total}, unit={column!r}, max_rows=10), before anything is asked"
+    "this budget protects single rows, and column {column!r} looks like a person identifier: if one person can have "
+    "several rows, type df.dp.protect(epsilon={total}, unit={column!r}, max_rows=10), before anything is asked"
 )
 # budgets that this process opened, whose terms it may type anew
 _opened_here: set[tuple[str | None, str, int]] = set()

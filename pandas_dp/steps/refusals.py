@@ -143,7 +143,7 @@ _GROUPS = (
     (f"{_LISTED}: write `g.mask(g == 'a')`, which makes a value missing", "cat.remove_categories"),
     # dates
     (
-        "has no column of its own here: write `when.dt.strftime('%Y-%m')`, a text for each month",
+        "is not available here: write `when.dt.strftime('%Y-%m')`, a text for each month",
         "dt.to_period dt.asfreq",
     ),
     ("gives objects: write `when.dt.normalize()`", "dt.date"),

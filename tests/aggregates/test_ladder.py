@@ -317,7 +317,7 @@ def test_a_median_with_an_interval(terms):
     assert repr(answer) == f"{both} (95 %), epsilon 400"
     assert answer.notes[:2] == (
         "within 0 rows of the true quantile (95 %)",
-        "two fifths of the price bought the error bar",
+        "two fifths of the price pay for the error bar",
     )
     assert answer.query.call == "median('age', bounds=(0, 120), error_bar=True)"
     assert df.dp(epsilon=400)["age"].median(bounds=(0, 120), error_bar=True) == answer

@@ -241,7 +241,7 @@ def test_what_people_are_told(adult):
         "of values clipped to [16, 128]; 15 % of the price found these bounds",
         "fewer than 117 rows between a power of two and the next go unseen, or 134 beside bounds that are found",
     )
-    assert re.fullmatch(r"about \d (\(at most \d+, 95 %\)) rows are clipped.*", release.notes[0])
+    assert re.fullmatch(r"about \d (\(at most \d+, 95 %\)) rows were clipped.*", release.notes[0])
     assert repr(release).splitlines()[0].endswith("(95 %), epsilon 1, of values clipped to [16, 128]")
     assert "of values clipped to [16, 128]" in release._repr_html_()
     assert pickle.loads(pickle.dumps(release))._provenance.found == "of values clipped to [16, 128]"
@@ -389,4 +389,4 @@ def test_a_mean_of_units_is_that_of_the_same_bounds_typed(most):
     ends = re.search(r"\[(.*), (.*)\]", found._provenance.found)
     typed = df.dp(epsilon=10**4).mean("x", bounds=(float(ends[1]), float(ends[2])))
     assert found == pytest.approx(float(typed), rel=1e-3)
-    assert not any("rows are clipped" in note for note in found.notes)
+    assert not any("rows were clipped" in note for note in found.notes)

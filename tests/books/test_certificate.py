@@ -18,7 +18,7 @@ from support.frames import fresh, people, protected
 from support.pages import Page
 
 import pandas_dp
-from pandas_dp.books import certificate_contents
+from pandas_dp.books import certificate_contents, certificate_drawings
 from pandas_dp.books import views as books
 from pandas_dp.books.certificate import certificate
 from pandas_dp.core import ledger
@@ -468,3 +468,19 @@ def test_a_prompt_shows_a_page_in_one_line(asked):
         f"<certificate, {len(asked.page):,} characters of HTML; session.report('report.html') writes it, print() shows it>"
     )
     assert str(asked.page).startswith("<!DOCTYPE html>")
+
+
+def test_labels_below_the_bars_tell_months_apart():
+    """Labels that are cut are cut at the end which leaves more of them different."""
+    days, months = pd.date_range("2023-01-01", periods=12, freq="MS"), pd.period_range("2023-01", periods=12, freq="M")
+    words = [f"{letter}-a long name of a ward" for letter in "abcdefghijkl"]
+    for labels in ([str(day.date()) for day in days], [*map(str, months)], words):
+        drawn = re.findall(r">([^<]*)</text>", certificate_drawings._labels(labels))
+        assert len(drawn) == len(set(drawn)) == 12
+        assert all("…" in label for label in drawn)
+    assert drawn[0] == "a-a l…"
+    df = protected(pd.DataFrame({"date": pd.to_datetime(["2023-01-05", "2023-02-11"] * 200)}))
+    answer = df.dp(epsilon=1).groupby("date", bins=months).size()
+    assert answer.size == 12
+    drawn = re.findall(r'text-anchor="middle">([^<]*)</text>', str(df.dp.session.report()))
+    assert len(drawn) == len(set(drawn)) == 12

@@ -215,12 +215,19 @@ def test_the_line_works_when_it_is_typed(monkeypatch, typed, line):
 
 
 @pytest.mark.parametrize(
-    "typed", ["d.mean('age', 120)", "d.mean('age', 0, 120, True)", "d.histogram('age', 3.5, None)"]
+    ("typed", "line"),
+    [
+        ("d.mean('age', 120)", "d.mean('age')"),
+        ("d.max('age', 0.99, bounds=(0, None))", "d.max('age', bounds=(0, None))"),
+        ("d.quantile('age', 0.9, 1, bounds=(0, 9))", "d.quantile('age', 0.9, bounds=(0, 9))"),
+    ],
 )
-def test_numbers_that_fit_nowhere_are_put_nowhere(monkeypatch, typed):
+def test_numbers_that_fit_nowhere_are_left_out(monkeypatch, typed, line):
     df = protected()
-    with refused(monkeypatch, df, ArgumentTypeError, r"arguments that do not fit: \w+\(column"):
-        eval(typed, {"d": df.dp(epsilon=1)})
+    linecache.cache["<line>"] = (len(typed), None, [typed], "<line>")
+    with refused(monkeypatch, df, ArgumentTypeError) as caught:
+        eval(compile(typed, "<line>", "eval"), {"d": df.dp(epsilon=1)})
+    assert str(caught.value).endswith(f"() takes nothing more by place: {line}")
 
 
 def test_a_higher_total_is_named_alone():

@@ -168,7 +168,7 @@ def test_shape_and_dtypes_do_not_depend_on_the_rows(rows, nulls):
 
 def test_keys_that_no_row_has_are_said_to_be_spelt_otherwise():
     df = table()
-    note = "perhaps the keys are spelt otherwise or have another type in the column or the bins miss the data"
+    note = "perhaps the keys are spelt differently or have another type in the column or the bins miss the data"
     # of 2 % of the draws one is above what noise makes of 0: of six in a row below 1e-10
     draws = (
         df.dp(1, fresh=True).groupby(["sex", "age"], keys={"sex": ["F", "M"]}, bins={"age": [0, 50]}, other=True)

@@ -281,9 +281,9 @@ def test_a_price_without_delta_is_refused_with_the_line_to_type(monkeypatch):
         (lambda q: q.groupby("x")["cost"].mean(), ArgumentTypeError, "public bounds"),
         (lambda q: q.groupby("x")["cost"].mean(bounds="private"), ArgumentTypeError, "needs bounds"),
         (lambda q: q.groupby("x").sum(bounds=(0, 9)), ArgumentTypeError, "needs a column"),
-        (lambda q: q.groupby("x").median("cost", bounds=(0, 9)), ArgumentTypeError, "found ones take size"),
+        (lambda q: q.groupby("x").median("cost", bounds=(0, 9)), ArgumentTypeError, "discovered ones take size"),
         (lambda q: q.value_counts("x", normalize=True), ArgumentTypeError, "normalize= goes with listed"),
-        (lambda q: q.groupby("x").var("cost", bounds=(0, 9)), ArgumentTypeError, "found ones take size"),
+        (lambda q: q.groupby("x").var("cost", bounds=(0, 9)), ArgumentTypeError, "discovered ones take size"),
     ],
 )
 def test_what_does_not_fit_is_refused(ask, error, match, monkeypatch):

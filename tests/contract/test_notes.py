@@ -17,6 +17,7 @@ def dp():
         {"age": np.arange(6000) % 60 + 20.0, "sex": ["f", "m"] * 3000, "old": [True, False, False] * 2000}
     )
     frame["whole"] = frame["age"].astype("Int64")
+    frame["kind"] = frame["sex"].astype("category")  # text alone takes no keys of another type
     frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
     return protected(frame, epsilon=10**6).dp(epsilon=100, fresh=True)
 
@@ -99,12 +100,12 @@ def test_a_mean_of_no_rows_to_speak_of_is_missing():
 
 def test_keys_of_another_type_and_bins_beside_the_data_are_told(dp):
     keys, bins = (
-        "perhaps the keys are spelt otherwise or have another type in the column",
+        "perhaps the keys are spelt differently or have another type in the column",
         "perhaps the bins miss the data",
     )
     for ask in (
         lambda d: d.histogram("sex", keys=["F", "M"]),
-        lambda d: d.histogram("sex", keys=[0, 1], other=True, null=True),
+        lambda d: d.histogram("kind", keys=[0, 1], other=True, null=True),
         lambda d: d.value_counts("sex", keys=["female", "male"]),
         lambda d: d.groupby("sex", keys=["F"]).size(),
     ):

@@ -160,3 +160,15 @@ def test_plain_lists_and_arrays_cannot_be_recognised():
     df = protected(people())
     for keys in (df["sex"].unique(), sorted(set(df["sex"])), df["sex"].drop_duplicates().array):
         assert list(df.dp(epsilon=1).histogram("sex", keys=keys).index) == ["f", "m"]
+
+
+def test_what_the_page_about_bounds_says_of_columns_holds():
+    """Refused are tables and columns and what pandas made of them; lists, indexes and arrays are not recognised."""
+    df = pd.DataFrame({"ward": pd.Series(["A", "B"] * 200)})
+    df["kind"] = df["ward"].astype("category")
+    df = protected(df, epsilon=100)
+    for keys in (df["ward"], df["ward"].drop_duplicates(), df.head(2)["ward"], [df["ward"]]):
+        with pytest.raises(ArgumentValueError, match="must be public"):
+            df.dp(epsilon=1).value_counts("ward", keys=keys)
+    for keys in (df["ward"].unique(), df["ward"].value_counts().index, df["kind"].cat.categories):
+        assert sorted(df.dp(epsilon=1).value_counts("ward", keys=keys).index) == ["A", "B"]

@@ -76,6 +76,6 @@ def test_the_others_name_the_line():
         _ = df.dp(epsilon=1).age
     with pytest.raises(AttributeError, match=r"function\(df\.dp\(epsilon=0\.5\)\)"):
         df.dp(epsilon=1).pipe(len)
-    with pytest.raises(UnverifiedFrameError, match="another object than the one that was protected"):
+    with pytest.raises(UnverifiedFrameError, match="not the one that was protected"):
         df.pipe(lambda d: d.dp(epsilon=1).count())
     assert isinstance(df.dp.pipe(lambda d: d.dp(epsilon=1).count()).value, int)

@@ -70,7 +70,7 @@ IN_STEPS: dict[str, Callable[[Any], Any]] = {
 
 def refused(question: Callable[[], Any], line: str = r"\w") -> None:
     with pytest.raises(
-        pandas_dp.ArgumentTypeError, match=rf"NumPy scalar.*If it is public, say so by writing {line}"
+        pandas_dp.ArgumentTypeError, match=rf"NumPy scalar.*If it is public knowledge, write {line}"
     ) as error:
         question()
     assert "40" not in str(error.value).replace("np.float64", "")
