@@ -144,9 +144,7 @@ class ForkedSessionError(PandasDPError):
 class LedgerError(PandasDPError):
     """The ledger cannot be opened, read or written. Nothing is released without a durable charge."""
 
-    def __init__(self, text: str = "", budgets: Iterable[str] = ()) -> None:
-        self._budgets = tuple(budgets)  # of which the line that goes on is to be shown below
-        super().__init__(text)
+    _budgets: tuple[str, ...] = ()  # of which the line that goes on is to be shown below
 
 
 class LedgerBusyError(LedgerError):

@@ -307,11 +307,12 @@ def differ(row: Row, budget: Budget, unit: PrivacyUnit, used: bool = True) -> Le
         lower = budget.epsilon < known.epsilon or budget.delta < known.delta
         way_out = f"to raise it on record, go on and then type df.dp.session.extend({total}reason='...')"
         way_out = "a total can only be raised" if lower else way_out
-    return LedgerError(
+    error = LedgerError(
         f"the budget {row.name!r} has {', '.join(f'{t}={old.get(t)}, not {new.get(t)}' for t in terms)}: {way_out}. A fresh "
-        "budget needs another name, df.dp.session.close() and then df.dp.protect(..., name='...'); the two budgets add up",
-        (row.name,),
+        "budget needs another name, df.dp.session.close() and then df.dp.protect(..., name='...'); the two budgets add up"
     )
+    error._budgets = (row.name,)
+    return error
 
 
 @lru_cache(maxsize=256)

@@ -276,11 +276,12 @@ def check_new(path: str | None, name: str, known: Sequence[str]) -> None:
     check_name(name, known)
     whole = [other for other in known if PART not in other]
     if path is not None and name == USUAL and whole:
-        raise LedgerError(
+        error = LedgerError(
             f"the ledger {os.path.basename(path)!r} has no budget named {name!r}, but {listed(whole)}. For a new one, which "
-            "adds up with them, type another name=",
-            whole,
+            "adds up with them, type another name="
         )
+        error._budgets = tuple(whole)
+        raise error
 
 
 def unverified() -> UnverifiedFrameError:

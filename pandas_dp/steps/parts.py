@@ -164,7 +164,7 @@ def check_pattern(name: str, pat: str, case: bool = True) -> None:
 
 def _run(name: str, texts: Any, pat: str, case: bool = True) -> Any:
     if name == "extract":
-        return pc.extract_regex(texts, pattern=group_named(pat))
+        return pc.struct_field(pc.extract_regex(texts, pattern=group_named(pat)), [0])
     pattern = {"match": rf"\A(?:{pat})", "fullmatch": rf"\A(?:{pat})\z"}.get(name, pat)
     return pc.match_substring_regex(texts, pattern, ignore_case=not case)
 
@@ -225,7 +225,7 @@ def extract(operand: Values, pat: str) -> Values:
     """
     operand = as_text("extract", operand)
     found = _run("extract", _utf8(operand), pat)
-    return found_texts(pc.struct_field(found, [0]).to_pylist(), operand)
+    return found_texts(found.to_pylist(), operand)
 
 
 def _utf8(operand: Values) -> Any:

@@ -41,7 +41,7 @@ def _frequency(name: str, value: Any) -> pd.Timedelta:
     try:
         with contextlib.suppress(ValueError):  # a duration, as one is written down
             value = pd.tseries.frequencies.to_offset(value) if isinstance(value, str) else value
-        step: Any = pd.Timedelta(value)
+        step: Any = pd.Timedelta(value).as_unit("ns")
     except (ValueError, TypeError, OverflowError):
         step = pd.NaT
     if step is pd.NaT or step <= pd.Timedelta(0):

@@ -40,7 +40,7 @@ df.dp(epsilon=1).count()
 try:
     df.dp.session.extend(to=100, to_delta=1e-3, reason="x")
 except pandas_dp.ArgumentValueError as error:
-    print("df.dp.protect(epsilon=9)" in str(error))
+    print("df.dp.protect(epsilon=3)" in str(error))
 print(df.dp.protect(epsilon=3, name="b").spent)
 """
     assert run(code) == "True\nepsilon=1\n"

@@ -104,3 +104,11 @@ def test_a_pattern_is_compiled_ahead_as_it_runs(name, case):
                 continue
             assert len({outcome(tree, part) for part in (table.iloc[:0], table)}) == 1
     assert refused
+
+
+@pytest.mark.parametrize(
+    ("name", "constant"), [("str.extract", "[[:alpha:](b)]"), ("str.match", "(?u)(?a)"), ("dt.floor", "106752D")]
+)
+def test_odd_constants_are_refused_in_own_words(name, constant):
+    with pytest.raises(ArgumentValueError):
+        METHODS[name](Column("x"), constant)
