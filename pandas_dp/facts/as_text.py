@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pandas_dp.facts.kinds import Kind, arrow_text
+from pandas_dp.facts.kinds import Kind
 
 
 def of_text(kind: Kind, column: str, like: Any = None) -> str:
@@ -30,10 +30,3 @@ def of_dates(given: Any) -> bool:
     return isinstance(given, list | tuple) and any(
         isinstance(entry, dt.date | np.datetime64 | pd.Period) for entry in given
     )
-
-
-def is_text(dtype: Any) -> bool:
-    """Whether a column holds text and nothing else; objects and categories may be anything."""
-    if isinstance(dtype, pd.ArrowDtype):
-        return arrow_text(dtype.pyarrow_dtype)
-    return isinstance(dtype, pd.StringDtype)

@@ -139,9 +139,11 @@ def keys(
     call: str,
     column: str,
     line: Line | None = None,
-    text: bool = False,
 ) -> tuple[Keys, Labels]:
-    """Public keys of a column, of one that holds `text` alone, as partition and as labels; `line` is what to type instead."""
+    """Public keys of a column as partition and as labels; `line` is what to type instead.
+
+    Whether text may be keyed by numbers is not asked: that a column is text alone, and none of objects, follows from its cells.
+    """
     other, null = flag(other, "other"), flag(null, "null")
     given = facts.keys if given is None else given
     example = KEYS.get(kind.name, KEYS["key"])
@@ -160,9 +162,6 @@ def keys(
     known = tuple(plain(key, kind) for key in entries(given, "keys"))
     if not known:
         raise line.refuse("keys must not be empty", ArgumentValueError)
-    if text and any(type(key) is not str for key in known):
-        why, more = f"keys of {column!r}, which holds text, must be text", of_text(kind, column, known)
-        raise line._replace(otherwise=more).refuse(why) if line.needs else ArgumentTypeError(f"{why}{more}")
     if len(known) > MOST_PARTS:
         raise ArgumentValueError("keys may hold at most 10,000,000 values")
     if len(set(known)) != len(known):

@@ -15,7 +15,6 @@ from pandas_dp.core.partition import Bins, Cross, Keys
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean, told
 from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
-from pandas_dp.facts.as_text import is_text
 from pandas_dp.facts.call import argument_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
@@ -144,9 +143,7 @@ def factors_of(
             else:
                 facts, given = frame._facts(column), listed.get(column)
                 instead = None if alone else wanted()
-                factors.append(
-                    checks.keys(given, other, null, kind, facts, call, column, instead, is_text(frame._dtype(column)))
-                )
+                factors.append(checks.keys(given, other, null, kind, facts, call, column, instead))
         except (ArgumentTypeError, ArgumentValueError) as error:
             if alone:
                 raise
@@ -300,7 +297,6 @@ def _allowed(
                 "groupby",
                 column,
                 Line(wanted),
-                is_text(frame._dtype(column)),
             )
         )
         total *= len(order)

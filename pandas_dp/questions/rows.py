@@ -18,7 +18,7 @@ from pandas_dp.core.privacy import Price
 from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, closest, told
 from pandas_dp.facts import checks
 from pandas_dp.facts.argument_help import Line, explain, uncopied
-from pandas_dp.facts.as_text import is_text, of_text
+from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, Call, listing
 from pandas_dp.facts.kinds import Kind, kind_of, kind_or_none, unit_of, without_rows
 from pandas_dp.facts.labels import Labels
@@ -268,9 +268,7 @@ class PreparedFrame(RowSteps["PricedFrame"]):
 
     def _keys(self, name: str, column: str, keys: Any, other: bool, null: bool) -> tuple[Keys, Labels]:
         kind = self._kind(column)
-        return checks.keys(
-            keys, other, null, kind, self._facts(column), name, column, None, is_text(self._dtype(column))
-        )
+        return checks.keys(keys, other, null, kind, self._facts(column), name, column)
 
     def _text(self, **resolved: Any) -> str:
         """The call that was typed, for the books, with arguments as they were resolved."""
