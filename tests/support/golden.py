@@ -34,7 +34,8 @@ def _ways() -> dict[str, tuple[dict[str, Any], dict[str, Any], Callable[[Any], A
         terms = {"neighbors": "replace_one", "rows": True} if name in ROW_BY_ROW else {}
         ways[name] = terms | ({"unit": "uid", "max_rows": 4} if name in BY_UNIT else {}), PURE, ask
     ways |= {name: ({"delta": 1e-4}, GAUSSIAN, ask) for name, ask in FOUND.items()}
-    noisy = ADDITIVE | BY_ROWS | TOGETHER
+    # several rows of a unit are no sample of a population
+    noisy = {name: ask for name, ask in (ADDITIVE | BY_ROWS | TOGETHER).items() if not name.endswith("of a population")}
     ways |= {
         f"{name}, Gaussian": ({"delta": 1e-4, "unit": "uid", "max_rows": 4}, GAUSSIAN, noisy[name]) for name in noisy
     }
