@@ -133,11 +133,12 @@ def arithmetic(op: str, left: Values, right: Values) -> Values | None:
 
 
 def rounded_once(op: str, left: Values, right: Values, result: Any) -> Any:
-    """Sums, differences and products in float64, of integers beyond `WHOLE` too the floats next to the exact ones.
+    """Sums, differences and products with a constant in float64, of integers beyond `WHOLE` too next to the exact ones.
 
-    A constant is the float next to it. So what comes of cells that are floats, however they are stored, is what floats give.
+    The constant is the float next to it. So what comes of cells that are floats, however they are stored, is what floats give.
     """
-    if not all(value.data.dtype.kind in "iu" and value.infinite is None for value in (left, right)):
+    whole = all(value.data.dtype.kind in "iu" and value.infinite is None for value in (left, right))
+    if not whole or not (left.constant or right.constant):  # beside another column, how that is stored would decide
         return result
     far = [
         (value.data > WHOLE) | ((value.data < -WHOLE) if value.data.dtype.kind == "i" else False)

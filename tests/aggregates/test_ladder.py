@@ -144,7 +144,7 @@ def of_population(draw, rows: int, points: int, q: F, epsilon: float, draws: int
 @pytest.mark.parametrize("draw", [lambda rng, n: rng.random(n), lambda rng, n: rng.beta(1, 9, n)], ids=["even", "skew"])
 @pytest.mark.parametrize("q", [F(1, 2), F(9, 10)])
 @pytest.mark.parametrize(
-    ("rows", "points", "epsilon"), [(200, 101, 5), (200, 4096, 0.5), (2000, 4096, 1), (2000, 101, 0.2)]
+    ("rows", "points", "epsilon"), [(200, 101, 5), (400, 4096, 0.5), (2000, 4096, 1), (2000, 101, 0.2)]
 )
 def test_of_the_population_too(draw, q, rows, points, epsilon):
     """Of 300 draws right intervals have too few hits with probability 1e-9; that of the noise has where it is small."""

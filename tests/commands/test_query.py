@@ -276,7 +276,7 @@ ADVISED = {  # a question, options beside the usual ones, and where the refusal 
     "a name with a space": ("count()", {"--name": " a"}, f", {OPTIONS}$"),
     "half a surrogate": ("count()", {"--name": "a\ud800"}, f", {OPTIONS}$"),
     "keys that nobody lists": ("value_counts('ward')", {}, f"the data: {QUESTION}, or discover"),
-    "keys to find": ("value_counts('ward')", {}, rf"needs a delta\): {OPTIONS} with value_counts"),
+    "keys to find": ("value_counts('ward')", {}, f"discover keys: {OPTIONS} with value_counts"),
     "found keys": ("unique('ward')", {}, f"needs a delta: {OPTIONS} with unique"),
 }
 

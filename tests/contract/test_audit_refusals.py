@@ -58,7 +58,7 @@ REFUSED = [
         ArgumentTypeError,
         "neighbor[table.columns].astype(table.dtypes)",
     ),
-    ((pandas_dp.query(rho=1).count(), TABLE, NEIGHBOR), {}, ArgumentTypeError, "rho is no epsilon"),
+    ((pandas_dp.query(rho=1).count(), TABLE, NEIGHBOR), {}, ArgumentTypeError, "rho is not an epsilon"),
     ((COUNT, TABLE, NEIGHBOR), {"epsilon": 5}, ArgumentValueError, "take samples=64000, or ask"),
     (
         (count, TABLE, NEIGHBOR),

@@ -158,6 +158,9 @@ def test_no_rows_and_one_row_are_answered_in_the_same_shape(name, rows):
     for form in ("as it is", "arrow", "categories"):
         frame = table() if form == "as it is" else FORMS[form](table())
         few = answer(name, frame.iloc[:rows].copy())
+        if name == "found mode":
+            assert few is None, form  # no key was found
+            continue
         if name in FOUND:
             assert type(few) is type(whole), form
             assert len(few) <= rows

@@ -470,7 +470,9 @@ LOGIC: dict[str, Callable[[Any, Any], Any]] = {
     "not missing": lambda d, sign: sign(d.x, d.y) & d.y.notna(),
 }
 KEPT = [
-    case for case in EACH if case.values[0] not in ("halffloat[pyarrow]", "object")
+    case
+    for case in EACH
+    if case.values[0] not in ("halffloat[pyarrow]", "object") and not case.values[0].startswith(("list", "struct"))
 ]  # of which pandas is of another mind
 
 

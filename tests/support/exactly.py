@@ -180,7 +180,8 @@ def arithmetic(op: str, left: Cells, right: Cells) -> Cells:
             x, y = x[0] if left.constant else x, y[0] if right.constant else y
             missing = np.isnan(x) | np.isnan(y)
             numbers = np.broadcast_to(NUMPY[op](x, y), missing.shape).tolist()
-        if op in "+-*" and {left.form, right.form} <= set("iuw"):  # rounded once; a constant is a float
+        one = left.constant or right.constant
+        if one and op in "+-*" and {left.form, right.form} <= set("iu"):  # rounded once; the constant is a float
             sides = [
                 [None if c is None else int(near(c)) if side.constant else c for c in side.cells]
                 for side in (left, right)
