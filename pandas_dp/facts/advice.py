@@ -226,6 +226,9 @@ def misfit(method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, A
     if len(placed) < len(args) <= len(placed) + len(free):
         for i, value in enumerate(args[len(placed) :], len(placed)):
             meant = _meant(value, free)
+            if meant is None and free:  # a number of bins; a line that is the example serves any
+                bins = next((other for other in free if other.name == "bins" and type(value) is int), None)
+                meant = bins or (free[0] if example else None)
             free = [other for other in free if other is not meant]
             moved[i] = "" if meant is None else meant.name
         named = next(filter(None, moved.values()), "")

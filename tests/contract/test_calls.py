@@ -30,7 +30,7 @@ CALLS = [
     (lambda df: df.dp.session.extend(to=5), r"df\.dp\.session\.extend\(to=5, reason='a second year of visits'\)"),
     (lambda df: df.dp(1).mean("age", (0, 9)), r"df\.dp\(1\)\.mean\('age', bounds=\(0, 9\)\)"),
     (lambda df: df.dp(1)["age"].mean((0, 9)), r"df\.dp\(1\)\['age'\]\.mean\(bounds=\(0, 9\)\)"),
-    (lambda df: df.dp(1).mean(), r"df\.dp\(1\)\.mean\(column='pid'\)"),
+    (lambda df: df.dp(1).mean(), r"df\.dp\(1\)\.mean\(column='age'\)"),
     (lambda df: df.dp(1).mean("age", epsilon=1), r"the price comes first, df\.dp\(epsilon=0\.5\)\.mean\(\.\.\.\)"),
     (lambda df: df.dp(1).mean("age", range=(0, 9)), r"df\.dp\(1\)\.mean\('age', bounds=\(0, 100\)\)"),
     (lambda df: df.dp(1).mean("age", column="age"), "arguments that do not fit"),

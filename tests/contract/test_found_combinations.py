@@ -256,7 +256,11 @@ GROUPS = ["state", "sex"]
             ArgumentTypeError,
             r"needs bounds: .groupby\(\['state', 'sex'\], keys=\{'sex': \['f'\]\}\)\['cost'\].mean\(bounds=",
         ),
-        (lambda q: q.groupby(GROUPS).median("cost", bounds=(0, 9)), ArgumentTypeError, r"keys=\{...\}\): found ones"),
+        (
+            lambda q: q.groupby(GROUPS).median("cost", bounds=(0, 9)),
+            ArgumentTypeError,
+            r"keys=\{...\}\): discovered ones",
+        ),
         (lambda q: q.groupby(GROUPS).nunique("cost"), ArgumentTypeError, "discovered ones take size"),
         (lambda q: q.groupby(GROUPS).agg({"cost": ["mean"]}), ArgumentTypeError, r"keys=\{...\}\).agg"),
         (lambda q: q.groupby(GROUPS).mode("cost", keys=[1]), ArgumentTypeError, "mode.. of groups needs listed keys"),

@@ -251,27 +251,27 @@ REFUSED = [
     (
         lambda d: d.agg(),
         ArgumentTypeError,
-        r"d\.agg\(func=\{'pid': \['mean', 'std'\]\}, bounds=\{'pid': \(lower, upper\)\}\)",
+        r"d\.agg\(func=\{'age': \['mean', 'std'\]\}, bounds=\{'age': \(lower, upper\)\}\)",
     ),
     (
         lambda d: d.agg("mean"),
         ArgumentTypeError,
-        r"d\.agg\(\{'pid': \['mean', 'std'\]\}, bounds=\{'pid': \(lower, upper\)\}\)",
+        r"d\.agg\(\{'age': \['mean', 'std'\]\}, bounds=\{'age': \(lower, upper\)\}\)",
     ),
     (
         lambda d: d.agg({}),
         ArgumentTypeError,
-        r"d\.agg\(\{'pid': \['mean', 'std'\]\}, bounds=\{'pid': \(lower, upper\)\}\)",
+        r"d\.agg\(\{'age': \['mean', 'std'\]\}, bounds=\{'age': \(lower, upper\)\}\)",
     ),
     (
         lambda d: d.agg({"age": []}),
         ArgumentTypeError,
-        r"d\.agg\(\{'pid': \['mean', 'std'\]\}, bounds=\{'pid': \(lower, upper\)\}\)",
+        r"d\.agg\(\{'age': \['mean', 'std'\]\}, bounds=\{'age': \(lower, upper\)\}\)",
     ),
     (
         lambda d: d.agg({"age": np.mean}),
         ArgumentTypeError,
-        r"d\.agg\(\{'pid': \['mean', 'std'\]\}, bounds=\{'pid': \(lower, upper\)\}\)",
+        r"d\.agg\(\{'age': \['mean', 'std'\]\}, bounds=\{'age': \(lower, upper\)\}\)",
     ),
     (lambda d: d.agg({"age": ["maen"]}, bounds={"age": (0, 1)}), ArgumentValueError, "did you mean 'mean'"),
     (lambda d: d.agg({"age": ["mean", "mean"]}, bounds={"age": (0, 1)}), ArgumentValueError, "once"),
