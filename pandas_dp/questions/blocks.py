@@ -22,7 +22,7 @@ from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.public_only import legible
 from pandas_dp.facts.schema import ColumnFacts
-from pandas_dp.questions.found import finds
+from pandas_dp.questions.found_keys import finds
 from pandas_dp.questions.function_trial import MIDDLE, NO_VOTE, no_key, no_number, no_vector, rehearse
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_names import BOUNDED, LACKING

@@ -26,7 +26,7 @@ from pandas_dp.facts.as_text import of_text
 from pandas_dp.facts.call import LEFT_OUT, MOST_LISTED
 from pandas_dp.facts.kinds import exact_number, is_missing
 from pandas_dp.facts.public_only import listed, python
-from pandas_dp.questions.found import finds
+from pandas_dp.questions.found_keys import finds
 from pandas_dp.questions.function_trial import ZERO, made_up, no_number, rehearse
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.release.values import Release

@@ -17,7 +17,7 @@ from pandas_dp.errors import ArgumentTypeError
 from pandas_dp.facts import numbers
 from pandas_dp.facts.call import LEFT_OUT, columns_text
 from pandas_dp.facts.labels import Labels
-from pandas_dp.questions.found import delta_needed, finds
+from pandas_dp.questions.found_keys import delta_needed, finds
 from pandas_dp.questions.groups import PricedGroups
 from pandas_dp.questions.partition import Parts, few_columns, found_of, parts_of
 from pandas_dp.questions.rows import PreparedFrame

@@ -19,7 +19,7 @@ from pandas_dp.facts.call import argument_text
 from pandas_dp.facts.kinds import Kind
 from pandas_dp.facts.labels import CrossLabels, Labels
 from pandas_dp.facts.public_only import PERIODS
-from pandas_dp.questions.found import finding
+from pandas_dp.questions.found_keys import finding
 from pandas_dp.questions.rows import PreparedFrame
 
 MOST_COMBINATIONS = 1_000_000

@@ -18,7 +18,7 @@ from pandas_dp.facts import checks, numbers
 from pandas_dp.facts.argument_help import Line
 from pandas_dp.facts.call import LEFT_OUT, argument_text
 from pandas_dp.facts.labels import CrossLabels, Labels
-from pandas_dp.questions.found import finds
+from pandas_dp.questions.found_keys import finds
 from pandas_dp.questions.partition import Parts, parts_of
 from pandas_dp.questions.rows import PreparedFrame
 from pandas_dp.questions.unknown_bounds import bounded, is_private
