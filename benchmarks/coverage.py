@@ -292,8 +292,8 @@ def cautions(wanted: Wanted, draws: int) -> Iterator[Row]:
     for line, x, ask, words, most, due in (
         ("at a bound, mean at 1 %", np.full(5000, 1.0), mean, "within 1 %", 0.025, False),
         ("at a bound, 500 rows at it", np.zeros(500), mean, "within 1 %", 0.09, True),
-        ("rows cut, none is", inside, cut, "rows are clipped: ", 0.05, False),
-        ("rows cut, 8 are", np.append(inside, np.full(8, 1e4)), cut, "rows are clipped: ", 0.08, True),
+        ("rows cut, none is", inside, cut, "rows were clipped: ", 0.05, False),
+        ("rows cut, 8 are", np.append(inside, np.full(8, 1e4)), cut, "rows were clipped: ", 0.08, True),
     ):
         if wanted(f"caution: {line}"):
             share = said(asked(pd.DataFrame({"x": x}), ask, ADD).at(1), words, draws)
@@ -401,7 +401,7 @@ def of_found_bounds(line: str, x: pd.Series[Any], seen: Seen) -> Iterator[Row]:
             continue
         low, high = map(float, named)
         missed += not lower <= x.clip(low, high).mean() <= upper
-        most = next(note for note in answer.notes if "rows are clipped" in note).split("at most ")[1].split(", 95")[0]
+        most = next(note for note in answer.notes if "rows were clipped" in note).split("at most ")[1].split(", 95")[0]
         over += int(((x < low) | (x >= high)).sum()) > int(most.replace(",", ""))
     yield row(line, len(x), 100 * missed / max(shown, 1), "% miss", f"{shown} printed", limit(shown))
     yield row(line, len(x), 100 * over / max(shown, 1), "% miss", "rows cut, at most", limit(shown))
