@@ -6,38 +6,27 @@ this file: ``certificate.html`` and its style sheet ``certificate.css``.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from fractions import Fraction
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pandas_dp.books import certificate_contents as contents
 from pandas_dp.books import odometer
 from pandas_dp.books.certificate_contents import Account, Certificate
 from pandas_dp.books.certificate_drawings import plot
-from pandas_dp.books.views import Answered
 from pandas_dp.core.filters import Filter, GDPFilter, HybridFilter, RenyiFilter
-from pandas_dp.core.ledger import Ledger, LedgerEntry
+from pandas_dp.core.ledger import LedgerEntry
 from pandas_dp.core.privacy import show
-from pandas_dp.errors import ArgumentTypeError, ArgumentValueError
 from pandas_dp.release.base import ROWS_FROM
-from pandas_dp.release.csv import replace_file
 from pandas_dp.release.html import visible
 from pandas_dp.release.summary import Shown
-
-if TYPE_CHECKING:
-    from pandas_dp.tables.protected import Table
 
 MOST_NAMES = 20  # of other budgets
 SMALL = ' class="small"'
 SHORT_ROWS = 12  # an answer of so few is not broken over two sheets
 KINDS = {"open": "opened", "amend": "total replaced", "adopt": "vouched for"}
-OVER = (
-    "Answers from before this budget was named were charged to it, see the warnings. More was spent than the total, so "
-    "nothing more is answered; what holds instead is said above."
-)
 
 
 class Page(str):
@@ -50,57 +39,9 @@ class Page(str):
         return f"<certificate, {len(self):,} characters of HTML; session.report('report.html') writes it, print() shows it>"
 
 
-def certificate(
-    ledger: Ledger, name: str | None, answered: Answered | None = None, held: Mapping[str, Table] | None = None
-) -> Page:
-    """Return the page about a budget and its parts, or about all budgets of a ledger.
-
-    Parameters
-    ----------
-    ledger : Ledger
-    name : str or None
-        None: every budget.
-    answered : Answered, optional
-        The releases whose values are shown.
-    held : mapping of Table, optional
-        The tables of the live session, under "lineage:name".
-
-    Returns
-    -------
-    Page
-        A text, a whole document of HTML. Every text of others in it is escaped.
-
-    Raises
-    ------
-    LedgerError
-        The ledger is damaged, or has no such budget.
-    LedgerBusyError
-        Other processes charged it all the time.
-    """
-    return Page(_document(contents.read(ledger, name, answered, held)))
-
-
-def write(text: str, path: str | os.PathLike[str] | None) -> str | None:
-    """Write a page to a file, whole or not at all; without a path return it.
-
-    Raises
-    ------
-    ArgumentTypeError, ArgumentValueError
-        Not the name of an ordinary file.
-    DataFileError
-        It cannot be written; a file that was there is as it was.
-    """
-    if path is None:
-        return text
-    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(name, str) or not name:
-        raise ArgumentTypeError("path must be the name of a file: session.report('report.html')")
-    stem, suffix = os.path.splitext(name)
-    if suffix.lower() not in (".html", ".htm") and not os.path.isdir(name):
-        line = f"session.report({os.path.basename(stem) + '.html'!r})"
-        raise ArgumentValueError(f"path must end with .html, which a browser opens, prints and saves as PDF: {line}")
-    replace_file(name, text.encode())
-    return None
+def page(made: Certificate) -> Page:
+    """Return the page about what was read: a text, a whole document of HTML. Every text of others in it is escaped."""
+    return Page(_document(made))
 
 
 def _document(made: Certificate) -> str:
@@ -141,7 +82,9 @@ def _budget(account: Account, made: Certificate, number: int) -> str:
         ("Unit", hidden),
         ("Neighbouring relation", relation),
         ("Accounting", counted),
-        ("The total does not hold", OVER) if odometer.is_over(rule, account.state) else ("Why the total holds", why),
+        ("The total does not hold", contents.OVER)
+        if odometer.is_over(rule, account.state)
+        else ("Why the total holds", why),
     ]
     if account.whole:
         facts.insert(0, ("Part of", f"budget {account.whole!r}, which paid for all of it when it was made"))

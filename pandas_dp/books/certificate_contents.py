@@ -41,6 +41,11 @@ COMPUTED = "The question in the terms of the code, by which it is stored"
 GROUPS = (1, 2, 5)  # units whose joint promise is told
 WORDS = tomllib.loads(files("pandas_dp.books").joinpath("certificate.toml").read_text("utf-8"))
 
+OVER = (
+    "Answers from before this budget was named were charged to it, see the warnings. More was spent than the total, so "
+    "nothing more is answered; what holds instead is said above."
+)
+
 
 @dataclass(frozen=True)
 class Account:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pandas_dp.books import odometer
-from pandas_dp.books.certificate import certificate, write
+from pandas_dp.books.report import report
 from pandas_dp.commands.exits import DONE
 from pandas_dp.core.ledger import Ledger, open_ledger
 from pandas_dp.core.privacy import PrivacyLoss, PrivacyUnit
@@ -30,7 +30,7 @@ def add(commands: Any) -> None:
         "show": "every budget: what it protects, spent and left",
         "verify": "read everything and check that nothing was changed; exit code 1 if something was",
         "export": "every entry as one line of JSON, with what was answered",
-        "report": "the certificate, a page of HTML",
+        "report": "the certificate, a page of HTML; or a statement (.json), or an entry for the registry (.yaml)",
         "backup": "a whole copy under a new name; nothing can be charged to it until it is restored",
         "restore": "go on with a back-up or an older copy, and charge what was answered after it was made",
     }
@@ -40,6 +40,10 @@ def add(commands: Any) -> None:
     where = "where to write it (default: named after FILE, here); - prints it"
     made["report"].add_argument("--out", metavar="report.html", help=where)
     made["report"].add_argument("--name", help="one budget and its parts; all if left out")
+    made["report"].add_argument(
+        "--about", metavar="about.toml", help="what only the owner knows, for a statement or an entry"
+    )
+    made["report"].add_argument("--values", action="store_true", help="the released answers, in a statement")
     made["backup"].add_argument("to", metavar="TO", help="the new file")
     spent = made["restore"].add_mutually_exclusive_group(required=True)
     since = "charged to every budget: epsilon=0.5, rho=0.01 or delta=1e-7; epsilon=0 where nothing was answered"
@@ -60,13 +64,15 @@ def run(options: argparse.Namespace) -> int:
     try:
         ledger = open_ledger(options.file)
         if options.what == "report":
-            page = certificate(ledger, options.name)
-            if options.out == "-":
-                print(page.encode("ascii", "xmlcharrefreplace").decode())
-                return DONE
             options.out = options.out or f"{os.path.basename(options.file)}.html"
-            write(page, options.out)
-            print(f"the certificate is written to {options.out}")
+            page = report(
+                ledger, options.name, None if options.out == "-" else options.out, options.about, options.values
+            )
+            print(
+                f"the report is written to {options.out}"
+                if page is None
+                else page.encode("ascii", "xmlcharrefreplace").decode()
+            )
             return DONE
         if options.what == "backup":
             ledger_files.backup(ledger, options.to)

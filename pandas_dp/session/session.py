@@ -6,6 +6,7 @@ import contextlib
 import os
 import uuid
 import weakref
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
@@ -386,14 +387,29 @@ class Session:
         """
         return draw_budget(self._ledger.rule(self.name), self.unit, self._ledger.entries(self.name), self.name, ax)
 
-    def report(self, path: str | os.PathLike[str] | None = None) -> str | None:
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        about: Mapping[str, Any] | str | None = None,
+        values: bool = False,
+    ) -> str | None:
         """Make the certificate of this budget and its parts: one page of HTML for the data protection officer.
+
+        It is also made for programs: as a statement, or as a draft for the public registry of deployments.
 
         Parameters
         ----------
         path : str or path, optional
-            Where to write it, ending with ``.html``; a file or link of this name is replaced at one stroke. None: the text is
-            returned, which a prompt shows as one line. A browser saves the page as PDF.
+            Where to write it; a file or link of this name is replaced at one stroke. What it ends with decides: ``.html`` is
+            the page, which a browser saves as PDF; ``.json`` the statement, with every fact of the page and exact numbers as
+            texts; ``.yaml`` the draft for the registry. None: the page is returned, which a prompt shows as one line.
+        about : mapping or str, optional
+            What only you know, for ``.json`` and ``.yaml``, or the name of a TOML file that says it: who publishes what, what
+            for, since when. The registry requires slug, name, data_curators, intended_use, data_product_type,
+            data_product_region, description, publication_date and authors.
+        values : bool, default False
+            Whether a ``.json`` statement holds the released answers.
 
         Returns
         -------
@@ -404,7 +420,7 @@ class Session:
         LedgerError
             The ledger is damaged: its whole chain of entries is read first.
         ArgumentValueError
-            The path does not end with ``.html``.
+            The path ends with something else, `about` has an unknown field, or the registry requires one that it lacks.
 
         Notes
         -----
@@ -421,11 +437,11 @@ class Session:
         >>> session.report().startswith("<!DOCTYPE html>")
         True
         """
-        from pandas_dp.books import certificate
+        from pandas_dp.books import report
 
         gate.check_outside()  # what a user's function writes may tell of a row
-        text = certificate.certificate(self._ledger, self.name, self._answered, (self._whole or self)._tables.by_name)
-        return certificate.write(text, path)
+        held = (self._whole or self)._tables.by_name
+        return report.report(self._ledger, self.name, path, about, values, self._answered, held)
 
     def __repr__(self) -> str:
         """Say what is protected, spent and left; nothing of the data."""

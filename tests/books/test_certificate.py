@@ -20,7 +20,7 @@ from support.pages import Page
 import pandas_dp
 from pandas_dp.books import certificate_contents, certificate_drawings
 from pandas_dp.books import views as books
-from pandas_dp.books.certificate import certificate
+from pandas_dp.books.report import report
 from pandas_dp.core import ledger
 from pandas_dp.core.budget import Budget
 from pandas_dp.core.filters import filter_for
@@ -276,18 +276,18 @@ def test_one_budget_or_all(tmp_path):
         frame.dp.protect(epsilon=5, ledger=path, name=name)
     first.dp.allot("nightly", epsilon=1)
     ledger = open_ledger(path)
-    assert Page(certificate(ledger, None)).texts["h2"] == [
+    assert Page(report(ledger, None, None)).texts["h2"] == [
         "In short: budget 'a'",
         "In short: budget 'b'",
         "Budget 'a'",
         "Budget 'a::nightly'",
         "Budget 'b'",
     ]
-    alone = Page(certificate(ledger, "b"))
+    alone = Page(report(ledger, "b", None))
     assert alone.texts["h2"] == ["In short", "Budget 'b'"]
     assert facts(alone)["Also in the ledger"].startswith("'a', 'a::nightly': ")
     with pytest.raises(LedgerError, match="no budget named 'c'"):
-        certificate(ledger, "c")
+        report(ledger, "c", None)
     ledger.close()
 
 

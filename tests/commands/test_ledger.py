@@ -191,14 +191,14 @@ def test_report_prints_a_page_in_plain_ascii_or_writes_it(capsys, books, tmp_pat
     assert "epsilon=0.75" in out
     page = tmp_path / "report.html"
     code, out, err = run(capsys, "report", books, "--out", page, "--name", "rows")
-    assert (code, out, err) == (0, f"the certificate is written to {page}\n", "")
+    assert (code, out, err) == (0, f"the report is written to {page}\n", "")
     text = page.read_text(encoding="utf-8")
     assert text.count("<article") == 1
     assert text.count('class="answer"') == 1
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     code, out, err = run(capsys, "report", books)  # where nobody says where
-    assert (code, out, err) == (0, "the certificate is written to visits.dpledger.html\n", "")
+    assert (code, out, err) == (0, "the report is written to visits.dpledger.html\n", "")
     assert (tmp_path / "here" / "visits.dpledger.html").read_text(encoding="utf-8").count("<article") == 3
 
 

@@ -16,8 +16,8 @@ from support.frames import people, protected
 from support.pages import Page
 
 from pandas_dp.aggregates.uncertainty import Additive
-from pandas_dp.books.certificate import certificate
 from pandas_dp.books.certificate_drawings import plot
+from pandas_dp.books.report import report
 from pandas_dp.core.ledger import open_ledger
 from pandas_dp.release import summary
 from pandas_dp.release.values import (
@@ -49,7 +49,7 @@ def test_a_file_keeps_what_was_said_of_its_answers(tmp_path):
     session.close()
     session._ledger.close()
     ledger = open_ledger(path)
-    page = unescape(certificate(ledger, "visits"))
+    page = unescape(report(ledger, "visits", None))
     assert number._text() in page
     assert page.count("<svg") == 1
     assert page[page.index("<h3>Questions") :] == live[live.index("<h3>Questions") :]
@@ -73,7 +73,7 @@ def test_what_was_said_and_is_damaged_is_left_out(tmp_path, damage):
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(damage)
     ledger = open_ledger(path)
-    page = unescape(certificate(ledger, "visits"))
+    page = unescape(report(ledger, "visits", None))
     assert released._text() not in page
     assert "not on this page" in page
     ledger.close()

@@ -1,0 +1,217 @@
+"""What the owner says of a publication, and the entry of the public registry of deployments that is made of it, as YAML.
+
+The registry is OpenDP's; its schema asks for floats, which stand nowhere else in what is reported.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from pandas_dp.books import certificate_contents as contents
+from pandas_dp.books import odometer, statement
+from pandas_dp.books.certificate_contents import WORDS, Certificate
+from pandas_dp.errors import ArgumentTypeError, ArgumentValueError, did_you_mean
+
+TEXT, TEXTS = "text", "list of texts"
+FIELDS: dict[str, Any] = {  # what ``about`` may say: a text, a list of texts, or one of the registry's words
+    "slug": TEXT,
+    "name": TEXT,
+    "data_curators": TEXTS,
+    "intended_use": TEXT,
+    "data_product_type": (
+        "Summary statistics",
+        "Machine learning model",
+        "Dataset",
+        "Synthetic data",
+        "Interactive API",
+        "SQL queries",
+    ),
+    "data_product_region": TEXT,
+    "description": TEXT,
+    "publication_date": TEXT,
+    "authors": TEXTS,
+    "data_product_sector": ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
+    "release_type": ("One release", "Many releases"),
+    "release_details": TEXT,
+    "data_source_type": ("Static", "Dynamic"),
+    "access_type": ("Interactive", "Non-interactive"),
+    "access_details": TEXT,
+    "actors": TEXT,
+    "preprocessing": TEXT,
+    "post_processing": TEXT,
+    "security": TEXT,
+    "justification": TEXT,
+    "sources": TEXT,
+}
+REQUIRED = tuple(FIELDS)[:9]  # by the registry
+LINE = "session.report('statement.json', about={'name': 'Visits by ward', 'data_curators': ['City hospital']})"
+
+
+def checked(about: Mapping[str, Any] | str | os.PathLike[str] | None) -> dict[str, Any]:
+    """Read what the owner says, a mapping or the name of a TOML file.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        It cannot be read, or a field is unknown or of another kind.
+    """
+    if isinstance(about, str | os.PathLike):
+        try:
+            with open(about, "rb") as file:
+                about = tomllib.load(file)
+        except (OSError, ValueError):
+            raise ArgumentValueError("about must be a mapping, or the name of a TOML file that can be read") from None
+    if about is not None and not isinstance(about, Mapping):
+        raise ArgumentTypeError(f"about must be a mapping, or the name of a TOML file: {LINE}")
+    return {field: _field(field, said) for field, said in dict(about or {}).items()}
+
+
+def _field(field: Any, said: Any) -> Any:
+    if field not in FIELDS:
+        raise ArgumentValueError(
+            f"about has no field {field!r}{did_you_mean(field, FIELDS)}; it takes {', '.join(FIELDS)}"
+        )
+    kind = FIELDS[field]
+    if field == "publication_date":
+        return _day(said)
+    if kind == TEXTS:
+        if (
+            isinstance(said, str)
+            or not isinstance(said, Sequence)
+            or not said
+            or not all(_is_text(one) for one in said)
+        ):
+            raise ArgumentTypeError(f"about: {field} must be a list of texts: {{{field!r}: ['City hospital']}}")
+        return [str(one) for one in said]
+    if kind != TEXT and said not in kind:
+        raise ArgumentValueError(f"about: {field} must be one of {', '.join(map(repr, kind))}")
+    if not _is_text(said):
+        raise ArgumentTypeError(f"about: {field} must be a text")
+    return str(said)
+
+
+def _is_text(said: Any) -> bool:
+    return isinstance(said, str) and bool(said.strip())
+
+
+def _day(said: Any) -> str:
+    """A day, as TOML or a person writes it, in the form that the registry asks for."""
+    try:
+        return dt.date.fromisoformat(said.isoformat() if isinstance(said, dt.date) else said).isoformat()
+    except (ValueError, TypeError):
+        raise ArgumentValueError("about: publication_date must be a day: {'publication_date': '2026-11-30'}") from None
+
+
+def entry(made: Certificate, about: Mapping[str, Any]) -> str:
+    """Return a draft of the entry for the registry of deployments that OpenDP keeps, as YAML, for one budget.
+
+    Its form is that of the registry's schema as of July 2026, where *flavor* had become *variant*. The variant is what is
+    promised, pure or approximate, whatever accountant adds up.
+
+    Raises
+    ------
+    ArgumentValueError
+        There are several budgets, or the owner left out what the registry requires.
+    """
+    wholes = [account for account in made.accounts if account.whole not in made.names]
+    if len(wholes) != 1:
+        raise ArgumentValueError(
+            f"an entry of the registry is about one budget, and there are {len(wholes)}: give its name"
+        )
+    missing = [field for field in REQUIRED if field not in about]
+    if missing:
+        raise ArgumentValueError(
+            f"the registry asks for more than the ledger knows: about={{...}} or a TOML file with {', '.join(missing)}"
+        )
+    account = wholes[0]
+    rule, unit = account.rule, account.unit
+    promised = odometer.promised(rule, account.state)
+    hidden, neighbours = contents.whose(unit)
+    counted, why = contents.theorem(rule)
+    questions = sum(e.kind == "query" for e in account.entries)
+    basic = ("name", "data_curators", "intended_use", "data_product_type", "data_product_region", "description")
+    words = WORDS["statement"]
+    parameters = {"epsilon": float(promised.epsilon)} | ({"delta": float(promised.delta)} if promised.delta else {})
+    used = statement.mechanisms(account) or ["none yet"]
+    made_of: dict[str, Any] = {
+        "url_slug": about["slug"],
+        "status": "Draft",
+        "tier": 3 if "justification" in about else 2,
+        "deployment": {
+            "basic": _of(about, *basic, "publication_date", "data_product_sector"),
+            "dp_variant": {
+                "variant_name": "Approximate DP" if promised.delta else "Pure DP",
+                "data_domain": statement.data_domain(account),
+                "unprotected_quantities": _listed(statement.unprotected(account, made)),
+            },
+            "privacy_loss": {
+                "privacy_unit": "Row" if unit.column is None else f"All rows of one {unit.column!r}",
+                "privacy_unit_details": f"Protected is {hidden}. {neighbours}.",
+                "privacy_parameters": parameters,
+                "privacy_parameters_details": f"{odometer.promise(rule, unit, account.state)}. {questions:,} questions so far; "
+                f"spent: {odometer.spent(rule, account.state, unit)}.",
+            },
+            "deployment_model": {"model_name": "Central"}
+            | _of(about, "actors", "release_type")
+            | {"release_type_details": " ".join([*_said(about, "release_details"), words["elsewhere"]])}
+            | _of(about, "data_source_type", "access_type", access_details="access_type_details"),
+            "accounting": {
+                "post_processing": " ".join([words["post_processing"], *_said(about, "post_processing")]),
+                "composition": f"{counted}. {contents.OVER if odometer.is_over(rule, account.state) else why}",
+            },
+            "implementation": _of(about, preprocessing="preprocessing_and_hyperparameter_tuning")
+            | {
+                "mechanisms": _listed(
+                    [
+                        f"Mechanisms: {'; '.join(used)}.",
+                        f"pandas_dp {version('pandas-dp')}.",
+                        *words["implementation"],
+                        *_said(about, "security"),
+                    ]
+                )
+            }
+            | _of(about, "justification"),
+            "administrative": _of(about, "sources", authors="registry_authors"),
+        },
+    }
+    return "\n".join(_yaml(made_of)) + "\n"
+
+
+def _said(about: Mapping[str, Any], field: str) -> list[str]:
+    return [about[field]] if field in about else []
+
+
+def _of(about: Mapping[str, Any], *fields: str, **renamed: str) -> dict[str, Any]:
+    """What the owner said of these fields, under the registry's names."""
+    names = {field: field for field in fields} | renamed
+    return {name: about[field] for field, name in names.items() if field in about}
+
+
+def _listed(lines: Iterator[str] | list[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _yaml(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield the lines of a tree of mappings, lists of texts, texts and numbers. Texts are quoted as JSON quotes them."""
+    for key, value in node.items():
+        start = f"{'  ' * depth}{key}:"
+        if isinstance(value, Mapping):
+            yield start
+            yield from _yaml(value, depth + 1)
+        elif isinstance(value, list):
+            yield start
+            yield from (f"{'  ' * depth}  - {json.dumps(one)}" for one in value)
+        else:
+            yield f"{start} {_number(value) if isinstance(value, float) else json.dumps(value)}"
+
+
+def _number(value: float) -> str:
+    """A number that YAML takes for one: of 1e-06 it makes a text, of 1.0e-06 not."""
+    digits, exponent, power = repr(value).partition("e")
+    return f"{digits}{'' if '.' in digits else '.0'}{exponent}{power}"
