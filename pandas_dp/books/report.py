@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pandas_dp.books import certificate, registry, statement
+from pandas_dp.books import certificate, deployments, statement
 from pandas_dp.books import certificate_contents as contents
 from pandas_dp.books.views import Answered
 from pandas_dp.core.ledger import Ledger
@@ -38,7 +38,7 @@ def report(
     path : str, path or None
         Its end decides what is written. None: the certificate is returned.
     about : mapping, str or path, optional
-        The owner's word, see `registry.checked`.
+        The owner's word, see `deployments.checked`.
     values : bool
         Whether a statement holds the released answers.
     answered : Answered, optional
@@ -59,11 +59,11 @@ def report(
     DataFileError
         It cannot be written; a file that was there is as it was.
     """
-    form, said = _form(path), registry.checked(about)
+    form, said = _form(path), deployments.checked(about)
     if not isinstance(values, bool):
         raise ArgumentTypeError("values must be True or False: session.report('statement.json', values=True)")
     if form == "html" and (about is not None or values):
-        raise ArgumentValueError(f"about and values belong to a statement: {registry.LINE}")
+        raise ArgumentValueError(f"about and values belong to a statement: {deployments.LINE}")
     if form == "yaml" and values:
         raise ArgumentValueError(
             "values belong to a statement, session.report('statement.json', values=True): an entry has none"
@@ -72,7 +72,7 @@ def report(
     if form == "html":
         text: str = certificate.page(made)
     else:
-        text = statement.statement(made, said, values) if form == "json" else registry.entry(made, said)
+        text = statement.statement(made, said, values) if form == "json" else deployments.entry(made, said)
     if path is None:
         return text
     replace_file(os.fspath(path), text.encode())

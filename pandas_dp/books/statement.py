@@ -29,7 +29,7 @@ def statement(made: Certificate, about: Mapping[str, Any], values: bool = False)
     made : Certificate
         What `certificate_contents.read` found.
     about : mapping
-        The owner's word, as `registry.checked` returns it.
+        The owner's word, as `deployments.checked` returns it.
     values : bool
         Whether the released answers are in it.
 

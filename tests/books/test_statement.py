@@ -15,7 +15,7 @@ from support.frames import protected
 import pandas_dp
 from pandas_dp import ArgumentTypeError, ArgumentValueError
 from pandas_dp.__main__ import main
-from pandas_dp.books.registry import FIELDS, REQUIRED, checked
+from pandas_dp.books.deployments import FIELDS, REQUIRED, checked
 
 DAY = dt.date(2026, 11, 30)
 ABOUT: dict[str, Any] = {
